@@ -1,0 +1,2 @@
+//! The binary `pi`.
+fn main() {}

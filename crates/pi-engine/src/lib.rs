@@ -1,0 +1,1 @@
+//! When commands run: lanes, dependencies, versions, replay, timeouts, durability.

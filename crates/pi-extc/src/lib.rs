@@ -1,0 +1,1 @@
+//! Extension artifact pipeline: bundle, scan, shim, compile, cache.

@@ -1,0 +1,1 @@
+//! Own extensions: registry, life cycle, the one dispatcher, ledger.

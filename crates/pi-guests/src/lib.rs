@@ -1,0 +1,1 @@
+//! The three extension tiers behind one trait.

@@ -1,0 +1,1 @@
+//! May it? Pure decisions about what an extension asks for.

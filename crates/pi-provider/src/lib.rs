@@ -1,0 +1,1 @@
+//! Talk to a model: manifests, requests, streams, errors.

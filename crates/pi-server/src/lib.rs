@@ -1,0 +1,1 @@
+//! Serve clients: WebSocket, stdio, HTTP.

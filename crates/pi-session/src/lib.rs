@@ -1,0 +1,1 @@
+//! Own a conversation: mailbox, turn loop, entry tree, files, compaction.

@@ -1,0 +1,1 @@
+//! The built-in tools and the seams where file and process scopes apply.

@@ -1,0 +1,28 @@
+//! How every vocabulary of this workspace treats JSON.
+//!
+//! Four rules, each with its home: a missing member is not `null` ([`present`]); members that we do not know are kept
+//! ([`Extra`]); equality of meaning is equality of canonical bytes ([`canonical`], [`Digest`]); whatever is refused is
+//! refused with the path to it ([`Problem`], [`shape`]).
+
+pub mod canonical;
+pub mod digest;
+pub mod shape;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+pub use self::{digest::Digest, shape::Problem};
+
+/// Members of an object that its type does not name, kept in the order in which they were read.
+pub type Extra = Map<String, Value>;
+
+/// Reads an optional member that may be absent but, once written, must have its type: `null` is refused.
+///
+/// Use with `#[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]`.
+pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}

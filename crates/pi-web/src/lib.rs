@@ -1,0 +1,1 @@
+//! The page: builds and embeds the web client.

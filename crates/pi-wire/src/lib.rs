@@ -1,0 +1,1 @@
+//! What clients and server say: commands, responses, events, the registry, validation.
