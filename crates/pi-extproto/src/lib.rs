@@ -1,1 +1,13 @@
-//! What extension and host say to each other: messages, manifests, host calls, log entries, WIT.
+//! What an extension and its host say to each other, on every tier.
+//!
+//! One vocabulary for WASM components, JavaScript bundles and MCP servers: messages, host calls, capabilities,
+//! manifests, log entries. It does no IO, waits for nothing and decides nothing: whether a call is allowed is
+//! `pi-policy`'s question, doing it is `pi-exthost`'s work.
+//!
+//! Start with [`capability`]: what an extension can be allowed to do, and how the host tells what a call needs.
+
+pub mod capability;
+pub mod word;
+
+/// A JSON object whose members this crate does not interpret.
+pub type Object = serde_json::Map<String, serde_json::Value>;
