@@ -1,17 +1,20 @@
 //! How every vocabulary of this workspace treats JSON.
 //!
-//! Four rules, each with its home: a missing member is not `null` ([`present`]); members that we do not know are kept
-//! ([`Extra`]); equality of meaning is equality of canonical bytes ([`canonical`], [`Digest`]); whatever is refused is
-//! refused with the path to it ([`Problem`], [`shape`]).
+//! Five rules, each with its home: a missing member is not `null` ([`present`], [`nullable`]); members and words that we
+//! do not know are kept ([`Extra`], [`Open`]); a number is written as it was read ([`Amount`]); equality of meaning is
+//! equality of canonical bytes ([`canonical`], [`Digest`]); whatever is refused is refused with the path to it
+//! ([`Problem`], [`shape`]).
 
+pub mod amount;
 pub mod canonical;
 pub mod digest;
+pub mod open;
 pub mod shape;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-pub use self::{digest::Digest, shape::Problem};
+pub use self::{amount::Amount, digest::Digest, open::Open, shape::Problem};
 
 /// Members of an object that its type does not name, kept in the order in which they were read.
 pub type Extra = Map<String, Value>;
@@ -25,4 +28,16 @@ where
     T: Deserialize<'de>,
 {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Reads a member that must be there and may be `null`.
+///
+/// Use with `#[serde(deserialize_with = "nullable")]` and without a default: serde alone would take a missing member
+/// for `null`.
+pub fn nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer)
 }

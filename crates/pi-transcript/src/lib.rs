@@ -3,5 +3,29 @@
 //! Also the nouns that every other crate shares (ids, model, thinking level, agent events, questions to a person)
 //! and, in [`json`], the rules by which all our vocabularies read and write JSON. No files, no clock, no async:
 //! reading a session *file* is `pi-session`'s work, this crate reads one line of it.
+//!
+//! Start with [`Message`], then [`Entry`] and [`Line`].
 
+pub mod content;
+pub mod entry;
+pub mod event;
+pub mod id;
+pub mod info;
 pub mod json;
+pub mod line;
+pub mod message;
+pub mod model;
+pub mod question;
+pub mod usage;
+
+pub use self::{
+    content::{Block, Content, ToolCall},
+    entry::{Entry, Header},
+    event::{AgentEvent, AssistantMessageEvent, ToolOutput},
+    id::{EntryId, RequestId, SessionId, ToolCallId},
+    info::{ContextUsage, SessionInfo, SessionStats, StoredSessionInfo},
+    line::{Line, read_line, write_line},
+    message::{Message, StopReason, ToolDefinition},
+    model::{Model, ThinkingLevel},
+    usage::{Cost, Usage},
+};

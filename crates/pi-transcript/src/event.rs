@@ -1,0 +1,213 @@
+//! What happens in a session while it happens.
+//!
+//! Names are those of the server protocol; where later versions of Pi renamed an event, its new name is read as well.
+//! Events pass by and are not kept, so members that we do not know are dropped here, unlike in messages and entries.
+
+mod assistant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ts_rs::TS;
+
+pub use self::assistant::AssistantMessageEvent;
+use crate::{
+    content::Block,
+    entry::Entry,
+    id::{EntryId, RequestId, ToolCallId},
+    json::{Extra, Open, present},
+    message::Message,
+    model::ThinkingLevel,
+    question::{Outcome, UiRequest},
+    usage::Usage,
+};
+
+/// One event of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum AgentEvent {
+    AgentStart,
+    AgentEnd {
+        /// What the run added.
+        messages: Vec<Message>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "bool")]
+        will_retry: Option<bool>,
+    },
+    /// Nothing more comes by itself: retries, compaction and queues are done.
+    AgentSettled {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "bool")]
+        aborted: Option<bool>,
+    },
+    TurnStart,
+    TurnEnd {
+        message: Message,
+        tool_results: Vec<Message>,
+    },
+    MessageStart {
+        message: Message,
+    },
+    MessageUpdate {
+        /// The message so far, for readers that do not add up deltas themselves.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Message")]
+        message: Option<Message>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Usage")]
+        usage: Option<Usage>,
+        assistant_message_event: Box<AssistantMessageEvent>,
+    },
+    MessageEnd {
+        message: Message,
+    },
+    ToolExecutionStart {
+        tool_call_id: ToolCallId,
+        tool_name: String,
+        args: Value,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "ToolCallId")]
+        parent_tool_call_id: Option<ToolCallId>,
+    },
+    ToolExecutionUpdate {
+        tool_call_id: ToolCallId,
+        tool_name: String,
+        args: Value,
+        /// The output so far, not the difference.
+        partial_result: ToolOutput,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "ToolCallId")]
+        parent_tool_call_id: Option<ToolCallId>,
+    },
+    ToolExecutionEnd {
+        tool_call_id: ToolCallId,
+        tool_name: String,
+        result: ToolOutput,
+        is_error: bool,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        duration_ms: Option<u64>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "ToolCallId")]
+        parent_tool_call_id: Option<ToolCallId>,
+    },
+    #[serde(alias = "compaction_start")]
+    AutoCompactionStart {
+        reason: Open<CompactionReason>,
+    },
+    #[serde(alias = "compaction_end")]
+    AutoCompactionEnd {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Open<CompactionReason>")]
+        reason: Option<Open<CompactionReason>>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Box<CompactionResult>")]
+        result: Option<Box<CompactionResult>>,
+        aborted: bool,
+        will_retry: bool,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        error_message: Option<String>,
+    },
+    AutoRetryStart {
+        attempt: u64,
+        max_attempts: u64,
+        delay_ms: u64,
+        error_message: String,
+    },
+    AutoRetryEnd {
+        success: bool,
+        attempt: u64,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        final_error: Option<String>,
+    },
+    /// What waits to be said, in order.
+    QueueUpdate {
+        steering: Vec<String>,
+        follow_up: Vec<String>,
+    },
+    EntryAppended {
+        entry: Entry,
+    },
+    SessionInfoChanged {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        name: Option<String>,
+    },
+    ThinkingLevelChanged {
+        level: ThinkingLevel,
+    },
+    BashExecutionUpdate {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        id: Option<String>,
+        delta: String,
+    },
+    ExtensionError {
+        extension_path: String,
+        event: String,
+        error: String,
+    },
+    /// An extension asks a person, or tells them something.
+    ExtensionUiRequest {
+        request_id: RequestId,
+        #[serde(flatten)]
+        request: UiRequest,
+    },
+    /// A question is no longer open: clients that still show it close it.
+    ExtensionUiResolved {
+        request_id: RequestId,
+        outcome: Outcome,
+    },
+    /// A type that we do not know, or a known one with a member that is missing or of the wrong type.
+    #[serde(untagged)]
+    #[ts(skip)]
+    Other(Map<String, Value>),
+}
+
+/// What a tool returns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ToolOutput {
+    pub content: Vec<Block>,
+    /// For people and programs, never for the model.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub details: Option<Value>,
+    #[serde(flatten)]
+    #[ts(skip)]
+    pub extra: Extra,
+}
+
+/// Why a session is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum CompactionReason {
+    Manual,
+    /// The context is nearly full.
+    Threshold,
+    /// The provider refused the prompt as too long.
+    Overflow,
+}
+
+/// What a compaction made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct CompactionResult {
+    pub summary: String,
+    pub first_kept_entry_id: EntryId,
+    pub tokens_before: u64,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub details: Option<Value>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub estimated_tokens_after: Option<u64>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usage")]
+    pub usage: Option<Usage>,
+}

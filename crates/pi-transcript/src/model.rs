@@ -1,0 +1,120 @@
+//! A model and how hard it may think.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ts_rs::TS;
+
+use crate::json::{Amount, Extra, Open, present};
+
+/// A model that can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Model {
+    pub id: String,
+    pub name: String,
+    /// The dialect that is spoken with the provider.
+    pub api: String,
+    pub provider: String,
+    pub base_url: String,
+    /// Whether it can think before it answers.
+    pub reasoning: bool,
+    pub input: Vec<Open<Modality>>,
+    pub cost: ModelCost,
+    /// Tokens that fit into one call, question and answer together.
+    pub context_window: u64,
+    /// Tokens that one answer may have.
+    pub max_tokens: u64,
+    /// May hold secrets: remove it before showing a model to anybody.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub headers: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub compat: Option<Value>,
+    /// Thinking level to the provider's word for it; `null` for a level that the model does not have.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Map<String, Value>")]
+    pub thinking_level_map: Option<Map<String, Value>>,
+    #[serde(flatten)]
+    #[ts(skip)]
+    pub extra: Extra,
+}
+
+/// What a model can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Modality {
+    Text,
+    Image,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ModelCost {
+    pub input: Amount,
+    pub output: Amount,
+    pub cache_read: Amount,
+    pub cache_write: Amount,
+    #[serde(flatten)]
+    #[ts(skip)]
+    pub extra: Extra,
+}
+
+/// How hard a model may think, from not at all to as hard as it can.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    #[default]
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+/// The word is not a thinking level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is not a thinking level")]
+pub struct UnknownThinkingLevel {
+    pub word: String,
+}
+
+impl ThinkingLevel {
+    /// Every level, the weakest first.
+    pub const ALL: [Self; 7] = [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+}
+
+impl fmt::Display for ThinkingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ThinkingLevel {
+    type Err = UnknownThinkingLevel;
+
+    fn from_str(word: &str) -> Result<Self, UnknownThinkingLevel> {
+        let known = Self::ALL.into_iter().find(|level| level.as_str() == word);
+        known.ok_or_else(|| UnknownThinkingLevel { word: word.to_owned() })
+    }
+}

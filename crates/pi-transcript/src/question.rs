@@ -1,0 +1,237 @@
+//! Questions to a person, their answers, and what an extension only wants to show.
+
+mod check;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ts_rs::TS;
+
+pub use self::check::{Flaw, Misfit, check, check_question};
+use crate::json::present;
+
+/// What an extension puts before a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(untagged)]
+pub enum UiRequest {
+    Question(Question),
+    Announcement(Announcement),
+}
+
+/// Something that waits for an answer. `timeout` is in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum Question {
+    /// One of the options.
+    Select {
+        title: String,
+        options: Vec<String>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        timeout: Option<u64>,
+    },
+    /// Yes or no.
+    Confirm {
+        title: String,
+        message: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        timeout: Option<u64>,
+    },
+    /// One line of text.
+    Input {
+        title: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        placeholder: Option<String>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        timeout: Option<u64>,
+    },
+    /// Many lines of text.
+    Editor {
+        title: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        prefill: Option<String>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        timeout: Option<u64>,
+    },
+    /// A form.
+    Interview {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        title: Option<String>,
+        questions: Vec<FormField>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        timeout: Option<u64>,
+    },
+}
+
+/// One question of an interview.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct FormField {
+    /// The name of the answer in `responses`.
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: FieldKind,
+    pub label: String,
+    /// What can be chosen; only for `select` and `multi`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub options: Option<Vec<String>>,
+    /// Without it, or with `false`, the answer may be left out.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub required: Option<bool>,
+}
+
+/// What the answer to a question of an interview looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldKind {
+    /// A string.
+    Text,
+    /// One of the options, a string.
+    Select,
+    /// Some of the options, an array of strings.
+    Multi,
+    /// `true` or `false`.
+    Confirm,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Answer {
+    Select {
+        value: String,
+    },
+    Confirm {
+        confirmed: bool,
+    },
+    Input {
+        value: String,
+    },
+    Editor {
+        value: String,
+    },
+    Interview {
+        /// By the id of the question.
+        responses: Map<String, Value>,
+    },
+    /// The person dismissed the question; fits every question.
+    Cancelled,
+}
+
+/// Something to show that needs no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum Announcement {
+    Notify {
+        message: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "NotifyType")]
+        notify_type: Option<NotifyType>,
+    },
+    /// A piece of the status line; without text it is removed.
+    SetStatus {
+        key: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        text: Option<String>,
+    },
+    /// Lines beside the editor; without content they are removed.
+    SetWidget {
+        key: String,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Vec<String>")]
+        content: Option<Vec<String>>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "WidgetPlacement")]
+        placement: Option<WidgetPlacement>,
+    },
+    SetTitle {
+        title: String,
+    },
+    /// What is shown while the model works; without a message the usual one.
+    SetWorkingMessage {
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        message: Option<String>,
+    },
+    #[serde(alias = "set_editor_text")]
+    SetEditorText {
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum NotifyType {
+    #[default]
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum WidgetPlacement {
+    #[default]
+    AboveEditor,
+    BelowEditor,
+}
+
+/// How a question ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Answered,
+    /// A person dismissed it, or what asked it went away.
+    Cancelled,
+    TimedOut,
+}
+
+impl Question {
+    /// The word by which an answer must name this kind of question.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Select { .. } => "select",
+            Self::Confirm { .. } => "confirm",
+            Self::Input { .. } => "input",
+            Self::Editor { .. } => "editor",
+            Self::Interview { .. } => "interview",
+        }
+    }
+
+    /// Milliseconds that the person has, where the question says so.
+    pub fn timeout(&self) -> Option<u64> {
+        match self {
+            Self::Select { timeout, .. }
+            | Self::Confirm { timeout, .. }
+            | Self::Input { timeout, .. }
+            | Self::Editor { timeout, .. }
+            | Self::Interview { timeout, .. } => *timeout,
+        }
+    }
+}
+
+impl Answer {
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Select { .. } => "select",
+            Self::Confirm { .. } => "confirm",
+            Self::Input { .. } => "input",
+            Self::Editor { .. } => "editor",
+            Self::Interview { .. } => "interview",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
