@@ -22,9 +22,11 @@ pub const VERSION: u64 = 3;
 
 /// The first line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(tag = "type", rename = "session", rename_all = "camelCase")]
+#[serde(rename = "SessionHeader", rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct Header {
+    #[serde(rename = "type")]
+    pub kind: HeaderKind,
     /// Absent in files of version 1.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
@@ -45,9 +47,17 @@ pub struct Header {
     pub extra: Extra,
 }
 
+/// The one type of a header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum HeaderKind {
+    #[default]
+    Session,
+}
+
 /// What every entry has: its name and its place in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename = "EntryBase", rename_all = "camelCase")]
 pub struct Base {
     pub id: EntryId,
     /// `null` for a root.
@@ -120,7 +130,7 @@ pub struct ThinkingLevelChange {
 
 /// A summary that stands for what came before `first_kept_entry_id`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename = "CompactionEntry", rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct Compaction {
     #[serde(flatten)]
@@ -151,7 +161,7 @@ pub struct Compaction {
 
 /// A summary of the branch that ends in `from_id` and was left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename = "BranchSummaryEntry", rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct BranchSummary {
     #[serde(flatten)]
@@ -211,7 +221,7 @@ pub struct CustomMessageEntry {
 
 /// A bookmark on another entry; the last one wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename = "LabelEntry", rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct Label {
     #[serde(flatten)]
@@ -314,5 +324,38 @@ impl Entry {
 
     pub fn parent_id(&self) -> Option<&EntryId> {
         self.base().parent_id.as_ref()
+    }
+
+    /// The type as it is written.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Message(_) => "message",
+            Self::ModelChange(_) => "model_change",
+            Self::ThinkingLevelChange(_) => "thinking_level_change",
+            Self::Compaction(_) => "compaction",
+            Self::BranchSummary(_) => "branch_summary",
+            Self::Custom(_) => "custom",
+            Self::CustomMessage(_) => "custom_message",
+            Self::Label(_) => "label",
+            Self::SessionInfo(_) => "session_info",
+            Self::Usage(_) => "usage",
+            Self::ContextEdit(_) => "context_edit",
+            Self::Other(entry) => &entry.kind,
+        }
+    }
+}
+
+impl Header {
+    /// The header of a new session file.
+    pub fn new(id: SessionId, timestamp: impl Into<String>, cwd: impl Into<String>) -> Self {
+        Self {
+            kind: HeaderKind::Session,
+            version: Some(VERSION),
+            id,
+            timestamp: timestamp.into(),
+            cwd: Some(cwd.into()),
+            parent_session: None,
+            extra: Extra::new(),
+        }
     }
 }

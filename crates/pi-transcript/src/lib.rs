@@ -14,6 +14,7 @@ pub mod info;
 pub mod json;
 pub mod line;
 pub mod message;
+pub mod migrate;
 pub mod model;
 pub mod question;
 pub mod usage;
@@ -26,6 +27,7 @@ pub use self::{
     info::{ContextUsage, SessionInfo, SessionStats, StoredSessionInfo},
     line::{Line, read_line, write_line},
     message::{Message, StopReason, ToolDefinition},
+    migrate::migrate,
     model::{Model, ThinkingLevel},
     usage::{Cost, Usage},
 };

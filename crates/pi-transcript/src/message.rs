@@ -248,3 +248,32 @@ pub struct ToolReference {
     #[ts(skip)]
     pub extra: Extra,
 }
+
+impl Message {
+    /// The role as it is written; empty if there is none.
+    pub fn role(&self) -> &str {
+        match self {
+            Self::User(_) => "user",
+            Self::Assistant(_) => "assistant",
+            Self::ToolResult(_) => "toolResult",
+            Self::BashExecution(_) => "bashExecution",
+            Self::Custom(_) => "custom",
+            Self::BranchSummary(_) => "branchSummary",
+            Self::CompactionSummary(_) => "compactionSummary",
+            Self::System(_) => "system",
+            Self::Other(object) => object.get("role").and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
+
+    /// What the user said.
+    pub fn user(content: impl Into<Content>, timestamp: u64) -> Self {
+        Self::User(UserMessage { content: content.into(), timestamp, extra: Extra::new() })
+    }
+}
+
+/// Any object is a message, if need be one of a role that we do not know.
+impl From<Map<String, Value>> for Message {
+    fn from(object: Map<String, Value>) -> Self {
+        Self::deserialize(&object).unwrap_or(Self::Other(object))
+    }
+}

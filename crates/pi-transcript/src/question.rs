@@ -191,7 +191,7 @@ pub enum WidgetPlacement {
 
 /// How a question ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename = "QuestionOutcome", rename_all = "snake_case")]
 pub enum Outcome {
     Answered,
     /// A person dismissed it, or what asked it went away.

@@ -25,7 +25,7 @@ pub struct Usage {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub reasoning: Option<u64>,
-    /// As the provider counts; the first files did not have it. See [`Usage::total`].
+    /// As the provider counts; the first files did not have it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub total_tokens: Option<u64>,

@@ -90,7 +90,7 @@ pub enum AssistantMessageEvent {
     #[serde(rename = "toolcall_end")]
     ToolCallEnd {
         content_index: u64,
-        /// The finished block, a [`Block::ToolCall`].
+        /// The finished block, of type `toolCall`.
         tool_call: Block,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Message")]

@@ -9,6 +9,8 @@ use ts_rs::TS;
 #[serde(untagged)]
 pub enum Open<T> {
     Known(T),
+    /// In TypeScript `string & {}`, which a compiler does not merge with the words that it knows.
+    #[ts(type = "string & {}")]
     Other(String),
 }
 

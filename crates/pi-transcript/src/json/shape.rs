@@ -6,11 +6,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use ts_rs::TS;
 
 /// Something that is wrong in a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Problem {
     /// Where: `messages[3].segments[0].kind`, or the empty string for the document itself.
     pub path: String,
@@ -80,7 +82,7 @@ pub const fn optional(name: &'static str, shape: Shape) -> Member {
     Member { name, presence: Presence::Optional, shape }
 }
 
-/// Everything in `value` that does not fit `shape`, in document order.
+/// Everything in `value` that does not fit `shape`, members in the order in which the shape lists them.
 pub fn problems(shape: &Shape, value: &Value) -> Vec<Problem> {
     let mut walk = Walk { path: String::new(), found: Vec::new() };
     walk.value(shape, value);

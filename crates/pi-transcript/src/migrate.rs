@@ -1,0 +1,160 @@
+//! Old session files, brought to the version that we write.
+//!
+//! Version 1 was a list: no version in the header, no ids, and a compaction pointed at the index of a line. Version 2 made
+//! it a tree. Version 3 renamed the role `hookMessage` to `custom`. Lines that are not JSON stay as and where they are. Halves of
+//! characters (see [`Line::Repaired`]) survive in lines that need no change and become U+FFFD in those that do.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    entry::{Entry, Header, VERSION},
+    id::EntryId,
+    line::{Line, read_repaired},
+    message::Message,
+};
+
+/// The version of a file: that of its header, which is its first line that is JSON.
+///
+/// Nothing if there is no header; such a file is not a session.
+pub fn version(lines: &[Line]) -> Option<u64> {
+    let first = lines.iter().find(|line| !matches!(line, Line::Unreadable(_)))?;
+    match first {
+        Line::Header(header) => Some(header.version.unwrap_or(1)),
+        Line::Entry(_) | Line::Repaired { .. } | Line::Foreign(_) | Line::Unreadable(_) => None,
+    }
+}
+
+/// Brings `lines` to version 3.
+///
+/// What is at version 3 or later, or is not a session, is returned as it is; so migrating twice is migrating once.
+/// `new_id` names the entries of a version 1 file; it is asked again for an id that the file has already.
+pub fn migrate(lines: Vec<Line>, new_id: impl FnMut() -> EntryId) -> Vec<Line> {
+    match version(&lines) {
+        None | Some(VERSION..) => lines,
+        Some(found) => {
+            let chained = if found < 2 { chain(lines, new_id) } else { lines };
+            let mut renamed: Vec<Line> = chained.into_iter().map(rename_role).collect();
+            if let Some(Line::Header(header)) = renamed.iter_mut().find(|line| matches!(line, Line::Header(_))) {
+                header.version = Some(VERSION);
+            }
+            renamed
+        }
+    }
+}
+
+/// A line on its way from version 1 to version 2.
+enum Step {
+    /// Not JSON: it has no index and no place in the chain.
+    Text(String),
+    Header(Header),
+    Object(Map<String, Value>),
+    /// JSON that cannot be an entry, such as a number; it has an index.
+    Value(Value),
+}
+
+/// Version 1 to 2: gives every entry an id and a parent, and every compaction the id of the line that it pointed at.
+fn chain(lines: Vec<Line>, mut new_id: impl FnMut() -> EntryId) -> Vec<Line> {
+    let mut steps: Vec<Step> = lines.into_iter().map(Step::from).collect();
+    let mut taken: HashSet<String> = steps.iter().filter_map(Step::id).map(str::to_owned).collect();
+    let mut parent = Value::Null;
+    for step in &mut steps {
+        let Step::Object(object) = step else { continue };
+        if !object.get("id").is_some_and(Value::is_string) {
+            let id = std::iter::repeat_with(&mut new_id).map(|id| id.0).find(|id| taken.insert(id.clone()));
+            object.insert("id".to_owned(), id.into());
+        }
+        if !object.contains_key("parentId") {
+            object.insert("parentId".to_owned(), parent);
+        }
+        parent = object["id"].clone();
+    }
+    // In a version 1 file an index counts the lines that are JSON, the header included.
+    let ids: Vec<Option<String>> =
+        steps.iter().filter(|step| !matches!(step, Step::Text(_))).map(|step| step.id().map(str::to_owned)).collect();
+    for step in &mut steps {
+        if let Step::Object(object) = step {
+            name_first_kept(object, &ids);
+        }
+    }
+    steps.into_iter().map(Line::from).collect()
+}
+
+/// Replaces the index in a compaction by an id. One that points nowhere keeps nothing, which is what Pi makes of it, and
+/// is told by the compaction's own id.
+fn name_first_kept(object: &mut Map<String, Value>, ids: &[Option<String>]) {
+    let index = match (object.get("type").and_then(Value::as_str), object.get("firstKeptEntryIndex")) {
+        (Some("compaction"), Some(index)) if !object.contains_key("firstKeptEntryId") => index.as_u64(),
+        _ => return,
+    };
+    let target = index.and_then(|index| ids.get(usize::try_from(index).ok()?)?.clone());
+    let id = match target {
+        Some(id) => {
+            object.shift_remove("firstKeptEntryIndex");
+            Value::String(id)
+        }
+        None => object["id"].clone(),
+    };
+    object.insert("firstKeptEntryId".to_owned(), id);
+}
+
+/// Version 2 to 3.
+fn rename_role(line: Line) -> Line {
+    match line {
+        Line::Entry(Entry::Message(mut entry)) | Line::Repaired { entry: Entry::Message(mut entry), .. }
+            if is_hook(&entry.message) =>
+        {
+            if let Message::Other(object) = &mut entry.message {
+                object.insert("role".to_owned(), "custom".into());
+                entry.message = Message::from(std::mem::take(object));
+            }
+            Line::Entry(Entry::Message(entry))
+        }
+        Line::Header(_) | Line::Entry(_) | Line::Repaired { .. } | Line::Foreign(_) | Line::Unreadable(_) => line,
+    }
+}
+
+fn is_hook(message: &Message) -> bool {
+    matches!(message, Message::Other(object) if object.get("role").is_some_and(|role| role == "hookMessage"))
+}
+
+impl Step {
+    fn id(&self) -> Option<&str> {
+        match self {
+            Self::Object(object) => object.get("id")?.as_str(),
+            Self::Text(_) | Self::Header(_) | Self::Value(_) => None,
+        }
+    }
+}
+
+impl From<Line> for Step {
+    fn from(line: Line) -> Self {
+        let value = match line {
+            Line::Header(header) => return Self::Header(header),
+            Line::Entry(entry) | Line::Repaired { entry, .. } => {
+                serde_json::to_value(entry).expect("every key is a string")
+            }
+            Line::Foreign(value) => value,
+            Line::Unreadable(text) => match read_repaired(&text) {
+                Some(value) => value,
+                None => return Self::Text(text),
+            },
+        };
+        match value {
+            Value::Object(object) => Self::Object(object),
+            other => Self::Value(other),
+        }
+    }
+}
+
+impl From<Step> for Line {
+    fn from(step: Step) -> Self {
+        match step {
+            Step::Text(text) => Self::Unreadable(text),
+            Step::Header(header) => Self::Header(header),
+            Step::Object(object) => Self::from(Value::Object(object)),
+            Step::Value(value) => Self::Foreign(value),
+        }
+    }
+}
