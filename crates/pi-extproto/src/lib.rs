@@ -7,6 +7,11 @@
 //! Start with [`capability`]: what an extension can be allowed to do, and how the host tells what a call needs.
 
 pub mod capability;
+pub mod connector;
+pub mod count;
+pub mod host;
+pub mod log;
+pub mod message;
 pub mod word;
 
 /// A JSON object whose members this crate does not interpret.

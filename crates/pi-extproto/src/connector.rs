@@ -1,0 +1,123 @@
+//! What an extension can ask of its host: the parameters and outputs of every connector, as types.
+//!
+//! On the wire `params` and `output` are free objects; here is what stands in them, the same for every tier, and the
+//! same that the WIT package says. [`Call::parse`] gives a host call its type, [`Call::params`] is the way back.
+//!
+//! One meaning has one spelling, because the ledger compares calls by the hash of their parameters: there are no
+//! defaults that may be written or left out, absent members are those that have no value.
+
+pub mod data;
+pub mod environment;
+pub mod events;
+pub mod exec;
+pub mod fs;
+pub mod http;
+pub mod session;
+pub mod stream;
+pub mod tool;
+pub mod ui;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use self::{
+    environment::{CredentialsCall, EnvCall},
+    events::EventsCall,
+    exec::Command,
+    fs::FsCall,
+    http::Request,
+    session::SessionCall,
+    tool::{McpUse, ToolUse},
+    ui::UiCall,
+};
+use crate::{Object, capability::Method, log::LogNote};
+
+/// A host call with typed parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    Tool(ToolUse),
+    Exec(Command),
+    Fs(FsCall),
+    Http(Request),
+    Session(SessionCall),
+    Ui(UiCall),
+    Events(EventsCall),
+    Env(EnvCall),
+    Log(LogNote),
+    Credentials(CredentialsCall),
+    Mcp(McpUse),
+}
+
+/// The call cannot be carried out by anybody. The caller's fault: `invalid_request`, not worth a retry.
+#[derive(Debug, thiserror::Error)]
+pub enum BadCall {
+    #[error("there is no connector {method}")]
+    UnknownMethod { method: Method },
+    #[error("parameters of {method}: {source}")]
+    BadParams { method: Method, source: serde_json::Error },
+}
+
+impl Call {
+    /// Reads the parameters of a call. Members that the connector does not know are ignored: it does not act on them.
+    pub fn parse(method: &Method, params: &Object) -> Result<Self, BadCall> {
+        fn typed<T: DeserializeOwned>(params: &Object) -> Result<T, serde_json::Error> {
+            T::deserialize(Value::Object(params.clone()))
+        }
+        let call = match method {
+            Method::Tool => typed(params).map(Self::Tool),
+            Method::Exec => typed(params).map(Self::Exec),
+            Method::Fs => typed(params).map(Self::Fs),
+            Method::Http => typed(params).map(Self::Http),
+            Method::Session => typed(params).map(Self::Session),
+            Method::Ui => typed(params).map(Self::Ui),
+            Method::Events => typed(params).map(Self::Events),
+            Method::Env => typed(params).map(Self::Env),
+            Method::Log => typed(params).map(Self::Log),
+            Method::Credentials => typed(params).map(Self::Credentials),
+            Method::Mcp => typed(params).map(Self::Mcp),
+            Method::Other(_) => return Err(BadCall::UnknownMethod { method: method.clone() }),
+        };
+        call.map_err(|source| BadCall::BadParams { method: method.clone(), source })
+    }
+
+    pub fn method(&self) -> Method {
+        match self {
+            Self::Tool(_) => Method::Tool,
+            Self::Exec(_) => Method::Exec,
+            Self::Fs(_) => Method::Fs,
+            Self::Http(_) => Method::Http,
+            Self::Session(_) => Method::Session,
+            Self::Ui(_) => Method::Ui,
+            Self::Events(_) => Method::Events,
+            Self::Env(_) => Method::Env,
+            Self::Log(_) => Method::Log,
+            Self::Credentials(_) => Method::Credentials,
+            Self::Mcp(_) => Method::Mcp,
+        }
+    }
+
+    /// The parameters as they stand in a host call.
+    pub fn params(&self) -> Object {
+        match self {
+            Self::Tool(params) => to_object(params),
+            Self::Exec(params) => to_object(params),
+            Self::Fs(params) => to_object(params),
+            Self::Http(params) => to_object(params),
+            Self::Session(params) => to_object(params),
+            Self::Ui(params) => to_object(params),
+            Self::Events(params) => to_object(params),
+            Self::Env(params) => to_object(params),
+            Self::Log(params) => to_object(params),
+            Self::Credentials(params) => to_object(params),
+            Self::Mcp(params) => to_object(params),
+        }
+    }
+}
+
+/// The JSON form of parameters or of an output.
+pub fn to_object(value: &impl Serialize) -> Object {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(object)) => object,
+        other => unreachable!("connector types are written as objects, not as {other:?}"),
+    }
+}

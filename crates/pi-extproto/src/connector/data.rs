@@ -1,0 +1,168 @@
+//! Bytes in JSON: readable where they are text.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use ts_rs::TS;
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes of a file, a body or a stream. Written as `{"text": …}` if they are UTF-8, else as `{"base64": …}`, so that
+/// the same bytes always have the same JSON form.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Data(pub Vec<u8>);
+
+#[derive(Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(rename = "Data")]
+enum Written<'a> {
+    Text(Cow<'a, str>),
+    Base64(Cow<'a, str>),
+}
+
+/// The text is not standard base64 with padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not base64")]
+pub struct NotBase64;
+
+impl From<&str> for Data {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => Written::Text(text.into()),
+            Err(_) => Written::Base64(encode(&self.0).into()),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Text(text) => Ok(Self(text.into_owned().into_bytes())),
+            Written::Base64(text) => decode(&text).map(Self).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for Data {
+    fn schema_name() -> Cow<'static, str> {
+        "Data".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Bytes: as text if they are UTF-8, else in base64.",
+            "oneOf": [
+                { "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } },
+                {
+                    "type": "object",
+                    "required": ["base64"],
+                    "properties": { "base64": { "type": "string", "contentEncoding": "base64" } },
+                },
+            ],
+        })
+    }
+}
+
+impl TS for Data {
+    type WithoutGenerics = Self;
+    type OptionInnerType = Self;
+
+    fn name(cfg: &ts_rs::Config) -> String {
+        Written::name(cfg)
+    }
+
+    fn inline(cfg: &ts_rs::Config) -> String {
+        Written::inline(cfg)
+    }
+
+    fn decl(cfg: &ts_rs::Config) -> String {
+        Written::decl(cfg)
+    }
+}
+
+/// Standard base64 (RFC 4648 §4) with padding.
+pub fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for position in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * position)) as usize & 63];
+            text.push(if position > group.len() { '=' } else { char::from(digit) });
+        }
+    }
+    text
+}
+
+/// The bytes of standard base64 with padding; unused bits must be zero, so that a text has one meaning only.
+pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64> {
+    let (groups, rest) = text.as_bytes().as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(NotBase64);
+    }
+    let mut bytes = Vec::with_capacity(groups.len() * 3);
+    for (index, group) in groups.iter().enumerate() {
+        let padding = group.iter().rev().take_while(|digit| **digit == b'=').count();
+        if padding > 2 || (padding > 0 && index + 1 < groups.len()) {
+            return Err(NotBase64);
+        }
+        let bits = group[..4 - padding].iter().try_fold(0_u32, |bits, digit| {
+            let value = ALPHABET.iter().position(|letter| letter == digit).ok_or(NotBase64)?;
+            Ok(bits << 6 | u32::try_from(value).map_err(|_| NotBase64)?)
+        })? << (6 * padding);
+        let [_, decoded @ ..] = bits.to_be_bytes();
+        let (kept, unused) = decoded.split_at(3 - padding);
+        if unused.iter().any(|byte| *byte != 0) {
+            return Err(NotBase64);
+        }
+        bytes.extend_from_slice(kept);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], json: &str) {
+        assert_eq!(serde_json::to_string(&Data(bytes.to_vec())).expect("JSON"), json);
+        assert_eq!(serde_json::from_str::<Data>(json).expect("data"), Data(bytes.to_vec()));
+    }
+
+    #[test]
+    fn text_is_readable_and_other_bytes_are_base64() {
+        check(b"", r#"{"text":""}"#);
+        check("grüße".as_bytes(), r#"{"text":"grüße"}"#);
+        check(b"\xff", r#"{"base64":"/w=="}"#);
+        check(b"\xff\xfe", r#"{"base64":"//4="}"#);
+        check(b"\xff\xfe\xfd", r#"{"base64":"//79"}"#);
+        assert_eq!(serde_json::from_str::<Data>(r#"{"base64":"aGk="}"#).expect("data"), Data::from("hi"));
+    }
+
+    #[test]
+    fn text_that_is_not_canonical_base64_is_refused() {
+        for text in ["a", "ab=c", "====", "/x==", "//5=", "/w==/w==", "é===", "/w= =", "-_8="] {
+            assert_eq!(decode(text), Err(NotBase64), "{text}");
+        }
+        for json in [r#""x""#, r#"{"text":"a","base64":"YQ=="}"#, r"{}", r#"{"text":1}"#] {
+            assert!(serde_json::from_str::<Data>(json).is_err(), "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn base64_reads_back(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert_eq!(decode(&encode(&bytes)), Ok(bytes));
+        }
+    }
+}

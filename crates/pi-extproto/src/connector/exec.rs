@@ -1,0 +1,53 @@
+//! Processes: started without a shell, with a deadline, and ended together with their children.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::data::Data;
+
+/// Parameters of `exec`. Output: [`CommandOutput`], or [`StreamItem`](super::stream::StreamItem)s if `stream` is set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(optional_fields)]
+pub struct Command {
+    /// A program, by name or path.
+    pub command: String,
+    pub args: Vec<String>,
+    /// The project, unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Variables added to the environment that the host gives to processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<Data>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// How much of each of the two outputs is kept; the host has a limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_bytes: Option<u64>,
+    /// Whether output is handed out while the process runs.
+    pub stream: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct CommandOutput {
+    pub stdout: Data,
+    pub stderr: Data,
+    pub exit: Exit,
+    /// Whether a part of the output was dropped.
+    pub truncated: bool,
+}
+
+/// How a process ended. A process that ends badly is a result, not an error of the call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(optional_fields)]
+pub struct Exit {
+    /// Absent if a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// Whether the host ended it: deadline, cancellation, or too much output.
+    pub killed: bool,
+}
