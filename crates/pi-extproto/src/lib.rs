@@ -6,12 +6,16 @@
 //!
 //! Start with [`capability`]: what an extension can be allowed to do, and how the host tells what a call needs.
 
+pub mod artifact;
 pub mod capability;
 pub mod connector;
 pub mod count;
+pub mod hook;
 pub mod host;
 pub mod log;
+pub mod manifest;
 pub mod message;
+pub mod schema;
 pub mod word;
 
 /// A JSON object whose members this crate does not interpret.

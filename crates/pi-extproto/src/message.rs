@@ -20,6 +20,7 @@ use serde_json::Value;
 use pi_transcript::json::{Extra, Problem};
 
 pub use self::payload::{ErrorReport, EventHook, Register, SlashCommand, SlashResult, ToolCall, ToolResult};
+pub(crate) use self::shape::CAPABILITY_MANIFEST;
 use crate::{
     Object,
     host::{HostCall, HostResult},
@@ -126,7 +127,10 @@ pub fn parse(bytes: &[u8]) -> Result<Message, Vec<Problem>> {
 
 /// Everything that is wrong with a message; nothing if [`parse`] accepts it.
 pub fn validate(bytes: &[u8]) -> Vec<Problem> {
-    parse(bytes).err().unwrap_or_default()
+    match serde_json::from_slice(bytes) {
+        Ok(value) => shape::problems(&value),
+        Err(error) => vec![not_json(&error)],
+    }
 }
 
 pub(crate) fn not_json(error: &serde_json::Error) -> Problem {

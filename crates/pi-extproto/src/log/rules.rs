@@ -60,7 +60,7 @@ impl LogEntry {
                 report(&format!("data.{name}"), "evidence of a host call needs this string");
             }
         }
-        if !member("params_hash").and_then(Value::as_str).is_some_and(|text| text.parse::<Digest>().is_ok()) {
+        if member("params_hash").and_then(Value::as_str).is_none_or(|text| text.parse::<Digest>().is_err()) {
             report("data.params_hash", "evidence of a host call needs a digest of 64 lower-case hexadecimal digits");
         }
         if member("params").is_some() {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(change: Value, expected: &[&str]) {
+    fn check(change: &Value, expected: &[&str]) {
         let mut entry = json!({
             "schema": "pi.ext.log.v1", "ts": "2026-02-03T03:01:02.123Z", "level": "info", "event": "host_call.end",
             "message": "", "correlation": { "extension_id": "e", "scenario_id": "s", "host_call_id": "h" },
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn complete_evidence_breaks_no_rule() {
-        check(json!({}), &[]);
-        check(json!({ "/data/is_error": false, "/data/error": null }), &[]);
-        check(json!({ "/event": "host_call.start", "/data/duration_ms": null, "/data/is_error": null }), &[]);
+        check(&json!({}), &[]);
+        check(&json!({ "/data/is_error": false, "/data/error": null }), &[]);
+        check(&json!({ "/event": "host_call.start", "/data/duration_ms": null, "/data/is_error": null }), &[]);
     }
 
     #[test]
@@ -167,28 +167,28 @@ mod tests {
             ("event_hook.start", "correlation.event_id"),
             ("host_call.end", "correlation.host_call_id"),
         ] {
-            check(json!({ "/event": event, "/correlation": ids }), &[both[0], both[1], id]);
+            check(&json!({ "/event": event, "/correlation": ids }), &[both[0], both[1], id]);
         }
-        check(json!({ "/event": "policy.decision", "/correlation": ids }), &both);
-        check(json!({ "/event": "weather.change", "/correlation": ids, "/data": {} }), &both);
+        check(&json!({ "/event": "policy.decision", "/correlation": ids }), &both);
+        check(&json!({ "/event": "weather.change", "/correlation": ids, "/data": {} }), &both);
     }
 
     #[test]
     fn evidence_is_complete_and_holds_no_parameters() {
         let all = ["data.capability", "data.method", "data.params_hash", "data.duration_ms", "data.is_error"];
-        check(json!({ "/data": {} }), &all);
-        check(json!({ "/event": "host_call.start", "/data": {} }), &all[..3]);
-        check(json!({ "/data/error": { "code": "sad" } }), &["data.error.code"]);
-        check(json!({ "/data/params_hash": "ABC" }), &["data.params_hash"]);
+        check(&json!({ "/data": {} }), &all);
+        check(&json!({ "/event": "host_call.start", "/data": {} }), &all[..3]);
+        check(&json!({ "/data/error": { "code": "sad" } }), &["data.error.code"]);
+        check(&json!({ "/data/params_hash": "ABC" }), &["data.params_hash"]);
         let raw = json!({ "capability": "read", "method": "fs", "params": {},
                           "params_hash": Digest::of(b"").to_string() });
-        check(json!({ "/event": "host_call.start", "/data": raw }), &["data.params"]);
+        check(&json!({ "/event": "host_call.start", "/data": raw }), &["data.params"]);
     }
 
     #[test]
     fn time_is_rfc3339() {
         for time in ["2026-02-03T03:01:02Z", "2026-02-03t03:01:02.1+01:30", "2026-12-31 23:59:60-00:00"] {
-            check(json!({ "/ts": time }), &[]);
+            check(&json!({ "/ts": time }), &[]);
         }
         for time in [
             "",
@@ -202,7 +202,7 @@ mod tests {
             "2026-02-03T03:01:02Zx",
             "２026-02-03T03:01:02Z",
         ] {
-            check(json!({ "/ts": time }), &["ts"]);
+            check(&json!({ "/ts": time }), &["ts"]);
         }
     }
 }

@@ -13,9 +13,9 @@ const TEXTS: Shape = Shape::List { items: &Shape::Text, least: 0 };
 const OBJECT: Shape = Shape::Record(&[]);
 const OBJECTS: Shape = Shape::List { items: &OBJECT, least: 0 };
 
-pub(crate) const SCOPE: &[Member] = &[optional("paths", TEXTS), optional("hosts", TEXTS), optional("env", TEXTS)];
+const SCOPE: &[Member] = &[optional("paths", TEXTS), optional("hosts", TEXTS), optional("env", TEXTS)];
 
-pub(crate) const REQUIREMENT: &[Member] =
+const REQUIREMENT: &[Member] =
     &[required("capability", Shape::Text), optional("methods", TEXTS), optional("scope", Shape::Record(SCOPE))];
 
 pub(crate) const CAPABILITY_MANIFEST: &[Member] = &[

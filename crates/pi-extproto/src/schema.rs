@@ -1,0 +1,115 @@
+//! The published forms of the vocabulary, made from the types: JSON Schemas (draft 2020-12), TypeScript, WIT.
+//!
+//! What `docs/schema` and `docs/wit` hold is what these functions return; a test compares them, and
+//! `UPDATE=1 cargo test -p pi-extproto --test published` writes them anew.
+
+mod typescript;
+
+use std::borrow::Cow;
+
+use schemars::{
+    JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
+};
+use serde_json::{Map, Value, json};
+
+pub use self::typescript::typescript;
+use crate::{
+    host::{HostCall, HostResult},
+    log::LogEntry,
+    manifest::ExtensionManifest,
+    message::{
+        ErrorReport, EventHook, Message, Payload, Register, SlashCommand, SlashResult, ToolCall, ToolResult, VERSION,
+    },
+};
+
+/// The WIT package `pi:extension`, written by hand and tested against the types.
+pub const WIT: &str = include_str!("../wit/extension.wit");
+
+/// The schema of the ten messages.
+pub fn protocol() -> Value {
+    of::<Message>("Extension protocol 1.0", "The messages between an extension and its host.")
+}
+
+/// The schema of `extension.json`.
+pub fn manifest() -> Value {
+    of::<ExtensionManifest>("Extension manifest", "The file extension.json: what an extension is made of.")
+}
+
+/// The schema of a line of an extension log.
+pub fn log() -> Value {
+    of::<LogEntry>("Extension log entry", "One line of an extension log, pi.ext.log.v1.")
+}
+
+fn of<T: JsonSchema>(title: &str, description: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12().with_transform(forbid_null);
+    let root = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".to_owned(), json!(title));
+    schema.insert("description".to_owned(), json!(description));
+    for (name, member) in root.as_object().into_iter().flatten() {
+        schema.entry(name).or_insert_with(|| member.clone());
+    }
+    Value::Object(schema)
+}
+
+/// Takes back the `null` that the generator allows for every optional member: here, absent is the only way to have none.
+fn forbid_null(schema: &mut Schema) {
+    transform_subschemas(&mut forbid_null, schema);
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|word| word != "null");
+        if let [single] = types.as_slice() {
+            let single = single.clone();
+            schema.insert("type".to_owned(), single);
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get("anyOf")
+        && let [Value::Object(kept), null] = choices.as_slice()
+        && *null == json!({ "type": "null" })
+    {
+        let kept = kept.clone();
+        if let Some(members) = schema.as_object_mut() {
+            members.shift_remove("anyOf");
+            members.extend(kept);
+        }
+    }
+}
+
+impl JsonSchema for Message {
+    fn schema_name() -> Cow<'static, str> {
+        "Message".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let payloads = Payload::KINDS.map(|kind| {
+            let payload = match kind {
+                "register" => generator.subschema_for::<Register>(),
+                "tool_call" => generator.subschema_for::<ToolCall>(),
+                "tool_result" => generator.subschema_for::<ToolResult>(),
+                "slash_command" => generator.subschema_for::<SlashCommand>(),
+                "slash_result" => generator.subschema_for::<SlashResult>(),
+                "event_hook" => generator.subschema_for::<EventHook>(),
+                "host_call" => generator.subschema_for::<HostCall>(),
+                "host_result" => generator.subschema_for::<HostResult>(),
+                "log" => generator.subschema_for::<LogEntry>(),
+                "error" => generator.subschema_for::<ErrorReport>(),
+                other => unreachable!("{other} is not in the list of message types"),
+            };
+            json!({
+                "if": { "properties": { "type": { "const": kind } } },
+                "then": { "properties": { "payload": payload } },
+            })
+        });
+        json_schema!({
+            "type": "object",
+            "required": ["id", "version", "type", "payload"],
+            "properties": {
+                "id": { "type": "string", "description": "Joins a request with its answer." },
+                "version": { "type": "string", "enum": [VERSION] },
+                "type": { "type": "string", "enum": Payload::KINDS },
+                "payload": { "type": "object", "description": "What the message says; its type decides the shape." },
+            },
+            "allOf": payloads,
+        })
+    }
+}

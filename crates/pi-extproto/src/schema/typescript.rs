@@ -1,0 +1,118 @@
+//! TypeScript declarations of the messages and of what stands in them.
+
+use std::{any::TypeId, collections::HashSet};
+
+use ts_rs::{Config, TS, TypeVisitor};
+
+use crate::{
+    connector::{environment, events, exec, fs, http, session, stream, tool, ui},
+    host, log,
+    manifest::ExtensionManifest,
+    message::{self, Payload},
+};
+
+/// One TypeScript module with every type of the protocol: messages, parameters and outputs of the connectors, manifest.
+pub fn typescript() -> String {
+    let mut writer = Writer {
+        config: Config::new().with_large_int("number"),
+        visited: HashSet::new(),
+        declared: HashSet::new(),
+        module: "// Made by `pi schema extension --format ts`; changes belong into the Rust types.\n".to_owned(),
+    };
+    writer.messages();
+    writer.visit::<ExtensionManifest>();
+    writer.visit::<log::ledger::End>();
+    writer.connectors();
+    writer.module
+}
+
+struct Writer {
+    config: Config,
+    visited: HashSet<TypeId>,
+    /// Names, because the library describes one type through several stand-ins.
+    declared: HashSet<String>,
+    module: String,
+}
+
+impl Writer {
+    fn messages(&mut self) {
+        let payloads: [(String, fn(&mut Self)); 10] = [
+            (message::Register::name(&self.config), Self::visit::<message::Register>),
+            (message::ToolCall::name(&self.config), Self::visit::<message::ToolCall>),
+            (message::ToolResult::name(&self.config), Self::visit::<message::ToolResult>),
+            (message::SlashCommand::name(&self.config), Self::visit::<message::SlashCommand>),
+            (message::SlashResult::name(&self.config), Self::visit::<message::SlashResult>),
+            (message::EventHook::name(&self.config), Self::visit::<message::EventHook>),
+            (host::HostCall::name(&self.config), Self::visit::<host::HostCall>),
+            (host::HostResult::name(&self.config), Self::visit::<host::HostResult>),
+            (log::LogEntry::name(&self.config), Self::visit::<log::LogEntry>),
+            (message::ErrorReport::name(&self.config), Self::visit::<message::ErrorReport>),
+        ];
+        self.module.push_str("\n/** One message between an extension and its host. */\nexport type Message =");
+        for (kind, (name, _)) in Payload::KINDS.iter().zip(&payloads) {
+            let version = message::VERSION;
+            self.module +=
+                &format!("\n    | {{ id: string, version: \"{version}\", type: \"{kind}\", payload: {name} }}");
+        }
+        self.module.push_str(";\n");
+        for (_, visit) in payloads {
+            visit(self);
+        }
+    }
+
+    fn connectors(&mut self) {
+        self.visit::<tool::ToolDefinition>();
+        self.visit::<tool::CommandDefinition>();
+        self.visit::<tool::ToolUse>();
+        self.visit::<tool::McpUse>();
+        self.visit::<tool::ToolOutput>();
+        self.visit::<exec::Command>();
+        self.visit::<exec::CommandOutput>();
+        self.visit::<fs::FsCall>();
+        self.visit::<fs::FileContent>();
+        self.visit::<fs::Listing>();
+        self.visit::<fs::Presence>();
+        self.visit::<fs::Place>();
+        self.visit::<http::Request>();
+        self.visit::<http::Response>();
+        self.visit::<stream::StreamItem>();
+        self.visit::<session::SessionCall>();
+        self.visit::<session::SessionState>();
+        self.visit::<session::Entries>();
+        self.visit::<session::EntryId>();
+        self.visit::<session::Tools>();
+        self.visit::<session::Commands>();
+        self.visit::<session::Models>();
+        self.visit::<session::Acceptance>();
+        self.visit::<session::Completion>();
+        self.visit::<ui::UiCall>();
+        self.visit::<ui::Answer>();
+        self.visit::<ui::Confirmation>();
+        self.visit::<events::EventsCall>();
+        self.visit::<events::BusEvent>();
+        self.visit::<environment::EnvCall>();
+        self.visit::<environment::Variable>();
+        self.visit::<environment::Variables>();
+        self.visit::<environment::CredentialsCall>();
+        self.visit::<environment::Credential>();
+        self.visit::<log::LogNote>();
+    }
+}
+
+impl TypeVisitor for Writer {
+    /// Writes a type and everything that it mentions, each once. Types without a file of their own are built in.
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        if !self.visited.insert(TypeId::of::<T>()) {
+            return;
+        }
+        if T::output_path().is_some() && self.declared.insert(T::ident(&self.config)) {
+            self.module.push('\n');
+            self.module.push_str(&T::docs().unwrap_or_default());
+            self.module.push_str("export ");
+            self.module.push_str(&T::decl(&self.config));
+            self.module.push('\n');
+        }
+        T::visit_dependencies(self);
+        T::visit_generics(self);
+    }
+}
