@@ -11,7 +11,7 @@ use ts_rs::TS;
 use crate::{
     content::Content,
     id::{EntryId, SessionId},
-    json::{Extra, Open, nullable, present},
+    json::{Extra, Open, nullable, nullable_schema, present},
     message::Message,
     model::ThinkingLevel,
     usage::Usage,
@@ -62,7 +62,7 @@ pub struct Base {
     pub id: EntryId,
     /// `null` for a root.
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<EntryId>")]
     pub parent_id: Option<EntryId>,
     /// ISO 8601.
     pub timestamp: String,
@@ -278,7 +278,7 @@ pub struct ContextEdit {
     pub target_id: EntryId,
     /// `null`: the target is left out.
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<Content>")]
     #[ts(optional = false)]
     pub replacement: Option<Content>,
     #[serde(flatten)]

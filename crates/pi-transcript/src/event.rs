@@ -56,7 +56,7 @@ pub enum AgentEvent {
         message: Option<Message>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Usage")]
-        usage: Option<Usage>,
+        usage: Option<Box<Usage>>,
         assistant_message_event: Box<AssistantMessageEvent>,
     },
     MessageEnd {

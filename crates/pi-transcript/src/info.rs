@@ -6,7 +6,7 @@ use ts_rs::TS;
 
 use crate::{
     id::SessionId,
-    json::{Amount, nullable, present},
+    json::{Amount, nullable, nullable_schema, present},
     model::{Model, ThinkingLevel},
 };
 
@@ -92,10 +92,10 @@ pub struct TokenTotals {
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<u64>")]
     pub tokens: Option<u64>,
     pub context_window: u64,
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<Amount>")]
     pub percent: Option<Amount>,
 }

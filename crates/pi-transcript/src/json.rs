@@ -11,6 +11,7 @@ pub mod digest;
 pub mod open;
 pub mod shape;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -33,11 +34,16 @@ where
 /// Reads a member that must be there and may be `null`.
 ///
 /// Use with `#[serde(deserialize_with = "nullable")]` and without a default: serde alone would take a missing member
-/// for `null`.
+/// for `null`. The schema needs `#[schemars(schema_with = "nullable_schema::<T>")]` to say the same.
 pub fn nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
     Option::deserialize(deserializer)
+}
+
+/// The schema of a member that is read with [`nullable`].
+pub fn nullable_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<Option<T>>()
 }

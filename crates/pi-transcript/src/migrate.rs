@@ -46,11 +46,12 @@ pub fn migrate(lines: Vec<Line>, new_id: impl FnMut() -> EntryId) -> Vec<Line> {
 
 /// A line on its way from version 1 to version 2.
 enum Step {
-    /// Not JSON: it has no index and no place in the chain.
+    /// Not JSON: it has no index.
     Text(String),
     Header(Header),
-    Object(Map<String, Value>),
-    /// JSON that cannot be an entry, such as a number; it has an index.
+    /// Will be an entry.
+    Entry(Map<String, Value>),
+    /// JSON that cannot be an entry: it has an index but no place in the chain.
     Value(Value),
 }
 
@@ -60,25 +61,35 @@ fn chain(lines: Vec<Line>, mut new_id: impl FnMut() -> EntryId) -> Vec<Line> {
     let mut taken: HashSet<String> = steps.iter().filter_map(Step::id).map(str::to_owned).collect();
     let mut parent = Value::Null;
     for step in &mut steps {
-        let Step::Object(object) = step else { continue };
-        if !object.get("id").is_some_and(Value::is_string) {
-            let id = std::iter::repeat_with(&mut new_id).map(|id| id.0).find(|id| taken.insert(id.clone()));
-            object.insert("id".to_owned(), id.into());
+        if let Step::Entry(object) = step {
+            if !object.contains_key("id") {
+                let id = std::iter::repeat_with(&mut new_id).map(|id| id.0).find(|id| taken.insert(id.clone()));
+                object.insert("id".to_owned(), id.into());
+            }
+            if !object.contains_key("parentId") {
+                object.insert("parentId".to_owned(), parent);
+            }
+            parent = object["id"].clone();
         }
-        if !object.contains_key("parentId") {
-            object.insert("parentId".to_owned(), parent);
-        }
-        parent = object["id"].clone();
     }
     // In a version 1 file an index counts the lines that are JSON, the header included.
-    let ids: Vec<Option<String>> =
-        steps.iter().filter(|step| !matches!(step, Step::Text(_))).map(|step| step.id().map(str::to_owned)).collect();
+    let counted = steps.iter().filter(|step| !matches!(step, Step::Text(_)));
+    let ids: Vec<Option<String>> = counted.map(|step| step.id().map(str::to_owned)).collect();
     for step in &mut steps {
-        if let Step::Object(object) = step {
+        if let Step::Entry(object) = step {
             name_first_kept(object, &ids);
         }
     }
     steps.into_iter().map(Line::from).collect()
+}
+
+/// Whether this is an entry but for an id and a parent.
+fn can_be_entry(object: &Map<String, Value>) -> bool {
+    let is_text = |name| object.get(name).is_some_and(Value::is_string);
+    is_text("type")
+        && is_text("timestamp")
+        && object.get("id").is_none_or(Value::is_string)
+        && object.get("parentId").is_none_or(|parent| parent.is_string() || parent.is_null())
 }
 
 /// Replaces the index in a compaction by an id. One that points nowhere keeps nothing, which is what Pi makes of it, and
@@ -122,7 +133,7 @@ fn is_hook(message: &Message) -> bool {
 impl Step {
     fn id(&self) -> Option<&str> {
         match self {
-            Self::Object(object) => object.get("id")?.as_str(),
+            Self::Entry(object) => object.get("id")?.as_str(),
             Self::Text(_) | Self::Header(_) | Self::Value(_) => None,
         }
     }
@@ -142,7 +153,7 @@ impl From<Line> for Step {
             },
         };
         match value {
-            Value::Object(object) => Self::Object(object),
+            Value::Object(object) if can_be_entry(&object) => Self::Entry(object),
             other => Self::Value(other),
         }
     }
@@ -153,7 +164,7 @@ impl From<Step> for Line {
         match step {
             Step::Text(text) => Self::Unreadable(text),
             Step::Header(header) => Self::Header(header),
-            Step::Object(object) => Self::from(Value::Object(object)),
+            Step::Entry(object) => Self::from(Value::Object(object)),
             Step::Value(value) => Self::Foreign(value),
         }
     }

@@ -58,7 +58,18 @@ pub fn check(question: &Question, answer: &Answer) -> Result<(), Misfit> {
             }
         }
         (Question::Interview { questions, .. }, Answer::Interview { responses }) => check_form(questions, responses),
-        (_, _) => Err(Misfit::Method { wanted: question.method(), found: answer.method() }),
+        (
+            Question::Select { .. }
+            | Question::Confirm { .. }
+            | Question::Input { .. }
+            | Question::Editor { .. }
+            | Question::Interview { .. },
+            Answer::Select { .. }
+            | Answer::Confirm { .. }
+            | Answer::Input { .. }
+            | Answer::Editor { .. }
+            | Answer::Interview { .. },
+        ) => Err(Misfit::Method { wanted: question.method(), found: answer.method() }),
     }
 }
 
