@@ -1,1 +1,9 @@
-//! May it? Pure decisions about what an extension asks for.
+//! Decides whether an extension, or the agent itself, may do what it asks.
+
+mod case;
+mod command;
+mod glob;
+mod host;
+mod moment;
+mod place;
+mod target;

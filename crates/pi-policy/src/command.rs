@@ -1,0 +1,266 @@
+//! What a process call would run, and the patterns that name commands.
+//!
+//! A shell line is taken apart only as far as its meaning is plain: words, quotes without substitution, and commands
+//! joined by `;`, `&`, `&&`, `||`, `|` or a new line. Anything else is *unclear*: no grant covers it, every deny does.
+//! A deny of a command guards against accidents; an interpreter that may run can run anything else.
+
+use std::fmt;
+
+use crate::case::is_same;
+
+/// What a call would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    written: String,
+    /// The words of each command in turn; nothing if the line is unclear.
+    commands: Option<Vec<Vec<String>>>,
+}
+
+/// A program, or a program with the first of its arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandPattern {
+    written: String,
+    words: Vec<String>,
+}
+
+/// Why a text names no command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CommandFault {
+    #[error("expected a program, or a program with its first arguments")]
+    Empty,
+    #[error("a command pattern holds plain words only: no quotes, wildcards or shell operators")]
+    NotPlain,
+}
+
+impl Command {
+    /// A program that is started directly, without a shell.
+    pub fn program(program: &str, arguments: &[String]) -> Self {
+        let words: Vec<String> = std::iter::once(program.to_owned()).chain(arguments.iter().cloned()).collect();
+        Self { written: words.join(" "), commands: Some(vec![words]) }
+    }
+
+    /// A line for a shell.
+    pub fn shell(line: &str) -> Self {
+        Self { written: line.to_owned(), commands: take_apart(line) }
+    }
+
+    /// The same, but nobody can tell what it does.
+    pub(crate) fn made_unclear(self) -> Self {
+        Self { commands: None, ..self }
+    }
+
+    /// Patterns that name exactly these commands and whatever arguments follow; nothing if no pattern can.
+    pub(crate) fn naming(&self) -> Option<Vec<String>> {
+        let patterns: Vec<String> = self.commands.as_ref()?.iter().map(|words| words.join(" ")).collect();
+        CommandPattern::admits_all(&patterns, self).then_some(patterns)
+    }
+
+    /// Whether we know which programs it starts.
+    pub fn is_clear(&self) -> bool {
+        self.commands.is_some()
+    }
+}
+
+/// The beginning of the command on one line, for a person.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 80;
+        let flat = self.written.chars().map(|it| if it.is_control() { ' ' } else { it });
+        let shown: String = flat.take(SHOWN).collect();
+        let rest = if self.written.chars().nth(SHOWN).is_some() { "…" } else { "" };
+        write!(f, "{shown}{rest}")
+    }
+}
+
+impl CommandPattern {
+    pub(crate) fn read(written: &str) -> Result<Self, CommandFault> {
+        let words: Vec<String> = written.split_whitespace().map(str::to_owned).collect();
+        if words.is_empty() {
+            return Err(CommandFault::Empty);
+        }
+        match take_apart(written) {
+            Some(commands) if commands == [words.as_slice()] => Ok(Self { written: written.to_owned(), words }),
+            Some(_) | None => Err(CommandFault::NotPlain),
+        }
+    }
+
+    pub(crate) fn written(&self) -> &str {
+        &self.written
+    }
+
+    fn admits_all(written: &[String], call: &Command) -> bool {
+        let patterns: Result<Vec<Self>, _> = written.iter().map(|pattern| Self::read(pattern)).collect();
+        patterns.is_ok_and(|patterns| admits(&patterns, call))
+    }
+
+    /// A program of a grant is meant exactly as written: `git` is not `./git`.
+    fn begins(&self, command: &[String]) -> bool {
+        command.starts_with(&self.words)
+    }
+
+    /// A program of a deny is found in any folder, in any case, and behind other programs (`env rm`, `sudo rm`).
+    fn occurs(&self, command: &[String]) -> bool {
+        let program = |word: &str| {
+            let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+            let stem = name.len().checked_sub(4).and_then(|end| name.split_at_checked(end));
+            let bare = stem.filter(|(_, ending)| is_same(ending, ".exe")).map_or(name, |(stem, _)| stem);
+            [word, name, bare].iter().any(|form| is_same(form, &self.words[0]))
+        };
+        command.windows(self.words.len()).any(|window| {
+            program(&window[0]) && self.words.iter().zip(window).skip(1).all(|(pattern, word)| is_same(pattern, word))
+        })
+    }
+}
+
+/// Whether grants of `patterns` together give every command of the call.
+pub(crate) fn admits(patterns: &[CommandPattern], call: &Command) -> bool {
+    let given = |command: &Vec<String>| patterns.iter().any(|pattern| pattern.begins(command));
+    call.commands.as_ref().is_some_and(|commands| commands.iter().all(given))
+}
+
+/// The first pattern of a deny that some command of the call meets. A list without patterns denies nothing.
+pub(crate) fn touched<'a>(patterns: &'a [CommandPattern], call: &Command) -> Option<&'a CommandPattern> {
+    patterns.iter().find(|pattern| match &call.commands {
+        Some(commands) => commands.iter().any(|command| pattern.occurs(command)),
+        None => true,
+    })
+}
+
+/// Divides a line into commands and those into words; nothing if that takes more than reading.
+fn take_apart(line: &str) -> Option<Vec<Vec<String>>> {
+    let mut commands = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut rest = line.trim().chars().peekable();
+    while let Some(sign) = rest.next() {
+        match sign {
+            ' ' | '\t' => commands.last_mut()?.extend(word.take()),
+            '\n' | ';' | '&' | '|' => {
+                commands.last_mut()?.extend(word.take());
+                if sign != '\n' && sign != ';' {
+                    rest.next_if_eq(&sign);
+                }
+                commands.push(Vec::new());
+            }
+            '\'' => loop {
+                match rest.next()? {
+                    '\'' => break word.get_or_insert_default().push_str(""),
+                    inner => word.get_or_insert_default().push(inner),
+                }
+            },
+            '"' => loop {
+                match rest.next()? {
+                    '"' => break word.get_or_insert_default().push_str(""),
+                    '$' | '`' | '\\' | '!' => return None,
+                    inner => word.get_or_insert_default().push(inner),
+                }
+            },
+            '\\' => word.get_or_insert_default().push(rest.next().filter(|next| !next.is_control())?),
+            '$' | '`' | '<' | '>' | '(' | ')' | '{' | '}' | '[' | ']' | '*' | '?' | '!' | '#' | '~' | '^' | '%' => {
+                return None;
+            }
+            control if control.is_control() => return None,
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    commands.last_mut()?.extend(word);
+    // An assignment before a command changes what the command does (`LD_PRELOAD=… git`).
+    let plain = |command: &Vec<String>| command.first().is_some_and(|program| !program.contains('='));
+    commands.iter().all(plain).then_some(commands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(written: &[&str]) -> Vec<CommandPattern> {
+        written.iter().map(|pattern| CommandPattern::read(pattern).expect("a pattern")).collect()
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, line: &str, expected: (bool, bool)) {
+        let (patterns, call) = (patterns(&[pattern]), Command::shell(line));
+        assert_eq!((admits(&patterns, &call), touched(&patterns, &call).is_some()), expected, "{pattern}: {line}");
+    }
+
+    #[test]
+    fn patterns_are_whole_words_from_the_start() {
+        check("git", "git status", (true, true));
+        check("git log", "git  log --oneline", (true, true));
+        check("git log", "git logout", (false, false));
+        check("git log", "git status", (false, false));
+        check("git", "gitk", (false, false));
+        check("git", "'git' \"log\" a\\ b", (true, true));
+        check("git", "g''it log", (true, true));
+        check("git", "./git log", (false, true));
+        check("git", "/usr/bin/GIT log", (false, true));
+        check("git", "git.exe log", (false, true));
+        check("git", "", (false, true));
+    }
+
+    #[test]
+    fn every_command_of_a_line_counts() {
+        check("git", "git log && git status; git diff | git apply\ngit push & git pull || git gc", (true, true));
+        for joined in
+            ["git log; rm -rf x", "git log && rm x", "git log || rm x", "git log | rm x", "git log & rm x", "git\nrm x"]
+        {
+            check("git", joined, (false, true));
+            check("rm", joined, (false, true));
+        }
+        check("rm", "env sudo rm x", (false, true));
+        check("git push", "git log; git push", (false, true));
+    }
+
+    #[test]
+    fn unclear_lines_are_given_to_nobody_and_taken_by_every_deny() {
+        let unclear = [
+            "git log $(rm x)",
+            "git log `rm x`",
+            "git log > /etc/x",
+            "git <(rm x)",
+            "git log \"$(rm x)\"",
+            "FOO=1 git log",
+            "git log;;",
+            "git 'log",
+            "git log |& rm",
+            "(git log)",
+            "{ git; }",
+            "git $X",
+            "git l*g",
+            "git ~",
+            "git \\\n log",
+            "git\rlog",
+            "git log #",
+            "git \"a\\\"b\"",
+            "&& git",
+            "git ${IFS}log",
+            "git <<X",
+        ];
+        for line in unclear {
+            assert!(!Command::shell(line).is_clear(), "{line}");
+            check("git", line, (false, true));
+            check("ls", line, (false, true));
+        }
+    }
+
+    #[test]
+    fn empty_list_of_patterns_gives_nothing_and_denies_nothing() {
+        let call = Command::program("git", &[]);
+        assert!(!admits(&[], &call));
+        assert!(touched(&[], &call).is_none());
+    }
+
+    #[test]
+    fn arguments_of_a_program_are_not_read_as_shell() {
+        let call = Command::program("git", &["log".into(), "$(rm x); rm".into()]);
+        assert!(admits(&patterns(&["git log"]), &call));
+        assert!(touched(&patterns(&["rm"]), &call).is_none());
+        assert!(touched(&patterns(&["git log"]), &call).is_some());
+    }
+
+    #[test]
+    fn patterns_hold_plain_words() {
+        for wrong in ["", "  ", "git *", "git;rm", "'git'", "A=1 git", "git >x"] {
+            assert!(CommandPattern::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a call is aimed at, and the scopes that narrow it.
+
+use std::{fmt, sync::Arc};
+
+use pi_extproto::capability::Capability;
+
+use crate::{
+    case::is_same,
+    command::{self, Command, CommandPattern},
+    glob::{PathPatterns, Purpose, Touch},
+    host::{Host, HostPattern},
+    place::{Location, Place},
+};
+
+/// What a call is aimed at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing that a scope could speak about.
+    Nothing,
+    Path(Location),
+    /// Something leaves one path and appears at another.
+    Move {
+        from: Location,
+        to: Location,
+    },
+    Host(Host),
+    /// One environment variable.
+    Variable(String),
+    /// The environment as a whole.
+    Environment,
+    Command(Command),
+    /// A tool that we know by its name only.
+    Tool(String),
+}
+
+/// How far a grant, deny or declaration reaches. What is absent does not narrow; an empty list leaves nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) paths: Option<Arc<PathPatterns>>,
+    pub(crate) hosts: Option<Vec<HostPattern>>,
+    pub(crate) env: Option<Vec<String>>,
+    pub(crate) commands: Option<Vec<CommandPattern>>,
+}
+
+/// What a scope says about a target when it is read as permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It does not speak about targets of this kind.
+    Silent,
+    Admitted,
+    Refused,
+}
+
+impl Target {
+    /// The paths that the call concerns.
+    pub(crate) fn locations(&self) -> impl Iterator<Item = &Location> {
+        let [first, second] = match self {
+            Self::Path(location) => [Some(location), None],
+            Self::Move { from, to } => [Some(from), Some(to)],
+            Self::Nothing
+            | Self::Host(_)
+            | Self::Variable(_)
+            | Self::Environment
+            | Self::Command(_)
+            | Self::Tool(_) => [None, None],
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Whether the target lies where a capability leads by itself, without a scope that says more.
+    ///
+    /// Files: the project, the folders of the extension, and the agent directory for reading. Hosts: the public network.
+    /// Everything else has no default bounds.
+    pub(crate) fn is_within_reach(&self, capability: &Capability) -> bool {
+        match self {
+            Self::Path(_) | Self::Move { .. } => {
+                self.locations().all(|location| is_place_within_reach(location.place(), capability))
+            }
+            Self::Host(host) => host.is_public(),
+            Self::Nothing | Self::Variable(_) | Self::Environment | Self::Command(_) | Self::Tool(_) => true,
+        }
+    }
+
+    /// Whether the file of credentials is among what is asked for by name.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.locations().any(|location| location.place() == Place::Secret)
+    }
+}
+
+pub(crate) fn is_place_within_reach(place: Place, capability: &Capability) -> bool {
+    match place {
+        Place::Project | Place::Data | Place::Temporary => true,
+        Place::Own | Place::Agent => *capability == Capability::Read,
+        Place::Secret | Place::Outside => false,
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("nothing in particular"),
+            Self::Path(location) => write!(f, "{location}"),
+            Self::Move { from, to } => write!(f, "{from} -> {to}"),
+            Self::Host(host) => write!(f, "{host}"),
+            Self::Variable(name) | Self::Tool(name) => f.write_str(name),
+            Self::Environment => f.write_str("the whole environment"),
+            Self::Command(command) => write!(f, "{command}"),
+        }
+    }
+}
+
+impl Scope {
+    /// Reads the scope as permission: all that is asked for must be named.
+    pub(crate) fn admits(&self, target: &Target, capability: &Capability) -> Admission {
+        let named = match target {
+            Target::Nothing | Target::Tool(_) => None,
+            Target::Path(_) | Target::Move { .. } => {
+                self.paths.as_ref().map(|paths| target.locations().all(|location| paths.admits(location, capability)))
+            }
+            Target::Host(host) => {
+                self.hosts.as_ref().map(|patterns| patterns.iter().any(|pattern| pattern.admits(host)))
+            }
+            Target::Variable(name) => self.env.as_ref().map(|names| names.contains(name)),
+            Target::Environment => self.env.as_ref().map(|_| false),
+            Target::Command(call) => self.commands.as_ref().map(|patterns| command::admits(patterns, call)),
+        };
+        match named {
+            None => Admission::Silent,
+            Some(true) => Admission::Admitted,
+            Some(false) => Admission::Refused,
+        }
+    }
+
+    /// Reads the scope as prohibition: what might be meant is meant.
+    pub(crate) fn touches(&self, target: &Target) -> Touch {
+        let met = match target {
+            Target::Nothing | Target::Tool(_) => None,
+            Target::Path(location) => return self.paths.as_ref().map_or(Touch::Whole, |paths| paths.touches(location)),
+            // A folder moves with all that is in it: nothing of it can be held back.
+            Target::Move { .. } => self
+                .paths
+                .as_ref()
+                .map(|paths| target.locations().any(|location| paths.touches(location) != Touch::Nothing)),
+            Target::Host(host) => {
+                self.hosts.as_ref().map(|patterns| patterns.iter().any(|pattern| pattern.touches(host)))
+            }
+            Target::Variable(name) => self.env.as_ref().map(|names| names.iter().any(|it| is_same(it, name))),
+            Target::Environment => self.env.as_ref().map(|names| !names.is_empty()),
+            Target::Command(call) => self.commands.as_ref().map(|patterns| command::touched(patterns, call).is_some()),
+        };
+        match met {
+            None | Some(true) => Touch::Whole,
+            Some(false) => Touch::Nothing,
+        }
+    }
+
+    /// What the scope says about targets of this kind, and which part of it matches: for explanations.
+    pub(crate) fn describe(&self, target: &Target, capability: &Capability, purpose: Purpose) -> String {
+        let list = |kind: &str, written: Vec<&str>, matching: Vec<&str>| match (written.is_empty(), matching.is_empty())
+        {
+            (true, _) => format!("{kind} is an empty list"),
+            (false, true) => format!("{kind} {} and {target} do not match", written.join(", ")),
+            (false, false) => format!("{kind} {} matches {target}", matching.join(", ")),
+        };
+        let unbounded = || "no scope".to_owned();
+        match target {
+            Target::Nothing | Target::Tool(_) => unbounded(),
+            Target::Path(_) | Target::Move { .. } => self.paths.as_ref().map_or_else(unbounded, |paths| {
+                let mut found = target
+                    .locations()
+                    .flat_map(|location| paths.matching(location, capability, purpose))
+                    .collect::<Vec<_>>();
+                found.dedup();
+                list("paths", paths.written().iter().map(String::as_str).collect(), found)
+            }),
+            Target::Host(host) => self.hosts.as_ref().map_or_else(unbounded, |patterns| {
+                let meets = |pattern: &&HostPattern| match purpose {
+                    Purpose::Grant => pattern.admits(host),
+                    Purpose::Deny => pattern.touches(host),
+                };
+                let names = |pattern: &'_ HostPattern| pattern.written().to_owned();
+                let (all, found): (Vec<_>, Vec<_>) =
+                    (patterns.iter().map(names).collect(), patterns.iter().filter(meets).map(names).collect());
+                list("hosts", all.iter().map(String::as_str).collect(), found.iter().map(String::as_str).collect())
+            }),
+            Target::Variable(_) | Target::Environment => self.env.as_ref().map_or_else(unbounded, |names| {
+                let met = match purpose {
+                    Purpose::Grant => self.admits(target, capability) == Admission::Admitted,
+                    Purpose::Deny => self.touches(target) != Touch::Nothing,
+                };
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                list("env", names.clone(), if met { names } else { Vec::new() })
+            }),
+            Target::Command(call) => self.commands.as_ref().map_or_else(unbounded, |patterns| {
+                let met = match purpose {
+                    Purpose::Grant => command::admits(patterns, call),
+                    Purpose::Deny => command::touched(patterns, call).is_some(),
+                };
+                let names: Vec<&str> = patterns.iter().map(CommandPattern::written).collect();
+                let unclear = if call.is_clear() { "" } else { " (the shell line is not plain enough to be judged)" };
+                format!("{}{unclear}", list("commands", names.clone(), if met { names } else { Vec::new() }))
+            }),
+        }
+    }
+}
