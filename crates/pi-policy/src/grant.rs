@@ -1,0 +1,299 @@
+//! The three answers: a grant to act with, a question for a person, a denial with its reason.
+
+use std::{fmt, net::IpAddr, sync::Arc};
+
+use serde::Serialize;
+
+use crate::{
+    config::{GrantEntry, ScopeEntry},
+    glob::{self, PathPatterns, Touch},
+    host::{self, HostName},
+    moment::Moment,
+    place::{Location, Place},
+    request::Action,
+    risk::Assessment,
+    rule::Rule,
+    target::{Target, is_place_within_reach},
+};
+
+/// The answer to a request.
+#[derive(Debug)]
+pub enum Decision {
+    Allow(Grant),
+    Ask(Question),
+    Deny(Denial),
+}
+
+/// The kind of a [`Decision`], from the narrowest to the widest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Deny,
+    Ask,
+    Allow,
+}
+
+/// The proof that an action was allowed. An executor takes it by value and does what it says, not what the caller wrote.
+///
+/// Only this crate makes one, in [`crate::decide`] and [`Question::answer`]; it cannot be copied, read or written:
+///
+/// ```compile_fail
+/// let grant = pi_policy::Grant { action: todo!(), rule: todo!(), expires: None, named: false, withheld: vec![], warning: None };
+/// ```
+/// ```compile_fail
+/// fn copy(grant: &pi_policy::Grant) -> pi_policy::Grant { grant.clone() }
+/// ```
+/// ```compile_fail
+/// fn forge(json: &str) -> pi_policy::Grant { serde_json::from_str(json).unwrap() }
+/// ```
+#[derive(Debug)]
+pub struct Grant {
+    action: Arc<Action>,
+    rule: Rule,
+    expires: Option<Moment>,
+    /// A scope names the target; otherwise it lies in the default reach, or nobody set bounds.
+    named: bool,
+    /// Denied parts of a folder that was granted.
+    withheld: Vec<Arc<PathPatterns>>,
+    warning: Option<Assessment>,
+}
+
+/// What a person has to be asked. Nothing is granted until [`Question::answer`].
+#[derive(Debug)]
+pub struct Question {
+    grant: Grant,
+    assessment: Option<Assessment>,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    No,
+    /// Nobody was there, or nobody answered in time.
+    Nobody,
+}
+
+/// An action that must not happen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Denial {
+    action: Arc<Action>,
+    rule: Rule,
+    reason: Reason,
+}
+
+/// Why an action must not happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    #[error("the project that brings the extension is not trusted")]
+    Untrusted,
+    #[error("denied by {source_path}")]
+    Denied { source_path: Arc<str> },
+    #[error("{0}")]
+    NotDeclared(Undeclared),
+    #[error("denied unless it is granted to the extension by name")]
+    DeniedByDefault,
+    #[error("the file of credentials is denied unless its path is granted in full")]
+    Secret,
+    #[error("nothing grants it, and the mode is strict")]
+    Strict,
+    #[error("a person said no")]
+    Refused,
+    #[error("nobody answered")]
+    Unanswered,
+}
+
+/// What the announcement of an extension lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Undeclared {
+    #[error("not declared")]
+    Capability,
+    #[error("not declared for this method")]
+    Method,
+    #[error("outside the declared scope")]
+    Scope,
+}
+
+impl Decision {
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::Allow(_) => Verdict::Allow,
+            Self::Ask(_) => Verdict::Ask,
+            Self::Deny(_) => Verdict::Deny,
+        }
+    }
+
+    /// The rule that decided.
+    pub fn rule(&self) -> Rule {
+        match self {
+            Self::Allow(grant) => grant.rule,
+            Self::Ask(question) => question.grant.rule,
+            Self::Deny(denial) => denial.rule,
+        }
+    }
+}
+
+/// What the walk through the rules found, before it becomes a [`Decision`].
+pub(crate) enum Ruling {
+    Allow { expires: Option<Moment>, named: bool, warning: Option<Assessment> },
+    Ask(Option<Assessment>),
+    Deny(Reason),
+}
+
+impl Ruling {
+    pub(crate) fn decide(self, action: &Arc<Action>, rule: Rule, withheld: Vec<Arc<PathPatterns>>) -> Decision {
+        let action = Arc::clone(action);
+        match self {
+            Self::Allow { expires, named, warning } => {
+                Decision::Allow(Grant { action, rule, expires, named, withheld, warning })
+            }
+            Self::Ask(assessment) => {
+                // A person who says yes to a public name has not said yes to wherever that name may lead.
+                let grant = Grant { action, rule, expires: None, named: false, withheld, warning: None };
+                Decision::Ask(Question { grant, assessment })
+            }
+            Self::Deny(reason) => Decision::Deny(Denial { action, rule, reason }),
+        }
+    }
+}
+
+impl Grant {
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+
+    /// The rule that allowed it.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// When it ends; an action that is still running then may finish, a new one may not begin.
+    pub fn expires(&self) -> Option<Moment> {
+        self.expires
+    }
+
+    /// In `permissive` mode: the evidence, for the warning that the log gets.
+    pub fn warning(&self) -> Option<&Assessment> {
+        self.warning.as_ref()
+    }
+
+    /// Whether this grant is for `action`, and still holds.
+    pub fn covers(&self, action: &Action, now: Moment) -> bool {
+        self.holds(now) && *self.action == *action
+    }
+
+    /// Whether it has not expired.
+    pub fn holds(&self, now: Moment) -> bool {
+        self.expires.is_none_or(|end| now < end)
+    }
+
+    /// Whether a file that turns up below a granted folder may be touched: it is not if a deny names it, if it holds
+    /// credentials, or if it belongs to a place where the capability does not lead.
+    pub fn permits(&self, file: &Location) -> bool {
+        self.action.target.locations().any(|granted| {
+            let same = granted.absolute() == file.absolute();
+            let reached =
+                granted.place() == file.place() || is_place_within_reach(file.place(), &self.action.capability);
+            granted.contains(file)
+                && (same || (reached && file.place() != Place::Secret))
+                && self.withheld.iter().all(|patterns| patterns.touches(file) == Touch::Nothing)
+        })
+    }
+
+    /// Whether the executor may connect to an address that the granted host led to. A public name that leads into the
+    /// private network is refused unless the settings name the host.
+    pub fn may_connect(&self, address: IpAddr) -> bool {
+        match &self.action.target {
+            Target::Host(granted) => match granted.name() {
+                HostName::Address(named) => *named == address.to_canonical(),
+                HostName::Name(_) => self.named || !granted.is_public() || host::is_public(address),
+            },
+            Target::Nothing
+            | Target::Path(_)
+            | Target::Move { .. }
+            | Target::Variable(_)
+            | Target::Environment
+            | Target::Command(_)
+            | Target::Tool(_) => false,
+        }
+    }
+
+    /// Patterns of denied paths below the granted folder.
+    pub fn withheld(&self) -> impl Iterator<Item = &str> {
+        self.withheld.iter().flat_map(|patterns| patterns.written()).map(String::as_str)
+    }
+}
+
+impl Question {
+    pub fn action(&self) -> &Action {
+        &self.grant.action
+    }
+
+    /// The evidence that was weighed; nothing for the agent.
+    pub fn assessment(&self) -> Option<&Assessment> {
+        self.assessment.as_ref()
+    }
+
+    /// Turns what a person said into a grant for this one action, or a denial.
+    pub fn answer(self, answer: Answer) -> Result<Grant, Denial> {
+        let Grant { action, rule, .. } = &self.grant;
+        let denial = |reason| Denial { action: Arc::clone(action), rule: *rule, reason };
+        match answer {
+            Answer::Yes => Ok(self.grant),
+            Answer::No => Err(denial(Reason::Refused)),
+            Answer::Nobody => Err(denial(Reason::Unanswered)),
+        }
+    }
+
+    /// What to write into the settings so that this is not asked again; nothing if no scope can name the target.
+    pub fn remember(&self) -> Option<GrantEntry> {
+        naming(&self.grant.action)
+    }
+}
+
+/// The narrowest grant that covers an action.
+pub(crate) fn naming(action: &Action) -> Option<GrantEntry> {
+    let scope = match &action.target {
+        Target::Nothing | Target::Tool(_) | Target::Environment => None,
+        Target::Path(_) | Target::Move { .. } => {
+            let paths = action.target.locations().map(glob::naming).collect::<Option<Vec<_>>>()?;
+            Some(ScopeEntry { paths: Some(paths), ..ScopeEntry::default() })
+        }
+        Target::Host(host) => Some(ScopeEntry { hosts: Some(vec![host.to_string()]), ..ScopeEntry::default() }),
+        Target::Variable(name) => Some(ScopeEntry { env: Some(vec![name.clone()]), ..ScopeEntry::default() }),
+        Target::Command(command) => Some(ScopeEntry { commands: Some(command.naming()?), ..ScopeEntry::default() }),
+    };
+    let methods = Some(vec![action.method.clone()]);
+    Some(GrantEntry { capability: action.capability.clone(), methods, scope, versions: None, expires: None })
+}
+
+impl Denial {
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    pub fn reason(&self) -> &Reason {
+        &self.reason
+    }
+}
+
+/// `deny write: not declared`
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deny {}: {}", self.action.capability, self.reason)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        })
+    }
+}
