@@ -1,0 +1,335 @@
+//! The state machine.
+//!
+//! [`Engine::step`] takes one input and appends what is to be done. A command goes through four phases, each with its
+//! file: it is admitted ([`admission`]), waits for its turn and starts ([`turn`]), ends and is answered ([`ending`]); what
+//! must survive is handed to the journal and awaited ([`durability`]).
+
+mod admission;
+mod durability;
+mod ending;
+mod restore;
+mod turn;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use crate::{
+    config::Config,
+    deadline::{Alarm, Deadlines},
+    effect::{Announcement, Effect, Input, Phase},
+    header::{Header, Lane},
+    identity::Identities,
+    journal::Journal,
+    lane::Lanes,
+    name::{ClientName, CommandId, Request, SessionName, Ticket, Time},
+    outcome::{Failure, Outcome},
+    record::VersionMove,
+    shelf::Shelf,
+    version::Versions,
+};
+
+/// Decides when commands run. `C` is a command's payload, `B` the body of an answer; both stay closed.
+#[derive(Debug)]
+pub struct Engine<C, B> {
+    config: Config,
+    next_ticket: u64,
+    next_anonymous: u64,
+    /// Admitted and not answered.
+    commands: HashMap<Ticket, Command<C, B>>,
+    /// Further ids for commands that are known, not answered.
+    aliases: HashMap<Ticket, Alias<B>>,
+    /// Started and not stopped; an answered one may linger here.
+    running: HashMap<Ticket, Running>,
+    /// Unanswered requests of each client.
+    pending: HashMap<ClientName, usize>,
+    unanswered: usize,
+    lanes: Lanes,
+    identities: Identities,
+    durable: Shelf<B>,
+    reads: Shelf<B>,
+    /// Outcomes to come for which room on the durable shelf is set aside.
+    reserved: usize,
+    versions: Versions,
+    deadlines: Deadlines,
+    journal: Journal<B>,
+    /// Ends whose dependents have not been told yet.
+    ended: VecDeque<Ended>,
+    drain: Drain,
+    operations: u64,
+}
+
+#[derive(Debug)]
+struct Command<C, B> {
+    header: Arc<Header>,
+    name: CommandId,
+    request: Request,
+    /// Taken when it starts.
+    payload: Option<C>,
+    /// Its acceptance is durable, or needs no durability.
+    accepted: bool,
+    /// It waits for its turn.
+    waiting: bool,
+    /// Dependencies that have not ended, by the names that the command gave them.
+    open: Vec<(CommandId, Ticket)>,
+    dependents: Vec<Ticket>,
+    followers: Vec<Follower>,
+    alarm: Option<(Time, Alarm)>,
+    /// How it ended, while that is on its way to the journal.
+    decided: Option<Decided<B>>,
+}
+
+#[derive(Debug)]
+struct Decided<B> {
+    outcome: Arc<Outcome<B>>,
+    size: usize,
+    version: Option<VersionMove>,
+}
+
+/// Who gets the same answer as another command.
+#[derive(Debug)]
+enum Follower {
+    /// Brings no new id.
+    Plain { header: Arc<Header>, name: CommandId, request: Request },
+    /// Brings one, and is remembered by it.
+    Alias(Ticket),
+}
+
+#[derive(Debug)]
+struct Alias<B> {
+    header: Arc<Header>,
+    name: CommandId,
+    request: Request,
+    of: Ticket,
+    accepted: bool,
+    /// The answer, once the followed command has one.
+    outcome: Option<Arc<Outcome<B>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    header: Arc<Header>,
+    /// When it is ended by force, once it was asked to stop.
+    kill: Option<Time>,
+}
+
+/// A command ended; whoever depends on it wants to know.
+#[derive(Debug)]
+struct Ended {
+    ticket: Ticket,
+    dependents: Vec<Ticket>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drain {
+    Open,
+    Until(Time),
+    /// The deadline has passed; what is left is being ended.
+    Closing,
+    Done,
+}
+
+/// How much the engine holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Requests that have no answer yet.
+    pub in_flight: usize,
+    /// Work that has started and not stopped.
+    pub running: usize,
+    pub lanes: usize,
+    pub outcomes: usize,
+    pub outcome_bytes: usize,
+    pub reserved_bytes: usize,
+    pub reads: usize,
+    pub read_bytes: usize,
+    pub ids: usize,
+    pub keys: usize,
+    pub deadlines: usize,
+    pub versions: usize,
+}
+
+impl<C, B> Engine<C, B> {
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            next_ticket: 0,
+            next_anonymous: 0,
+            commands: HashMap::new(),
+            aliases: HashMap::new(),
+            running: HashMap::new(),
+            pending: HashMap::new(),
+            unanswered: 0,
+            lanes: Lanes::default(),
+            identities: Identities::default(),
+            durable: Shelf::default(),
+            reads: Shelf::default(),
+            reserved: 0,
+            versions: Versions::default(),
+            deadlines: Deadlines::default(),
+            journal: Journal::default(),
+            ended: VecDeque::new(),
+            drain: Drain::Open,
+            operations: 0,
+        }
+    }
+
+    /// Takes one input and appends to `effects` what is to be done, in order. `now` never goes back.
+    pub fn step(&mut self, input: Input<C, B>, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        match input {
+            Input::Admit(admission) => self.admit(admission, now, effects),
+            Input::Completed { ticket, completion } => self.complete(ticket, completion, now, effects),
+            Input::Persisted(upto) => self.persisted(upto, now, effects),
+            Input::JournalFailed => self.journal_failed(now, effects),
+            Input::JournalRestored => self.journal_restored(now, effects),
+            Input::TurnTaken(session) => self.take_turn(session),
+            Input::TurnReleased(session) => self.lanes.change(&Lane::Session(session), |lane| lane.set_turn(false)),
+            Input::Changed(session) => self.changed(&session, effects),
+            Input::Shutdown { deadline } => self.shut_down(deadline, now, effects),
+            Input::Tick => {}
+        }
+        self.settle(now, effects);
+        self.expire(now, effects);
+        self.evict(now, effects);
+        self.finish_drain(effects);
+    }
+
+    /// When something happens by itself: the driver sends [`Input::Tick`] then.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let drain = match self.drain {
+            Drain::Until(deadline) => Some(deadline),
+            Drain::Open | Drain::Closing | Drain::Done => None,
+        };
+        self.deadlines.next().into_iter().chain(drain).min()
+    }
+
+    pub fn version(&self, session: &SessionName) -> Option<u64> {
+        self.versions.get(session)
+    }
+
+    /// Touches of a container so far: work done, independent of the machine.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    pub fn load(&self) -> Load {
+        let (ids, keys) = self.identities.counts();
+        Load {
+            in_flight: self.unanswered,
+            running: self.running.len(),
+            lanes: self.lanes.len(),
+            outcomes: self.durable.len(),
+            outcome_bytes: self.durable.bytes(),
+            reserved_bytes: self.reserved * self.config.retention.reserve_bytes,
+            reads: self.reads.len(),
+            read_bytes: self.reads.bytes(),
+            ids,
+            keys,
+            deadlines: self.deadlines.len(),
+            versions: self.versions.len(),
+        }
+    }
+
+    /// Tells dependents and starts what may start, until nothing more follows.
+    fn settle(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        loop {
+            while let Some(ended) = self.ended.pop_front() {
+                self.tell_dependents(&ended, now, effects);
+            }
+            let stirred = self.lanes.take_stirred();
+            if stirred.is_empty() && self.ended.is_empty() {
+                return;
+            }
+            for lane in stirred {
+                self.advance(&lane, now, effects);
+            }
+        }
+    }
+
+    /// Does what is due.
+    fn expire(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if let Drain::Until(deadline) = self.drain
+            && deadline <= now
+        {
+            self.close(now, effects);
+            self.settle(now, effects);
+        }
+        while let Some((ticket, alarm)) = self.deadlines.pop(now) {
+            self.operations += 1;
+            match alarm {
+                Alarm::Dependency => self.dependency_alarm(ticket, now, effects),
+                Alarm::Limit => self.limit_alarm(ticket, now, effects),
+                Alarm::Kill => self.kill_alarm(ticket, effects),
+            }
+            self.settle(now, effects);
+        }
+    }
+
+    fn set_alarm(&mut self, ticket: Ticket, at: Time, alarm: Alarm) {
+        self.operations += 1;
+        self.clear_alarm(ticket);
+        if let Some(command) = self.commands.get_mut(&ticket) {
+            command.alarm = Some((at, alarm));
+            self.deadlines.set(at, ticket, alarm);
+        }
+    }
+
+    fn clear_alarm(&mut self, ticket: Ticket) {
+        self.operations += 1;
+        if let Some((at, alarm)) = self.commands.get_mut(&ticket).and_then(|command| command.alarm.take()) {
+            self.deadlines.clear(at, ticket, alarm);
+        }
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket)
+    }
+
+    /// The name in lifecycle events: the command's own id, or one made up.
+    fn name(&mut self, header: &Header) -> CommandId {
+        header.id.clone().unwrap_or_else(|| {
+            self.next_anonymous += 1;
+            format!("anon:{}:{}", self.config.epoch, self.next_anonymous).into()
+        })
+    }
+
+    /// Ends whatever waits or runs, because the server goes away.
+    fn close(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.drain = Drain::Closing;
+        let mut left: Vec<_> = self.commands.keys().copied().collect();
+        left.sort_unstable();
+        for ticket in left {
+            if self.commands.get(&ticket).is_some_and(|command| command.decided.is_none()) {
+                self.break_off(ticket, Failure::ShutDown, now, effects);
+            }
+        }
+        let mut running: Vec<_> = self.running.keys().copied().collect();
+        running.sort_unstable();
+        for ticket in running {
+            effects.push(Effect::Cancel(ticket));
+            self.kill(ticket, effects);
+        }
+    }
+
+    fn shut_down(&mut self, deadline: Time, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        match self.drain {
+            Drain::Open => self.drain = Drain::Until(deadline),
+            Drain::Until(_) => self.close(now, effects),
+            Drain::Closing | Drain::Done => {}
+        }
+    }
+
+    fn finish_drain(&mut self, effects: &mut Vec<Effect<C, B>>) {
+        let draining = matches!(self.drain, Drain::Until(_) | Drain::Closing);
+        if draining && self.unanswered == 0 && self.running.is_empty() && self.journal.is_settled() {
+            self.drain = Drain::Done;
+            effects.push(Effect::Drained);
+        }
+    }
+}
+
+fn announce<C, B>(name: &CommandId, header: &Arc<Header>, phase: Phase<B>) -> Effect<C, B> {
+    Effect::Announce(Announcement { id: name.clone(), header: Arc::clone(header), phase })
+}

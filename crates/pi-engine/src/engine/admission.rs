@@ -1,0 +1,341 @@
+//! In or out: replay, refusal, or a ticket.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::{Alias, Command, Drain, Engine, Follower, announce};
+use crate::{
+    deadline::Alarm,
+    effect::{Effect, Phase, Replay},
+    header::{Access, Admission, Header, Lane, Order, Role, Span},
+    identity::{Names, Place, Seen},
+    journal::Pending,
+    name::{CommandId, Request, Ticket, Time},
+    outcome::{Failure, Outcome, Refusal, Scarcity},
+    record::Record,
+    shelf::Kept,
+};
+
+impl<C, B> Engine<C, B> {
+    pub(super) fn admit(&mut self, admission: Admission<C>, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.evict(now, effects);
+        let Admission { request, header, command } = admission;
+        let header = Arc::new(header);
+        let admitted = match self.recognise(&header, now) {
+            Ok(Some(place)) => self.follow(place, request, &header, now, effects),
+            Ok(None) => self.take_in(request, &header, command, now, effects),
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = admitted {
+            effects.push(Effect::Refuse { request, header, refusal });
+        }
+    }
+
+    /// Finds the command that this one repeats.
+    fn recognise(&mut self, header: &Header, now: Time) -> Result<Option<Place>, Refusal> {
+        self.operations += 2;
+        match self.drain {
+            Drain::Open => {}
+            Drain::Until(_) | Drain::Closing => return Err(Refusal::ShuttingDown),
+            Drain::Done => return Err(Refusal::ShutDown),
+        }
+        if let Some(id) = &header.id
+            && let Some(seen) = self.identities.by_id(&header.client, id)
+        {
+            let before = seen.kind.clone();
+            return same(seen, header).ok_or_else(|| Refusal::ConflictingId {
+                id: id.clone(),
+                before,
+                now: header.kind.clone(),
+            });
+        }
+        if let Some(key) = &header.key
+            && let Some(seen) = self.identities.by_key(&header.lane, key)
+            && self.is_fresh(seen.place, now)
+        {
+            let before = seen.kind.clone();
+            return same(seen, header).ok_or_else(|| Refusal::ConflictingKey {
+                key: key.clone(),
+                before,
+                now: header.kind.clone(),
+            });
+        }
+        Ok(None)
+    }
+
+    /// Whether a key that led here is still honoured.
+    fn is_fresh(&self, place: Place, now: Time) -> bool {
+        let kept = match place {
+            Place::InFlight(_) => return true,
+            Place::Durable(position) => self.durable.get(position),
+            Place::Read(position) => self.reads.get(position),
+        };
+        kept.is_some_and(|kept| now.since(kept.finished) < self.config.retention.key_ms)
+    }
+
+    /// Gives the same answer as the command at `place` gets or got.
+    fn follow(
+        &mut self,
+        place: Place,
+        request: Request,
+        header: &Arc<Header>,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) -> Result<(), Refusal> {
+        self.operations += 2;
+        let brings_id = header.id.as_ref().is_some_and(|id| self.identities.by_id(&header.client, id).is_none());
+        let (of, outcome) = match place {
+            Place::InFlight(ticket) => (self.aliases.get(&ticket).map_or(ticket, |alias| alias.of), None),
+            Place::Durable(position) => kept(self.durable.get(position)),
+            Place::Read(position) => kept(self.reads.get(position)),
+        };
+        // What an alias that is not answered yet stands for may be answered already.
+        let outcome = match place {
+            Place::InFlight(ticket) => self.aliases.get(&ticket).and_then(|alias| alias.outcome.clone()),
+            Place::Durable(_) | Place::Read(_) => outcome,
+        };
+        if !brings_id && let Some(outcome) = outcome {
+            let name = self.name(header);
+            effects.push(announce(&name, header, Phase::Accepted));
+            replay(&name, request, header, outcome, effects);
+            return Ok(());
+        }
+        self.check_load(header)?;
+        let name = if brings_id { None } else { Some(self.name(header)) };
+        if let Some(name) = name {
+            effects.push(announce(&name, header, Phase::Accepted));
+            let follower = Follower::Plain { header: Arc::clone(header), name, request };
+            self.commands.get_mut(&of).expect("an unanswered command is in the table").followers.push(follower);
+            self.begin_request(header);
+            return Ok(());
+        }
+        self.follow_as_alias(of, request, header, outcome, now, effects)
+    }
+
+    /// Remembers a further id for the command `of`.
+    fn follow_as_alias(
+        &mut self,
+        of: Ticket,
+        request: Request,
+        header: &Arc<Header>,
+        outcome: Option<Arc<Outcome<B>>>,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) -> Result<(), Refusal> {
+        let writes = header.access == Access::Write;
+        if writes {
+            self.check_room()?;
+            self.reserved += 1;
+        }
+        let (ticket, name) = (self.ticket(), self.name(header));
+        self.identities.remember(&Names::id_of(header), header, Place::InFlight(ticket));
+        if writes {
+            let sequence = self.journal.send(Pending::Alias(ticket));
+            let record = Record::Alias { ticket, at: now, header: Arc::clone(header), of };
+            effects.push(Effect::Persist { sequence, record });
+        } else {
+            effects.push(announce(&name, header, Phase::Accepted));
+        }
+        if outcome.is_none() {
+            let followed = self.commands.get_mut(&of).expect("an unanswered command is in the table");
+            followed.followers.push(Follower::Alias(ticket));
+        }
+        let alias = Alias { header: Arc::clone(header), name, request, of, accepted: !writes, outcome };
+        self.aliases.insert(ticket, alias);
+        self.begin_request(header);
+        self.answer_alias(ticket, now, effects);
+        Ok(())
+    }
+
+    /// Admits a command that is new.
+    fn take_in(
+        &mut self,
+        request: Request,
+        header: &Arc<Header>,
+        payload: C,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) -> Result<(), Refusal> {
+        self.check_load(header)?;
+        let names = Names::of(header);
+        let writes = header.access == Access::Write;
+        if writes && self.journal.has_failed() {
+            return Err(Refusal::JournalUnavailable);
+        }
+        if writes && !names.is_empty() {
+            self.check_room()?;
+            self.reserved += 1;
+        }
+        let (ticket, name) = (self.ticket(), self.name(header));
+        if writes {
+            let sequence = self.journal.send(Pending::Accepted(ticket));
+            let record = Record::Accepted { ticket, at: now, header: Arc::clone(header) };
+            effects.push(Effect::Persist { sequence, record });
+        } else {
+            effects.push(announce(&name, header, Phase::Accepted));
+        }
+        let dependencies = self.dependencies(header);
+        self.identities.remember(&names, header, Place::InFlight(ticket));
+        self.begin_request(header);
+        let open = dependencies.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
+        for (_, dependency) in &open {
+            self.operations += 1;
+            if let Some(command) = self.commands.get_mut(dependency) {
+                command.dependents.push(ticket);
+            }
+        }
+        let waits = dependencies.is_ok();
+        let set_aside = !open.is_empty() && !header.order.is_work();
+        let command = Command {
+            header: Arc::clone(header),
+            name,
+            request,
+            payload: Some(payload),
+            accepted: !writes,
+            waiting: waits,
+            open,
+            dependents: Vec::new(),
+            followers: Vec::new(),
+            alarm: None,
+            decided: None,
+        };
+        self.commands.insert(ticket, command);
+        match dependencies {
+            Ok(_) => {
+                self.lanes.change(&header.lane, |lane| lane.wait(ticket, header.order, set_aside));
+                if set_aside {
+                    self.set_alarm(ticket, now.after(self.config.dependency_ms), Alarm::Dependency);
+                }
+            }
+            Err(failure) => self.break_off(ticket, failure, now, effects),
+        }
+        Ok(())
+    }
+
+    fn check_load(&mut self, header: &Header) -> Result<(), Refusal> {
+        self.operations += 1;
+        if self.unanswered >= self.config.max_in_flight {
+            return Err(Refusal::Busy(Scarcity::InFlight));
+        }
+        let limit = self.config.max_pending_per_client;
+        match self.pending.get(&header.client) {
+            Some(pending) if *pending >= limit => Err(Refusal::TooManyPending { limit }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether one more outcome can be kept as long as it must be.
+    fn check_room(&self) -> Result<(), Refusal> {
+        if self.journal.has_failed() {
+            return Err(Refusal::JournalUnavailable);
+        }
+        let retention = &self.config.retention;
+        if self.durable.len() + self.reserved + 1 > retention.max_count {
+            return Err(Refusal::Busy(Scarcity::OutcomeCount));
+        }
+        let reserved = (self.reserved + 1) * retention.reserve_bytes;
+        if self.durable.bytes() + reserved > retention.max_bytes {
+            return Err(Refusal::Busy(Scarcity::OutcomeBytes));
+        }
+        Ok(())
+    }
+
+    fn begin_request(&mut self, header: &Header) {
+        self.operations += 1;
+        self.unanswered += 1;
+        *self.pending.entry(header.client.clone()).or_insert(0) += 1;
+    }
+
+    /// The dependencies that have not ended, or why the command cannot succeed.
+    fn dependencies(&mut self, header: &Header) -> Result<Vec<(CommandId, Ticket)>, Failure> {
+        let mut open: Vec<(CommandId, Ticket)> = Vec::new();
+        for id in &header.depends_on {
+            self.operations += 1;
+            if header.id.as_ref() == Some(id) {
+                return Err(Failure::DependsOnItself { id: id.clone() });
+            }
+            let Some(seen) = self.identities.by_id(&header.client, id) else {
+                return Err(Failure::DependencyUnknown { id: id.clone() });
+            };
+            let ended = match seen.place {
+                Place::InFlight(ticket) => {
+                    let followed = self.aliases.get(&ticket);
+                    match followed.and_then(|alias| alias.outcome.clone()) {
+                        Some(outcome) => Some(outcome),
+                        None => {
+                            let ticket = followed.map_or(ticket, |alias| alias.of);
+                            if needs_inversion_check(header) && self.waits_for_run(ticket, &header.lane) {
+                                return Err(Failure::DependencyInverted { id: id.clone() });
+                            }
+                            if !open.iter().any(|(known, _)| known == id) {
+                                open.push((id.clone(), ticket));
+                            }
+                            None
+                        }
+                    }
+                }
+                Place::Durable(position) => self.durable.get(position).map(|kept| Arc::clone(&kept.outcome)),
+                Place::Read(position) => self.reads.get(position).map(|kept| Arc::clone(&kept.outcome)),
+            };
+            if let Some(error) = ended.and_then(|outcome| outcome.error()) {
+                return Err(Failure::DependencyFailed { id: id.clone(), error });
+            }
+        }
+        Ok(open)
+    }
+
+    /// Whether `ticket` can only end after long work in `lane` has: through what it depends on, or through what is
+    /// ahead of it. Rare, so it may walk what is in flight.
+    fn waits_for_run(&self, ticket: Ticket, lane: &Lane) -> bool {
+        let mut seen = HashSet::new();
+        let mut next = vec![ticket];
+        while let Some(ticket) = next.pop() {
+            if !seen.insert(ticket) {
+                continue;
+            }
+            let Some(command) = self.commands.get(&ticket).filter(|command| command.decided.is_none()) else {
+                continue;
+            };
+            let long = command.header.order.span() == Span::Long;
+            let queue = self.lanes.get(&command.header.lane);
+            if command.header.order.is_work() {
+                if command.header.lane == *lane && queue.is_some_and(|queue| queue.is_behind_run(ticket)) {
+                    return true;
+                }
+                if command.waiting {
+                    next.extend(queue.into_iter().flat_map(|queue| queue.work_before(ticket)));
+                }
+            } else if long && command.header.lane == *lane {
+                return true;
+            }
+            next.extend(command.open.iter().map(|(_, dependency)| *dependency));
+        }
+        false
+    }
+}
+
+/// Only a command that a run may be waiting for can close a circle.
+fn needs_inversion_check(header: &Header) -> bool {
+    matches!(header.order, Order::Control { role: Role::NeededByRun, .. })
+}
+
+fn same(seen: &Seen, header: &Header) -> Option<Option<Place>> {
+    (seen.fingerprint == header.fingerprint).then_some(Some(seen.place))
+}
+
+fn kept<B>(kept: Option<&Kept<B>>) -> (Ticket, Option<Arc<Outcome<B>>>) {
+    let kept = kept.expect("a name leads to an outcome that is kept");
+    (kept.ticket, Some(Arc::clone(&kept.outcome)))
+}
+
+/// Announces and sends an answer that was given before.
+pub(super) fn replay<C, B>(
+    name: &CommandId,
+    request: Request,
+    header: &Arc<Header>,
+    outcome: Arc<Outcome<B>>,
+    effects: &mut Vec<Effect<C, B>>,
+) {
+    let phase = Phase::Finished { outcome: Arc::clone(&outcome), replay: Replay::Replayed };
+    effects.push(announce(name, header, phase));
+    effects.push(Effect::Respond { request, header: Arc::clone(header), outcome, replay: Replay::Replayed });
+}

@@ -1,0 +1,148 @@
+//! What follows when the journal has written, cannot write, or can write again.
+
+use std::sync::Arc;
+
+use super::{Ended, Engine, Follower, admission::replay, announce};
+use crate::{
+    effect::{Effect, Phase},
+    header::{Access, Header},
+    identity::{Names, Place},
+    journal::{Pending, Unrecorded},
+    name::{Sequence, Ticket, Time},
+    outcome::{Ending, Failure, Outcome, Refusal},
+    record::{Record, VersionMove},
+};
+
+impl<C, B> Engine<C, B> {
+    pub(super) fn persisted(&mut self, upto: Sequence, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        while let Some(pending) = self.journal.pop(upto) {
+            self.operations += 1;
+            match pending {
+                Pending::Accepted(ticket) => self.accepted(ticket, effects),
+                Pending::Alias(ticket) => {
+                    if let Some(alias) = self.aliases.get_mut(&ticket) {
+                        alias.accepted = true;
+                        effects.push(announce(&alias.name, &alias.header, Phase::Accepted));
+                    }
+                    self.answer_alias(ticket, now, effects);
+                }
+                Pending::Finished(ticket) => self.conclude(ticket, now, effects),
+                Pending::Late(debt) => self.journal.paid(debt),
+                Pending::Version(_) => {}
+            }
+        }
+    }
+
+    fn accepted(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        command.accepted = true;
+        effects.push(announce(&command.name, &command.header, Phase::Accepted));
+        if command.waiting {
+            let lane = command.header.lane.clone();
+            self.lanes.stir(&lane);
+        }
+    }
+
+    /// Nothing can be recorded: what is not accepted never was, what waits ends, what ended is answered as unrecorded.
+    pub(super) fn journal_failed(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if self.journal.has_failed() {
+            return;
+        }
+        for pending in self.journal.fail() {
+            match pending {
+                Pending::Accepted(ticket) => self.retract(ticket, effects),
+                Pending::Alias(ticket) => self.retract_alias(ticket, effects),
+                Pending::Finished(ticket) => self.lose_outcome(ticket, now, effects),
+                Pending::Version(session) => self.journal.owe_version(session),
+                Pending::Late(_) => {}
+            }
+        }
+        let mut waiting: Vec<_> = self.commands.iter().filter(|(_, c)| c.waiting && is_write(&c.header)).collect();
+        waiting.sort_unstable_by_key(|(ticket, _)| **ticket);
+        let waiting: Vec<_> = waiting.into_iter().map(|(ticket, c)| (*ticket, c.header.kind.clone())).collect();
+        for (ticket, kind) in waiting {
+            self.break_off(ticket, Failure::Unrecorded { kind }, now, effects);
+        }
+    }
+
+    /// Undoes an admission that was never durable.
+    fn retract(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        self.clear_alarm(ticket);
+        let Some(command) = self.commands.remove(&ticket) else { return };
+        let names = Names::of(&command.header);
+        let header = command.header;
+        if command.waiting {
+            self.lanes.change(&header.lane, |lane| lane.leave(ticket));
+        }
+        self.identities.forget(&names, Place::InFlight(ticket));
+        if !names.is_empty() {
+            self.reserved -= 1;
+        }
+        self.end_request(&header);
+        let kind = header.kind.clone();
+        let refusal = Refusal::JournalUnavailable;
+        let error = Some(refusal.to_string());
+        effects.push(Effect::Refuse { request: command.request, header, refusal });
+        // Who repeated it was told that it was accepted, and is owed an end.
+        let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version: None });
+        for follower in command.followers {
+            if let Follower::Plain { header, name, request } = follower {
+                replay(&name, request, &header, Arc::clone(&outcome), effects);
+                self.end_request(&header);
+            }
+        }
+        self.ended.push_back(Ended { ticket, dependents: command.dependents, error });
+    }
+
+    fn retract_alias(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        let Some(alias) = self.aliases.remove(&ticket) else { return };
+        self.identities.forget(&Names::id_of(&alias.header), Place::InFlight(ticket));
+        self.reserved -= 1;
+        self.end_request(&alias.header);
+        let (request, header) = (alias.request, alias.header);
+        effects.push(Effect::Refuse { request, header, refusal: Refusal::JournalUnavailable });
+    }
+
+    /// An end that did not reach the journal is told as what it is.
+    fn lose_outcome(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        let kind = command.header.kind.clone();
+        if let Some(decided) = &mut command.decided
+            && !matches!(decided.outcome.ending, Ending::Broken(_))
+        {
+            let version = decided.outcome.version;
+            decided.outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version });
+            decided.size = 0;
+        }
+        self.conclude_unrecorded(ticket, now, effects);
+    }
+
+    /// Records what is owed.
+    pub(super) fn journal_restored(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if !self.journal.has_failed() {
+            return;
+        }
+        let (debts, sessions) = self.journal.restore();
+        for debt in debts {
+            self.pay(debt, now, effects);
+        }
+        for session in sessions {
+            let version = self.versions.get(&session);
+            let sequence = self.journal.send(Pending::Version(session.clone()));
+            effects.push(Effect::Persist { sequence, record: Record::Version(VersionMove { session, version }) });
+        }
+    }
+
+    /// Sends the record of an end that was told without one.
+    pub(super) fn pay(&mut self, debt: u64, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let Some(Unrecorded { ticket, outcome, size, version }) = self.journal.debt(debt) else { return };
+        let (ticket, outcome, size, version) = (*ticket, Arc::clone(outcome), *size, version.clone());
+        let sequence = self.journal.send(Pending::Late(debt));
+        effects
+            .push(Effect::Persist { sequence, record: Record::Finished { ticket, at: now, outcome, size, version } });
+    }
+}
+
+fn is_write(header: &Header) -> bool {
+    header.access == Access::Write
+}

@@ -1,0 +1,250 @@
+//! Ending and answering.
+
+use std::sync::Arc;
+
+use super::{Decided, Ended, Engine, Follower, admission::replay, announce};
+use crate::{
+    deadline::Alarm,
+    effect::{Change, Completion, Effect, Phase, Replay},
+    header::{Access, Header, Lane},
+    identity::{Names, Place},
+    journal::{Pending, Unrecorded},
+    name::{SessionName, Ticket, Time},
+    outcome::{Ending, Failure, Outcome},
+    record::{Record, VersionMove},
+    shelf::{Kept, OVERHEAD},
+};
+
+impl<C, B> Engine<C, B> {
+    /// Work has stopped. The lane is free; the answer waits for the journal.
+    pub(super) fn complete(
+        &mut self,
+        ticket: Ticket,
+        completion: Completion<B>,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) {
+        self.operations += 3;
+        let Some(running) = self.running.remove(&ticket) else { return };
+        if let Some(at) = running.kill {
+            self.deadlines.clear(at, ticket, Alarm::Kill);
+        }
+        let header = running.header;
+        self.lanes.change(&header.lane, |lane| lane.stop(ticket));
+        if self.commands.get(&ticket).is_none_or(|command| command.decided.is_some()) {
+            return;
+        }
+        let Completion { ending, change, size } = completion;
+        let moved = self.move_version(&header, &change, matches!(ending, Ending::Succeeded(_)));
+        let version = match &moved {
+            Some(moved) => moved.version,
+            None => header.lane.session().and_then(|session| self.versions.get(session)),
+        };
+        let removed = match change {
+            Change::Removed(session) if header.access == Access::Write => Some(session),
+            Change::Removed(_) | Change::Usual | Change::Altered | Change::Created(_) => None,
+        };
+        self.decide(ticket, ending, version, size, moved, now, effects);
+        if let Some(session) = removed {
+            self.remove_session(&session, now, effects);
+        }
+    }
+
+    fn move_version(&mut self, header: &Header, change: &Change, success: bool) -> Option<VersionMove> {
+        if header.access == Access::Read {
+            return None;
+        }
+        match change {
+            Change::Created(session) => Some(self.versions.begin(session)),
+            Change::Removed(session) => Some(self.versions.end(session)),
+            Change::Usual if !success => None,
+            Change::Usual | Change::Altered => self.versions.advance(header.lane.session()?),
+        }
+    }
+
+    /// Whatever waits for a session that is gone ends; whatever runs there is asked to stop.
+    fn remove_session(&mut self, session: &SessionName, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let lane = Lane::Session(session.clone());
+        let Some(queue) = self.lanes.get(&lane) else { return };
+        let (waiting, in_flight) = (queue.waiting(), queue.in_flight());
+        for ticket in waiting {
+            self.break_off(ticket, Failure::SessionGone { session: session.clone() }, now, effects);
+        }
+        for ticket in in_flight {
+            self.cancel(ticket, now, effects);
+        }
+    }
+
+    /// Something that is no command changed a session.
+    pub(super) fn changed(&mut self, session: &SessionName, effects: &mut Vec<Effect<C, B>>) {
+        if let Some(moved) = self.versions.advance(session) {
+            if self.journal.has_failed() {
+                self.journal.owe_version(session.clone());
+            } else {
+                let sequence = self.journal.send(Pending::Version(session.clone()));
+                effects.push(Effect::Persist { sequence, record: Record::Version(moved) });
+            }
+        }
+    }
+
+    /// How a command ended is settled; it is answered when that is durable.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one decision, each from another place")]
+    pub(super) fn decide(
+        &mut self,
+        ticket: Ticket,
+        ending: Ending<B>,
+        version: Option<u64>,
+        size: usize,
+        moved: Option<VersionMove>,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) {
+        self.operations += 2;
+        self.clear_alarm(ticket);
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        let header = Arc::clone(&command.header);
+        let waited = std::mem::replace(&mut command.waiting, false);
+        let lost = header.access == Access::Write && self.journal.has_failed();
+        let ending = match ending {
+            Ending::Succeeded(_) | Ending::Failed { .. } if lost => {
+                Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() })
+            }
+            ending => ending,
+        };
+        let outcome = Arc::new(Outcome { ending, version });
+        command.decided = Some(Decided { outcome: Arc::clone(&outcome), size, version: moved.clone() });
+        if waited {
+            self.lanes.change(&header.lane, |lane| lane.leave(ticket));
+        }
+        match header.access {
+            Access::Read => self.conclude(ticket, now, effects),
+            Access::Write if lost => self.conclude_unrecorded(ticket, now, effects),
+            Access::Write => {
+                let sequence = self.journal.send(Pending::Finished(ticket));
+                let record = Record::Finished { ticket, at: now, outcome, size, version: moved };
+                effects.push(Effect::Persist { sequence, record });
+            }
+        }
+    }
+
+    /// Answers although nothing is recorded, and remembers to record it later.
+    pub(super) fn conclude_unrecorded(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if let Some(Decided { outcome, size, version }) =
+            self.commands.get(&ticket).and_then(|command| command.decided.as_ref())
+        {
+            let (outcome, size, version) = (Arc::clone(outcome), *size, version.clone());
+            self.journal.owe(Unrecorded { ticket, outcome, size, version });
+        }
+        self.conclude(ticket, now, effects);
+    }
+
+    /// Answers a command whose end is settled, keeps the outcome, and tells whoever waits for it.
+    pub(super) fn conclude(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.operations += 3;
+        let Some(command) = self.commands.remove(&ticket) else { return };
+        let Some(Decided { outcome, size, .. }) = command.decided else { return };
+        let phase = Phase::Finished { outcome: Arc::clone(&outcome), replay: Replay::First };
+        effects.push(announce(&command.name, &command.header, phase));
+        effects.push(Effect::Respond {
+            request: command.request,
+            header: Arc::clone(&command.header),
+            outcome: Arc::clone(&outcome),
+            replay: Replay::First,
+        });
+        self.end_request(&command.header);
+        self.keep(ticket, &Names::of(&command.header), &command.header, &outcome, size, now);
+        for follower in command.followers {
+            self.operations += 1;
+            match follower {
+                Follower::Plain { header, name, request } => {
+                    replay(&name, request, &header, Arc::clone(&outcome), effects);
+                    self.end_request(&header);
+                }
+                Follower::Alias(alias) => {
+                    if let Some(alias) = self.aliases.get_mut(&alias) {
+                        alias.outcome = Some(Arc::clone(&outcome));
+                    }
+                    self.answer_alias(alias, now, effects);
+                }
+            }
+        }
+        let (dependents, error) = (command.dependents, outcome.error());
+        if !dependents.is_empty() {
+            self.ended.push_back(Ended { ticket, dependents, error });
+        }
+    }
+
+    /// Answers an alias once it is durable itself and what it stands for has ended.
+    pub(super) fn answer_alias(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.operations += 1;
+        if !self.aliases.get(&ticket).is_some_and(|alias| alias.accepted && alias.outcome.is_some()) {
+            return;
+        }
+        let Some(alias) = self.aliases.remove(&ticket) else { return };
+        let Some(outcome) = alias.outcome else { return };
+        self.end_request(&alias.header);
+        self.keep(ticket, &Names::id_of(&alias.header), &alias.header, &outcome, 0, now);
+        replay(&alias.name, alias.request, &alias.header, outcome, effects);
+    }
+
+    /// Puts an outcome where its names find it.
+    fn keep(
+        &mut self,
+        ticket: Ticket,
+        names: &Names,
+        header: &Header,
+        outcome: &Arc<Outcome<B>>,
+        size: usize,
+        now: Time,
+    ) {
+        if names.is_empty() {
+            return;
+        }
+        self.operations += 2;
+        let kept = Kept {
+            ticket,
+            names: names.clone(),
+            outcome: Arc::clone(outcome),
+            finished: now,
+            bytes: size.saturating_add(OVERHEAD),
+        };
+        let place = match header.access {
+            Access::Write => {
+                self.reserved -= 1;
+                Place::Durable(self.durable.push(kept))
+            }
+            Access::Read => Place::Read(self.reads.push(kept)),
+        };
+        self.identities.relocate(names, Place::InFlight(ticket), place);
+    }
+
+    pub(super) fn end_request(&mut self, header: &Header) {
+        self.operations += 1;
+        self.unanswered -= 1;
+        if let Some(pending) = self.pending.get_mut(&header.client) {
+            *pending -= 1;
+            if *pending == 0 {
+                self.pending.remove(&header.client);
+            }
+        }
+    }
+
+    /// Forgets outcomes that need not be kept any longer.
+    pub(super) fn evict(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let keep = &self.config.retention;
+        while self.durable.len() > keep.keep_count
+            && let Some((position, kept)) = self.durable.pop_if(|oldest| now.since(oldest.finished) >= keep.keep_ms)
+        {
+            self.operations += 3;
+            self.identities.forget(&kept.names, Place::Durable(position));
+            effects.push(Effect::Forget(kept.ticket));
+        }
+        loop {
+            let crowded = self.reads.len() > keep.reads_count || self.reads.bytes() > keep.reads_bytes;
+            let oldest = self.reads.pop_if(|oldest| crowded || now.since(oldest.finished) >= keep.reads_ms);
+            let Some((position, kept)) = oldest else { return };
+            self.operations += 3;
+            self.identities.forget(&kept.names, Place::Read(position));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Starting again from the journal. Nothing that was admitted before runs again.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use super::Engine;
+use crate::{
+    config::Config,
+    effect::Effect,
+    header::{Access, Header},
+    identity::{Names, Place},
+    journal::Unrecorded,
+    name::{Ticket, Time},
+    outcome::{Ending, Failure, Outcome},
+    record::Record,
+    shelf::{Kept, OVERHEAD},
+};
+
+/// What is known while the records are read.
+struct Reading<B> {
+    unfinished: BTreeMap<Ticket, Arc<Header>>,
+    /// Outcomes that an alias may stand for.
+    outcomes: HashMap<Ticket, Arc<Outcome<B>>>,
+    /// Aliases whose command has not ended yet.
+    aliases: Vec<(Ticket, Time, Arc<Header>, Ticket)>,
+}
+
+impl<C, B> Engine<C, B> {
+    /// Takes up where an engine left off whose records these are, in the order of their sequence numbers.
+    ///
+    /// A command that was accepted and did not finish ends with [`Failure::Recovered`]; it may have changed its session,
+    /// so the session's version moves. `effects` get the records of that.
+    pub fn restore(
+        config: Config,
+        now: Time,
+        records: impl IntoIterator<Item = Record<B>>,
+        effects: &mut Vec<Effect<C, B>>,
+    ) -> Self {
+        let mut engine = Self::new(config);
+        let mut reading = Reading { unfinished: BTreeMap::new(), outcomes: HashMap::new(), aliases: Vec::new() };
+        for record in records {
+            engine.read(record, &mut reading);
+        }
+        for (ticket, header) in std::mem::take(&mut reading.unfinished) {
+            engine.give_up(ticket, &header, &mut reading, now, effects);
+        }
+        for (ticket, at, header, of) in std::mem::take(&mut reading.aliases) {
+            engine.read_alias(ticket, at.max(now), &header, of, &mut reading);
+        }
+        engine.evict(now, effects);
+        engine
+    }
+
+    fn read(&mut self, record: Record<B>, reading: &mut Reading<B>) {
+        match record {
+            Record::Accepted { ticket, header, .. } => {
+                self.next_ticket = self.next_ticket.max(ticket.0);
+                reading.unfinished.insert(ticket, header);
+            }
+            Record::Finished { ticket, at, outcome, size, version } => {
+                if let Some(moved) = version {
+                    self.versions.apply(moved);
+                }
+                if let Some(header) = reading.unfinished.remove(&ticket) {
+                    self.put(ticket, &Names::of(&header), &header, &outcome, size, at);
+                    reading.outcomes.insert(ticket, outcome);
+                }
+            }
+            Record::Alias { ticket, at, header, of } => {
+                self.next_ticket = self.next_ticket.max(ticket.0);
+                if reading.outcomes.contains_key(&of) {
+                    self.read_alias(ticket, at, &header, of, reading);
+                } else {
+                    reading.aliases.push((ticket, at, header, of));
+                }
+            }
+            Record::Version(moved) => {
+                self.versions.apply(moved);
+            }
+        }
+    }
+
+    /// An alias whose command the journal has dropped is dropped as well.
+    fn read_alias(&mut self, ticket: Ticket, at: Time, header: &Header, of: Ticket, reading: &mut Reading<B>) {
+        if let Some(outcome) = reading.outcomes.get(&of).cloned() {
+            self.put(ticket, &Names::id_of(header), header, &outcome, 0, at);
+            reading.outcomes.insert(ticket, outcome);
+        }
+    }
+
+    fn give_up(
+        &mut self,
+        ticket: Ticket,
+        header: &Header,
+        reading: &mut Reading<B>,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) {
+        let version = header.lane.session().and_then(|session| self.versions.advance(session));
+        let found = version.as_ref().and_then(|moved| moved.version);
+        let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Recovered), version: found });
+        let debt = self.journal.owe(Unrecorded { ticket, outcome: Arc::clone(&outcome), size: 0, version });
+        self.pay(debt, now, effects);
+        self.put(ticket, &Names::of(header), header, &outcome, 0, now);
+        reading.outcomes.insert(ticket, outcome);
+    }
+
+    fn put(
+        &mut self,
+        ticket: Ticket,
+        names: &Names,
+        header: &Header,
+        outcome: &Arc<Outcome<B>>,
+        size: usize,
+        at: Time,
+    ) {
+        if names.is_empty() || header.access == Access::Read {
+            return;
+        }
+        let bytes = size.saturating_add(OVERHEAD);
+        let kept = Kept { ticket, names: names.clone(), outcome: Arc::clone(outcome), finished: at, bytes };
+        let position = self.durable.push(kept);
+        self.identities.remember(names, header, Place::Durable(position));
+    }
+}

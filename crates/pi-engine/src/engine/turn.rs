@@ -1,0 +1,177 @@
+//! Waiting and starting.
+
+use std::sync::Arc;
+
+use super::{Ended, Engine, Running, announce};
+use crate::{
+    deadline::Alarm,
+    effect::{Effect, Phase},
+    header::Lane,
+    name::{SessionName, Ticket, Time},
+    outcome::{Ending, Failure},
+};
+
+impl<C, B> Engine<C, B> {
+    /// Starts in `lane` whatever may start now.
+    pub(super) fn advance(&mut self, lane: &Lane, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        loop {
+            self.operations += 1;
+            let Some(queue) = self.lanes.get(lane) else { return };
+            let control = queue.next_control(|work| self.waits_for_run_elsewhere(work));
+            let ready = |ticket: &Ticket| self.commands.get(ticket).is_some_and(|command| command.accepted);
+            if let Some(ticket) = control.filter(ready) {
+                self.begin(ticket, now, effects);
+                continue;
+            }
+            let Some(ticket) = queue.next_work().filter(ready) else { return };
+            let command = &self.commands[&ticket];
+            if command.open.is_empty() {
+                self.begin(ticket, now, effects);
+                continue;
+            }
+            if command.alarm.is_none() {
+                self.set_alarm(ticket, now.after(self.config.dependency_ms), Alarm::Dependency);
+            }
+            return;
+        }
+    }
+
+    /// Its turn has come: checks the version and starts.
+    fn begin(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.operations += 3;
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        let header = Arc::clone(&command.header);
+        if let Some(failure) = header.if_version.and_then(|expected| self.version_failure(&header.lane, expected)) {
+            return self.break_off(ticket, failure, now, effects);
+        }
+        self.clear_alarm(ticket);
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        command.waiting = false;
+        let payload = command.payload.take().expect("a command starts once");
+        effects.push(announce(&command.name, &header, Phase::Started));
+        effects.push(Effect::Start { ticket, header: Arc::clone(&header), command: payload });
+        self.lanes.change(&header.lane, |lane| lane.start(ticket, header.order));
+        if let Some(allowance) = self.config.allowance(header.limit) {
+            self.set_alarm(ticket, now.after(allowance), Alarm::Limit);
+        }
+        self.running.insert(ticket, Running { header, kill: None });
+    }
+
+    fn version_failure(&self, lane: &Lane, expected: u64) -> Option<Failure> {
+        let session = lane.session()?;
+        match self.versions.get(session) {
+            None => Some(Failure::VersionOfNoSession { session: session.clone(), expected }),
+            Some(found) if found != expected => Some(Failure::VersionMismatch { expected, found }),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether waiting work waits for a dependency that is a run, or is behind one.
+    fn waits_for_run_elsewhere(&self, work: Ticket) -> bool {
+        self.commands.get(&work).is_some_and(|command| {
+            command.accepted && command.open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency))
+        })
+    }
+
+    fn is_run_or_behind_one(&self, ticket: Ticket) -> bool {
+        self.commands.get(&ticket).is_some_and(|command| {
+            let queue = self.lanes.get(&command.header.lane);
+            command.decided.is_none()
+                && command.header.order.is_work()
+                && queue.is_some_and(|queue| queue.is_behind_run(ticket))
+        })
+    }
+
+    /// A dependency ended: its dependents go on, or end with it.
+    pub(super) fn tell_dependents(&mut self, ended: &Ended, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        for ticket in &ended.dependents {
+            self.operations += 1;
+            let Some(command) = self.commands.get_mut(ticket).filter(|command| command.waiting) else { continue };
+            let Some((id, _)) = command.open.iter().find(|(_, open)| *open == ended.ticket).cloned() else { continue };
+            if let Some(error) = &ended.error {
+                let failure = Failure::DependencyFailed { id, error: error.clone() };
+                self.break_off(*ticket, failure, now, effects);
+                continue;
+            }
+            command.open.retain(|(_, open)| *open != ended.ticket);
+            let header = Arc::clone(&command.header);
+            if command.open.is_empty() {
+                self.clear_alarm(*ticket);
+                self.lanes.change(&header.lane, |lane| lane.stand_in_line(*ticket));
+            }
+        }
+    }
+
+    /// A run that no command started holds the work of its session.
+    pub(super) fn take_turn(&mut self, session: SessionName) {
+        let lane = Lane::Session(session);
+        self.lanes.change(&lane, |queue| queue.set_turn(true));
+        // Work here is behind a run now, and whoever waits for it lets control pass.
+        let waiting: Vec<_> = self.lanes.get(&lane).into_iter().flat_map(|queue| queue.work.iter().copied()).collect();
+        for ticket in waiting {
+            self.operations += 1;
+            let dependents = self.commands.get(&ticket).map(|command| command.dependents.clone()).unwrap_or_default();
+            for dependent in dependents {
+                if let Some(command) = self.commands.get(&dependent) {
+                    self.lanes.stir(&command.header.lane);
+                }
+            }
+        }
+    }
+
+    /// A dependency was awaited long enough, unless it is a run or behind one.
+    pub(super) fn dependency_alarm(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        command.alarm = None;
+        let Some((id, _)) = command.open.first().cloned() else { return };
+        let open = command.open.clone();
+        let after_ms = self.config.dependency_ms;
+        if open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency)) {
+            self.set_alarm(ticket, now.after(after_ms), Alarm::Dependency);
+        } else {
+            self.break_off(ticket, Failure::DependencyTimedOut { id, after_ms }, now, effects);
+        }
+    }
+
+    /// It ran long enough: that is its outcome, whatever the work still does.
+    pub(super) fn limit_alarm(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        command.alarm = None;
+        let (kind, limit) = (command.header.kind.clone(), command.header.limit);
+        let after_ms = self.config.allowance(limit).expect("only a limited command has this alarm");
+        self.cancel(ticket, now, effects);
+        self.break_off(ticket, Failure::TimedOut { kind, after_ms }, now, effects);
+    }
+
+    /// Asks running work to stop, and sees to it that it does.
+    pub(super) fn cancel(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        self.operations += 1;
+        let at = now.after(self.config.kill_after_ms);
+        if let Some(running) = self.running.get_mut(&ticket).filter(|running| running.kill.is_none()) {
+            running.kill = Some(at);
+            self.deadlines.set(at, ticket, Alarm::Kill);
+            effects.push(Effect::Cancel(ticket));
+        }
+    }
+
+    pub(super) fn kill_alarm(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        if self.running.contains_key(&ticket) {
+            effects.push(Effect::Kill(ticket));
+        }
+    }
+
+    /// Ends running work by force, without waiting for it to stop by itself.
+    pub(super) fn kill(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        if let Some(at) = self.running.get_mut(&ticket).and_then(|running| running.kill.take()) {
+            self.deadlines.clear(at, ticket, Alarm::Kill);
+        }
+        effects.push(Effect::Kill(ticket));
+    }
+
+    /// Ends a command by the engine's own decision.
+    pub(super) fn break_off(&mut self, ticket: Ticket, failure: Failure, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let version = self.commands.get(&ticket).and_then(|command| command.header.lane.session().cloned());
+        let version = version.and_then(|session| self.versions.get(&session));
+        self.decide(ticket, Ending::Broken(failure), version, 0, None, now, effects);
+    }
+}

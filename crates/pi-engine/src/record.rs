@@ -1,0 +1,32 @@
+//! What must outlive the process.
+//!
+//! Plain data: whoever keeps the journal decides how it is written. [`crate::Engine::restore`] reads the records back in
+//! the order of their sequence numbers.
+
+use std::sync::Arc;
+
+use crate::{
+    header::Header,
+    name::{SessionName, Ticket, Time},
+    outcome::Outcome,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record<B> {
+    /// A mutating command was admitted. From here on it runs at most once, whatever happens.
+    Accepted { ticket: Ticket, at: Time, header: Arc<Header> },
+    /// It ended. `size` is what its outcome costs in the store.
+    Finished { ticket: Ticket, at: Time, outcome: Arc<Outcome<B>>, size: usize, version: Option<VersionMove> },
+    /// Another id stands for the same intent as `of`, so that it is answered the same.
+    Alias { ticket: Ticket, at: Time, header: Arc<Header>, of: Ticket },
+    /// A version moved without a command.
+    Version(VersionMove),
+}
+
+/// A session's version after a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionMove {
+    pub session: SessionName,
+    /// `None`: the session is gone.
+    pub version: Option<u64>,
+}
