@@ -43,8 +43,8 @@ impl TryFrom<f64> for Amount {
 
     fn try_from(double: f64) -> Result<Self, NotFinite> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
+        // Whole and below 2^53: the cast is exact.
         if double.fract() == 0.0 && double.abs() < EXACT {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53: the cast is exact")]
             return Ok(Self((double as i64).into()));
         }
         Number::from_f64(double).map(Self).ok_or(NotFinite)

@@ -43,7 +43,7 @@ enum Change {
 }
 
 pub(crate) fn config() -> ProptestConfig {
-    let cases = std::env::var("PI_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400);
+    let cases = std::env::var("PI_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

@@ -15,6 +15,8 @@ mod lossless;
 #[cfg(test)]
 mod migration;
 #[cfg(test)]
+mod nouns;
+#[cfg(test)]
 mod questions;
 #[cfg(test)]
 mod schema;
