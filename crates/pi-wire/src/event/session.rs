@@ -1,0 +1,181 @@
+//! Events of one session: numbered, replayable, in one of two forms.
+
+use pi_transcript::{AgentEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Question};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{id::Epoch, response::Queue};
+
+/// An event with its number. Within an epoch numbers grow by one from event to event.
+///
+/// Coalesced updates carry the number of the last one that they stand for, so a client that resumes from it misses
+/// nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Numbered {
+    pub session_id: SessionId,
+    /// Absent from servers without `subscribe`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub seq: Option<u64>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub epoch: Option<Epoch>,
+    pub event: SessionEvent,
+}
+
+/// What happened in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(untagged)]
+pub enum SessionEvent {
+    Render(ExtensionUiRender),
+    Agent(AgentEvent),
+}
+
+/// How a growing message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateForm {
+    /// After `switch_session`: every `message_update` carries the message so far.
+    Cumulative,
+    /// After `subscribe`: only what was added.
+    Deltas,
+}
+
+impl UpdateForm {
+    /// Gives `event` this form. `so_far` is asked only for the updates that carry the message.
+    #[must_use]
+    pub fn apply(self, event: AgentEvent, so_far: impl FnOnce() -> Message) -> AgentEvent {
+        match event {
+            AgentEvent::MessageUpdate { usage, assistant_message_event, .. } => {
+                let message = match self {
+                    Self::Cumulative => Some(so_far()),
+                    Self::Deltas => None,
+                };
+                AgentEvent::MessageUpdate { message, usage, assistant_message_event }
+            }
+            other => other,
+        }
+    }
+}
+
+/// What a component of an extension looks like now. Keys go back with `extension_ui_key`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ExtensionUiRender {
+    #[serde(rename = "type")]
+    pub kind: RenderType,
+    /// The component; a new one starts with its first render.
+    pub request_id: RequestId,
+    /// From top to bottom, each a list of spans; all of it, not the difference.
+    pub lines: Vec<Vec<Span>>,
+    /// Whether it lies over the conversation instead of beneath it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub overlay: Option<bool>,
+    /// The last render: the component is gone.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub closed: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+pub enum RenderType {
+    #[default]
+    #[serde(rename = "extension_ui_render")]
+    ExtensionUiRender,
+}
+
+/// Text in one style.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Span {
+    pub text: String,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Style")]
+    pub style: Option<Style>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Style {
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Colour")]
+    pub foreground: Option<Colour>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Colour")]
+    pub background: Option<Colour>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub bold: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub dim: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub italic: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub underline: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub strikethrough: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(as = "Option<bool>")]
+    pub inverse: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A colour: `#rrggbb`, or a name of the client's theme such as `accent` or `error`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(transparent)]
+#[ts(type = "string")]
+pub struct Colour(pub String);
+
+/// What a session is now, for a client that missed too much to be told what happened.
+///
+/// What was said before is read with `get_messages`; events go on after `seq`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct SessionSnapshot {
+    pub session_id: SessionId,
+    pub epoch: Epoch,
+    /// The number of the last event that this snapshot contains.
+    pub seq: u64,
+    pub reason: SnapshotReason,
+    pub session_info: SessionInfo,
+    /// The message that is being streamed, as far as it is.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Message")]
+    pub partial: Option<Message>,
+    pub queue: Queue,
+    /// The questions that wait for an answer.
+    pub questions: Vec<OpenQuestion>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotReason {
+    /// The events after `afterSeq` are no longer kept.
+    TooFarBehind,
+    /// Numbers started anew, as after a restart.
+    EpochChanged,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenQuestion {
+    pub request_id: RequestId,
+    #[serde(flatten)]
+    pub question: Question,
+}

@@ -1,0 +1,230 @@
+//! What the registry says about a command.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::Kind;
+
+/// One row of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    pub kind: Kind,
+    /// Its `type` on the wire.
+    pub name: &'static str,
+    /// One sentence, or two.
+    pub summary: &'static str,
+    pub target: Target,
+    pub effect: Effect,
+    pub order: Order,
+    pub timeout: Timeout,
+    pub role: Role,
+    /// Whether a run in flight may be waiting for it. A command that waits for that run must not stand before it.
+    pub need: Need,
+    pub source: Source,
+}
+
+impl Spec {
+    /// Among whom an idempotency key is unique: §8.2.
+    pub const fn idempotency(&self) -> IdempotencyScope {
+        match self.target {
+            Target::Server => IdempotencyScope::Server,
+            Target::Session => IdempotencyScope::Session,
+        }
+    }
+
+    /// Whether `ifSessionVersion` may stand in it.
+    pub const fn takes_version(&self) -> bool {
+        matches!(self.target, Target::Session) || matches!(self.effect, Effect::Deletes)
+    }
+
+    /// Whether its outcome must be durable before it is answered.
+    pub const fn is_durable(&self) -> bool {
+        match self.effect {
+            Effect::Read | Effect::Connects => false,
+            Effect::Mutates | Effect::Creates | Effect::Loads | Effect::Deletes | Effect::Acts => true,
+        }
+    }
+
+    /// The addition by whose name a client knows that it exists.
+    pub const fn feature(&self) -> Option<Feature> {
+        match self.source {
+            Source::Document { .. } => None,
+            Source::Addition { feature, .. } => Some(feature),
+        }
+    }
+}
+
+/// Who does the work, and in whose lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// A `sessionId` in it, if any, is an argument.
+    Server,
+    /// Needs a `sessionId`.
+    Session,
+}
+
+/// What a success changes, and what becomes of the session's version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Nothing.
+    Read,
+    /// Only what this connection is sent; no version.
+    Connects,
+    /// The session; its version moves by one.
+    Mutates,
+    /// There is a new session, at version 0.
+    Creates,
+    /// A stored session is loaded, at version 0.
+    Loads,
+    /// The session is gone, and its version.
+    Deletes,
+    /// Something that no version counts: an answer to a question, an extension, a file.
+    Acts,
+}
+
+/// In which of a lane's two orders a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Behind a run or a long job that is in flight.
+    Work,
+    /// Past it.
+    Control,
+    /// `prompt`: work, unless it steers, queues, or calls a command of an extension. See `Command::order`.
+    Prompt,
+}
+
+/// How long a command may take, from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Timeout {
+    /// Reads and control.
+    Short,
+    Standard,
+    /// `bash`, `compact`.
+    Long,
+    /// Runs.
+    Unlimited,
+}
+
+impl Timeout {
+    /// The default; a server may be configured otherwise.
+    pub const fn default_duration(self) -> Option<Duration> {
+        match self {
+            Self::Short => Some(Duration::from_secs(30)),
+            Self::Standard => Some(Duration::from_secs(60)),
+            Self::Long => Some(Duration::from_secs(300)),
+            Self::Unlimited => None,
+        }
+    }
+}
+
+/// Among whom an idempotency key is unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum IdempotencyScope {
+    Server,
+    Session,
+}
+
+/// Who may call a command; each may what those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Looks on.
+    Viewer,
+    /// Works with sessions.
+    Driver,
+    /// Sees all clients, changes the server and removes files.
+    Operator,
+}
+
+/// Whether the run in flight may be waiting for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    Independent,
+    /// Without it the run may never end: answers to its questions, keys for its components, every abort.
+    RunNeedsIt,
+}
+
+/// Where a command is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// In this section of the protocol's document.
+    Document { section: &'static str },
+    /// It is one of ours: announced as `feature`, since this release.
+    Addition { feature: Feature, since: &'static str },
+}
+
+/// A named addition to the document's protocol; `server_ready` lists those that the server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Feature {
+    /// `code`, `field`, `hint` and `retryAfterMs` in failures.
+    ErrorCodes,
+    /// A client may name itself: ids and dependencies are its own across connections.
+    ClientId,
+    /// A client may choose whose lifecycle events it is sent.
+    Lifecycle,
+    /// `subscribe`, `unsubscribe`; `seq` and `epoch` in events; resuming.
+    Subscribe,
+    /// `get_startup_recovery`, `startup_recovery_summary`.
+    StartupRecovery,
+    /// `get_command_history`.
+    CommandHistory,
+    /// `get_tree`, `navigate_tree`.
+    Tree,
+    /// `limit`, `before`, `after` in `get_messages`.
+    MessagePaging,
+    /// `search`, `limit`, `cursor` in the session lists.
+    SessionSearch,
+    /// `cost`, `cwd`, `updatedAt` in the session lists.
+    SessionCost,
+    /// `list_requests`, `get_envelope`.
+    Envelopes,
+    /// `get_queue`, `edit_queue`.
+    Queue,
+    /// `set_active_tools`; `active` and `source` in `get_tools`.
+    ActiveTools,
+    /// `list_context_sources`, `set_context_source`.
+    ContextSources,
+    /// `list_files`.
+    Files,
+    /// `delete_stored_session`.
+    DeleteStoredSession,
+    /// `extension_ui_resolved`.
+    UiResolved,
+    /// `extension_ui_render`, `extension_ui_key`.
+    UiRender,
+    /// `list_extensions`, `enable_extension`, `disable_extension`, `reload_extensions`.
+    Extensions,
+}
+
+impl Feature {
+    pub const ALL: [Self; 19] = [
+        Self::ErrorCodes,
+        Self::ClientId,
+        Self::Lifecycle,
+        Self::Subscribe,
+        Self::StartupRecovery,
+        Self::CommandHistory,
+        Self::Tree,
+        Self::MessagePaging,
+        Self::SessionSearch,
+        Self::SessionCost,
+        Self::Envelopes,
+        Self::Queue,
+        Self::ActiveTools,
+        Self::ContextSources,
+        Self::Files,
+        Self::DeleteStoredSession,
+        Self::UiResolved,
+        Self::UiRender,
+        Self::Extensions,
+    ];
+}

@@ -1,0 +1,410 @@
+//! What session commands answer.
+
+use pi_envelope::{Envelope, Tokens};
+use pi_transcript::{
+    EntryId, Message, Model, ThinkingLevel, Usage,
+    json::{nullable, present},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{
+    command::StreamingBehavior,
+    id::{ContextSourceId, ModelRequestId, QueueItemId},
+};
+
+/// To `get_available_models`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelList {
+    pub models: Vec<Model>,
+}
+
+/// To `get_commands`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SlashCommandList {
+    pub commands: Vec<SlashCommand>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct SlashCommand {
+    /// Without the slash.
+    pub name: String,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub description: Option<String>,
+    pub source: SlashCommandSource,
+    /// Whether it is the user's or the project's.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub location: Option<String>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub path: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum SlashCommandSource {
+    Extension,
+    Skill,
+    Prompt,
+}
+
+/// To `get_skills`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillList {
+    pub skills: Vec<Skill>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    pub file_path: String,
+    pub source: String,
+}
+
+/// To `get_tools`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolList {
+    pub tools: Vec<ListedTool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ListedTool {
+    pub name: String,
+    pub description: String,
+    /// Whether the model is offered it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub active: Option<bool>,
+    /// Who brought it: `builtin`, an extension, an MCP server.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub source: Option<String>,
+}
+
+/// To `list_session_files`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionFileList {
+    pub files: Vec<SessionFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct SessionFile {
+    pub path: String,
+    pub name: String,
+    /// ISO 8601.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub modified_at: Option<String>,
+}
+
+/// To `get_messages`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct MessageList {
+    pub messages: Vec<Message>,
+    /// The entry of each message, if the command asked for a page.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<EntryId>")]
+    pub entry_ids: Option<Vec<EntryId>>,
+    /// Whether there are more in the direction asked for, if the command asked for a page.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub has_more: Option<bool>,
+}
+
+/// To `set_model`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChosenModel {
+    pub model: Model,
+}
+
+/// To `cycle_model`; `null` if there is no other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CycledModel {
+    pub model: Model,
+    pub thinking_level: ThinkingLevel,
+    /// Whether only chosen models are gone through.
+    pub is_scoped: bool,
+}
+
+/// To `cycle_thinking_level`; `null` if the model cannot think.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CycledThinkingLevel {
+    pub level: ThinkingLevel,
+}
+
+/// To `bash`. A command that fails is still a success of `bash`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BashResult {
+    /// 0 if it is not known.
+    pub exit_code: i64,
+    pub output: String,
+    pub cancelled: bool,
+}
+
+/// To `export_html`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedFile {
+    pub path: String,
+}
+
+/// To `new_session` and `switch_session_file`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Cancellable {
+    /// Whether an extension prevented it.
+    pub cancelled: bool,
+}
+
+/// To `fork`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Forked {
+    /// The message from before which the fork starts.
+    pub text: String,
+    /// Whether an extension prevented it.
+    pub cancelled: bool,
+}
+
+/// To `get_fork_messages`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkMessageList {
+    pub messages: Vec<ForkMessage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkMessage {
+    pub entry_id: EntryId,
+    pub text: String,
+}
+
+/// To `get_tree`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct EntryTree {
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    #[ts(optional = false)]
+    pub current_leaf_id: Option<EntryId>,
+    pub nodes: Vec<TreeNode>,
+    /// Whether there are more entries than fit.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub truncated: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct TreeNode {
+    pub entry_id: EntryId,
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    #[ts(optional = false)]
+    pub parent_id: Option<EntryId>,
+    /// The entry's type, as in the session file.
+    pub entry_type: String,
+    /// The role of a message.
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    #[ts(optional = false)]
+    pub role: Option<String>,
+    /// Its beginning.
+    pub text: String,
+    /// ISO 8601.
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    #[ts(optional = false)]
+    pub timestamp: Option<String>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub label: Option<String>,
+}
+
+/// To `navigate_tree`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Navigated {
+    /// What to put into the editor.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub editor_text: Option<String>,
+    /// Whether an extension prevented it.
+    pub cancelled: bool,
+    /// Whether the summary was aborted.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub aborted: Option<bool>,
+}
+
+/// To `get_last_assistant_text`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LastAssistantText {
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    pub text: Option<String>,
+}
+
+/// To `list_requests`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRequestList {
+    pub requests: Vec<ModelRequest>,
+    pub has_more: bool,
+}
+
+/// A call of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ModelRequest {
+    pub request_id: ModelRequestId,
+    /// When, in milliseconds since 1970.
+    pub time: u64,
+    pub provider: String,
+    pub model: String,
+    pub purpose: Purpose,
+    /// The entry that holds what the model answered.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EntryId")]
+    pub entry_id: Option<EntryId>,
+    /// Tokens of everything that was sent, as counted before the call.
+    pub tokens: Tokens,
+    /// The segments of its envelope.
+    pub segment_count: u64,
+    /// What the provider says it took.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usage")]
+    pub usage: Option<Usage>,
+}
+
+/// What a model was called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A turn of the conversation.
+    Turn,
+    Compaction,
+    BranchSummary,
+    /// An extension asked.
+    Extension,
+}
+
+/// To `get_envelope`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptEnvelope {
+    pub request_id: ModelRequestId,
+    pub envelope: Envelope,
+}
+
+/// To `get_queue` and `edit_queue`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Queue {
+    /// Moves with every change.
+    pub revision: u64,
+    pub items: Vec<QueueItem>,
+}
+
+/// A message that waits to be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueItem {
+    pub item_id: QueueItemId,
+    pub behavior: StreamingBehavior,
+    pub message: String,
+    pub image_count: u64,
+}
+
+/// To `set_active_tools`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveTools {
+    pub tools: Vec<String>,
+}
+
+/// To `list_context_sources`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextSourceList {
+    pub sources: Vec<ContextSource>,
+}
+
+/// Something that fills the context beside the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ContextSource {
+    pub source_id: ContextSourceId,
+    pub kind: ContextSourceKind,
+    pub name: String,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub path: Option<String>,
+    pub enabled: bool,
+    /// What it takes in every turn.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Tokens")]
+    pub tokens: Option<Tokens>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextSourceKind {
+    Skill,
+    Memory,
+    /// A set of tools.
+    Tools,
+}
+
+/// To `list_files`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct FileList {
+    pub files: Vec<ListedFile>,
+    /// Whether there are more than fit.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedFile {
+    /// Relative to the session's directory.
+    pub path: String,
+    pub kind: FileKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    File,
+    Directory,
+}
