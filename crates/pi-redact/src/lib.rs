@@ -1,1 +1,116 @@
 //! What must not be written: secrets and personal data, found by key, by shape and by exact value.
+//!
+//! Pure functions over JSON values and text: no files, no clock, no async, no workspace crate. It does not decide *where*
+//! redaction happens (log sinks, exports and tool results do), it keeps no way back to what it hid, and it does not look
+//! into images or archives.
+//!
+//! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, and `docs/adr/0070-secret-keys-by-words.md` argues
+//! for it. Everything runs in time linear in its input and is idempotent.
+
+mod encoding;
+mod exact;
+mod key;
+mod personal;
+mod text;
+mod value;
+
+use std::{borrow::Cow, fmt};
+
+use serde_json::Value;
+
+use self::{exact::ExactValues, text::Scanner};
+
+pub use self::{
+    exact::SHORTEST_SECRET,
+    key::{is_secret_key, is_secret_member},
+};
+
+/// What stands where a secret stood.
+pub const MARK: &str = "[REDACTED]";
+
+/// What happens to mail addresses, phone numbers and postal addresses.
+#[derive(Clone)]
+pub enum Personal {
+    /// Leave them as they are.
+    Keep,
+    /// Keep just enough to recognise one's own: `j***@e***.com`, `***67`.
+    Mask,
+    /// Replace them with a keyed digest, so that equal ones stay equal: `email:` or `phone:` and 12 hexadecimal digits.
+    Hash {
+        /// Whoever holds the key can test a guess, so it is a secret of its own.
+        key: Vec<u8>,
+    },
+}
+
+/// What a [`Redactor`] is built from.
+pub struct Options {
+    /// Values known to be secret, hidden wherever they appear and also where they appear JSON-escaped, percent-encoded
+    /// or in base64. Those shorter than [`SHORTEST_SECRET`] are left out, see [`Redactor::ignored_secrets`].
+    pub secrets: Vec<String>,
+    /// The treatment of personal data.
+    pub personal: Personal,
+}
+
+/// Hides secrets and personal data. Build it once; it is immutable and may be shared between threads.
+pub struct Redactor {
+    exact: ExactValues,
+    personal: Personal,
+    scanner: Scanner,
+}
+
+impl Redactor {
+    /// Prepares the search; this costs about a millisecond.
+    pub fn new(options: Options) -> Self {
+        Redactor { exact: ExactValues::new(options.secrets), personal: options.personal, scanner: Scanner::new() }
+    }
+
+    /// How many of the secrets handed in are not looked for, because they are shorter than [`SHORTEST_SECRET`] or part
+    /// of the mark itself. A caller may want to warn about them.
+    pub fn ignored_secrets(&self) -> usize {
+        self.exact.ignored()
+    }
+
+    /// Hides what must not be written in a piece of text. Borrows when nothing was found.
+    pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        text::redact(self, text)
+    }
+
+    /// Hides what must not be written in a JSON value, in member names too.
+    ///
+    /// A member whose name [`is_secret_member`] is replaced as a whole. Strings are treated as
+    /// [`redact_text`](Self::redact_text) does; header lists (`[["Authorization", "…"]]`, `[{"name": …, "value": …}]`),
+    /// `rawHeaders` and command lines (`["--token", "…"]`) are understood.
+    pub fn redact_value(&self, value: &mut Value) {
+        value::redact(self, value);
+    }
+}
+
+impl Default for Redactor {
+    /// Knows no exact values and masks personal data.
+    fn default() -> Self {
+        Redactor::new(Options { secrets: Vec::new(), personal: Personal::Mask })
+    }
+}
+
+impl Personal {
+    fn is_kept(&self) -> bool {
+        matches!(self, Personal::Keep)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    /// Shows that it exists and nothing it knows.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Personal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Personal::Keep => "Keep",
+            Personal::Mask => "Mask",
+            Personal::Hash { .. } => "Hash",
+        })
+    }
+}

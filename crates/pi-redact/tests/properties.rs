@@ -1,0 +1,309 @@
+//! What holds for every input: planted secrets never survive, twice is once, the rest stays, and time is linear.
+
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use pi_redact::{MARK, Options, Personal, Redactor};
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+const KNOWN: [&str; 3] = ["correct horse \"battery\" staple", "zq9/Zq8+zq7=", "sésame-ouvre-toi"];
+
+static REDACTOR: LazyLock<Redactor> =
+    LazyLock::new(|| Redactor::new(Options { secrets: KNOWN.map(str::to_owned).to_vec(), personal: Personal::Mask }));
+static HASHING: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options {
+        secrets: KNOWN.map(str::to_owned).to_vec(),
+        personal: Personal::Hash { key: b"k".to_vec() },
+    })
+});
+
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("PI_TEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+/// A secret together with the part of it that must not be seen afterwards.
+#[derive(Clone, Debug)]
+struct Planted {
+    text: String,
+    needle: String,
+}
+
+fn planted() -> impl Strategy<Value = Planted> {
+    let whole = |text: String| Planted { needle: text.clone(), text };
+    let body = "[a-zA-Z]{4}[0-9]{4}[a-zA-Z0-9]{32}";
+    prop_oneof![
+        (
+            prop::sample::select(vec!["sk-", "sk-ant-", "ghp_", "AIza", "glpat-", "xoxb-", "hf_", "npm_", "sk_live_"]),
+            body
+        )
+            .prop_map(move |(prefix, body)| whole(format!("{prefix}{body}"))),
+        ("[A-Za-z0-9_-]{20,40}", "[A-Za-z0-9_-]{20,40}", "[A-Za-z0-9_-]{20,40}")
+            .prop_map(move |(header, payload, signature)| whole(format!("eyJ{header}.eyJ{payload}.{signature}"))),
+        "[A-Za-z0-9+/]{20,80}".prop_map(|body| Planted {
+            text: format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"),
+            needle: body,
+        }),
+        (prop::sample::select(vec!["Bearer ", "Basic "]), body)
+            .prop_map(|(scheme, body)| Planted { text: format!("{scheme}{body}"), needle: body }),
+        prop::sample::select(KNOWN.to_vec()).prop_map(move |known| whole(known.to_owned())),
+    ]
+}
+
+/// Text without letters or digits next to the place where a secret is put; long enough to contain surprises.
+fn surroundings() -> impl Strategy<Value = String> {
+    prop_oneof!["\\PC{0,24}", "[ -~]{0,40}", prop::collection::vec(fragment(), 0..6).prop_map(|parts| parts.concat()),]
+}
+
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "token",
+            "tokens",
+            "password=",
+            "\"secret\":",
+            "cookie: ",
+            "Authorization: ",
+            "bearer ",
+            "api_key",
+            "key",
+            "--",
+            "eyJ",
+            "sk-",
+            "-----BEGIN ",
+            "-----END ",
+            "-----",
+            "://",
+            "@",
+            "%40",
+            "\\\"",
+            "\\",
+            "\"",
+            "'",
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ";",
+            ":",
+            "=",
+            " ",
+            "\n",
+            "é",
+            "😀",
+            "+49",
+            "555-123-4567",
+            "[REDACTED]",
+            "AKIA",
+            "a",
+            "1",
+            ".",
+            "\\n",
+            "user:pass@host",
+            "j@x.de",
+            "name\":\"Cookie\",\"value\":",
+            "12345678",
+            "null",
+        ])
+        .prop_map(str::to_owned),
+        "[a-z0-9]{1,6}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn planted_secret_never_survives_in_text(before in surroundings(), secret in planted(), after in surroundings()) {
+        let text = format!("{before} {} {after}", secret.text);
+        let redacted = REDACTOR.redact_text(&text);
+        prop_assert!(!redacted.contains(&secret.needle), "{text:?} became {redacted:?}");
+    }
+
+    #[test]
+    fn assigned_value_never_survives(
+        before in "[ a-z]{0,12}",
+        key in prop::sample::select(vec!["api_key", "accessToken", "X-Auth-Token", "PASSWORD", "client.secret", "credential"]),
+        assign in prop::sample::select(vec!["=", ": ", " = ", "=\"", "\": \"", "\\\":\\\"", " => '"]),
+        value in "[a-zA-Z]{3}[a-zA-Z0-9!$%*+/?^_~.-]{5,20}",
+        after in "[ \n\"'][ -~]{0,20}",
+    ) {
+        let quote = if key.len() % 2 == 0 { "\"" } else { "" };
+        let text = format!("{before}{quote}{key}{assign}{value}{after}");
+        let redacted = REDACTOR.redact_text(&text);
+        prop_assert!(!redacted.contains(&value) || after.contains(&value) || before.contains(&value), "{text:?} became {redacted:?}");
+    }
+
+    #[test]
+    fn planted_secret_never_survives_in_json(
+        value in json(), secret in planted(), places in prop::collection::vec(any::<prop::sample::Index>(), 1..6), as_name: bool
+    ) {
+        let mut value = value;
+        plant(&mut value, &secret.text, &places, as_name);
+        REDACTOR.redact_value(&mut value);
+        let written = value.to_string();
+        let escaped = Value::from(secret.needle.as_str()).to_string();
+        prop_assert!(!written.contains(&secret.needle) && !written.contains(&escaped[1..escaped.len() - 1]), "{written}");
+        prop_assert_eq!(serde_json::from_str::<Value>(&written).expect("what was written is JSON"), value);
+    }
+
+    #[test]
+    fn twice_is_once(text in surroundings(), secret in planted(), more in surroundings()) {
+        for redactor in [&*REDACTOR, &*HASHING] {
+            for text in [format!("{text}{}{more}", secret.text), format!("{text}{more}")] {
+                let once = redactor.redact_text(&text).into_owned();
+                prop_assert_eq!(redactor.redact_text(&once), once.as_str(), "of {:?}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn twice_is_once_in_json(mut value in json(), secret in planted(), place in any::<prop::sample::Index>(), as_name: bool) {
+        plant(&mut value, &secret.text, &[place], as_name);
+        REDACTOR.redact_value(&mut value);
+        let once = value.clone();
+        REDACTOR.redact_value(&mut value);
+        prop_assert_eq!(value, once);
+    }
+
+    #[test]
+    fn plain_words_stay(text in "[ a-df-z0-9\n.,;!?()éß😀]{0,200}") {
+        // Without the letter e no stem of a key and no vendor's prefix can be written that this alphabet would complete.
+        let redactor = Redactor::new(Options { secrets: Vec::new(), personal: Personal::Keep });
+        prop_assert_eq!(redactor.redact_text(&text), text.as_str());
+    }
+
+    #[test]
+    fn arbitrary_text_is_no_danger(text in any::<String>()) {
+        let redacted = REDACTOR.redact_text(&text);
+        prop_assert!(redacted.len() <= text.len() * MARK.len() + MARK.len());
+    }
+}
+
+/// A detector that looked at the same bytes again and again would need minutes for each.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test is about time")]
+fn adversarial_input_takes_linear_time() {
+    const SIZE: usize = 1 << 15;
+    for unit in [
+        "token",
+        "tokens ",
+        "token=",
+        "\"token\":[",
+        "\"token\":{\"",
+        "token,",
+        "password=a,",
+        "key ",
+        "api key ",
+        "eyJ",
+        "eyJ-",
+        "eyJaaaaaaaa.",
+        "-eyJaaaaaaaa.aaaaaaaa",
+        "sk-",
+        "sk-a",
+        "-sk-",
+        "AKIA",
+        "AKIAAAAAAAAAAAAAAAAA",
+        "-----BEGIN ",
+        "-----END ",
+        "://",
+        "://a:",
+        "a@",
+        "a@b.",
+        "%40",
+        "bearer ",
+        "Bearer aaaaaaaa",
+        "+1",
+        "+1 ",
+        "1",
+        "1-",
+        "(2",
+        "222-",
+        "\\",
+        "\\\"",
+        "\"",
+        "'",
+        "authorization: ",
+        "\"authorization: ",
+        "cookie:\\",
+        "zq9/",
+        "[REDACTED]",
+        "token=[REDACTED]",
+        "--token ",
+        "é@",
+        "😀",
+        "\"name\":\"Cookie\",\"value\":",
+        "{",
+        "[",
+        "ghp_",
+        "a.b-c_",
+        "hooks.slack.com/services/",
+        "555-123-4567",
+        "j@x.de ",
+    ] {
+        let text = unit.repeat(SIZE / unit.len());
+        let start = Instant::now();
+        let redacted = REDACTOR.redact_text(&text);
+        assert!(start.elapsed() < Duration::from_secs(3), "{unit:?} took {:?}", start.elapsed());
+        assert_eq!(REDACTOR.redact_text(&redacted), redacted, "{unit:?}");
+    }
+}
+
+fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        surroundings().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((name(), inner), 0..5).prop_map(Value::from_iter),
+        ]
+    })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "name",
+            "value",
+            "headers",
+            "rawHeaders",
+            "token",
+            "max_tokens",
+            "apiKey",
+            "data",
+            "phone"
+        ])
+        .prop_map(str::to_owned),
+        "[a-z]{1,8}",
+    ]
+}
+
+/// Puts the secret somewhere inside: as a value, inside a text, or as the name of a member.
+fn plant(value: &mut Value, secret: &str, places: &[prop::sample::Index], as_name: bool) {
+    let Some((place, deeper)) = places.split_first() else {
+        *value = Value::from(format!("text {secret} text"));
+        return;
+    };
+    match value {
+        Value::Array(items) if !items.is_empty() => plant(place.get_mut(items.as_mut_slice()), secret, deeper, as_name),
+        Value::Object(members) if !members.is_empty() && !as_name => {
+            let index = place.index(members.len());
+            let (_, member) = members.iter_mut().nth(index).expect("the index is below the length");
+            plant(member, secret, deeper, as_name);
+        }
+        Value::Object(members) => {
+            members.insert(secret.to_owned(), Value::from(1));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            *value = Value::Object(Map::from_iter([("nested".to_owned(), Value::from(vec![Value::from(secret)]))]));
+        }
+    }
+}

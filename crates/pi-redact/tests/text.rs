@@ -1,0 +1,327 @@
+//! The tables of texts: what is hidden in them, and what must stay byte for byte.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use pi_redact::{Options, Personal, Redactor};
+
+static DEFAULT: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+
+#[test]
+fn values_behind_keys_are_hidden() {
+    for (text, expected) in [
+        ("token=abc", "token=[REDACTED]"),
+        ("password: hunter2", "password: [REDACTED]"),
+        ("password=hunter2, user=bob", "password=[REDACTED], user=bob"),
+        ("a=1,token=abc,b=2", "a=1,token=[REDACTED],b=2"),
+        ("password=p,ss;w0rd user=bob", "password=[REDACTED] user=bob"),
+        ("https://x.dev/p?api_key=abc&page=2#top", "https://x.dev/p?api_key=[REDACTED]&page=2#top"),
+        ("export OPENAI_API_KEY=abc && run", "export OPENAI_API_KEY=[REDACTED] && run"),
+        ("SECRET='two words' next", "SECRET='[REDACTED]' next"),
+        (r#"SECRET="say \"hi\" now" next"#, r#"SECRET="[REDACTED]" next"#),
+        ("env[\"TOKEN\"] = \"abc\";", "env[\"TOKEN\"] = \"[REDACTED]\";"),
+        ("config.apiKey := 'abc'", "config.apiKey := '[REDACTED]'"),
+        ("(\"Authorization\", \"Basic eA==\")", "(\"Authorization\", \"[REDACTED]\")"),
+        ("\"X-Api-Key\" => \"abc\"", "\"X-Api-Key\" => \"[REDACTED]\""),
+        ("login --token abc --user bob", "login --token [REDACTED] --user bob"),
+        ("login --password 'a b' bob", "login --password '[REDACTED]' bob"),
+        ("token=${TOKEN}.", "token=[REDACTED]"),
+        ("f(password=abc)", "f(password=[REDACTED])"),
+        ("line\\nTOKEN=abc\\nnext", "line\\nTOKEN=[REDACTED]\\nnext"),
+        ("Server=db;Password=abc;Encrypt=yes", "Server=db;Password=[REDACTED];Encrypt=yes"),
+        ("the API key is 0123456789abcdef0123456789abcdef.", "the API key is [REDACTED]."),
+        ("Ocp-Apim-Subscription-Key: 0123456789abcdef", "Ocp-Apim-Subscription-Key: [REDACTED]"),
+        ("pässwörd token=ünïcode ok", "pässwörd token=[REDACTED] ok"),
+    ] {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn json_fragments_stay_json() {
+    for (text, expected) in [
+        (r#"got {"token":"abc","n":1}"#, r#"got {"token":"[REDACTED]","n":1}"#),
+        (r#"{"token": 12345}"#, r#"{"token": "[REDACTED]"}"#),
+        (r#"{"a":{"credentials":{"user":"bob","x":[1,"}"]}},"b":2}"#, r#"{"a":{"credentials":"[REDACTED]"},"b":2}"#),
+        (r#"{\"apiKey\":\"abc\",\"n\":1}"#, r#"{\"apiKey\":\"[REDACTED]\",\"n\":1}"#),
+        (r#"{\"token\":123456,\"n\":1}"#, r#"{\"token\":\"[REDACTED]\",\"n\":1}"#),
+        (r#"{\\\"apiKey\\\":\\\"abc\\\"}"#, r#"{\\\"apiKey\\\":\\\"[REDACTED]\\\"}"#),
+        (r#"{"name":"Cookie","value":"a=b"}"#, r#"{"name":"Cookie","value":"[REDACTED]"}"#),
+        (r#"[["Cookie", "a=b; c=d"]]"#, r#"[["Cookie", "[REDACTED]"]]"#),
+        ("{\n  \"password\":\n    \"abc\"\n}", "{\n  \"password\":\n    \"[REDACTED]\"\n}"),
+        (r#"cut {"password":"abc"#, r#"cut {"password":"[REDACTED]"#),
+        (r#"cut {"passwords":["abc","#, r#"cut {"passwords":"[REDACTED]""#),
+        (r#"{"max_tokens":4096,"tokens":{"in":1,"out":[2]}}"#, r#"{"max_tokens":4096,"tokens":{"in":1,"out":[2]}}"#),
+    ] {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn headers_are_hidden_to_their_end() {
+    for (text, expected) in [
+        ("Authorization: Bearer abc", "Authorization: [REDACTED]"),
+        ("curl -H \"Authorization: Bearer abc\" https://x.dev", "curl -H \"Authorization: [REDACTED]\" https://x.dev"),
+        ("curl -H 'Cookie: a=\"b\"; c=d' -v", "curl -H 'Cookie: [REDACTED]' -v"),
+        ("Cookie: a=b; c=d\r\nHost: x", "Cookie: [REDACTED]\r\nHost: x"),
+        ("Authorization: Digest username=\"u\", response=\"r\"\nHost: x", "Authorization: [REDACTED]\nHost: x"),
+        ("authorization=Bearer abc status=200", "authorization=[REDACTED] status=200"),
+        ("sent Bearer abc123def456 to host", "sent Bearer [REDACTED] to host"),
+        ("sent bearer%20abc123def456&x", "sent bearer%20[REDACTED]&x"),
+        ("Basic dXNlcjpwYXNzd29yZA== ok", "Basic [REDACTED] ok"),
+        ("postgres://bob:p@ss@db.example.com:5432/x", "postgres://bob:[REDACTED]@db.example.com:5432/x"),
+        ("redis://:abc@cache/0", "redis://:[REDACTED]@cache/0"),
+    ] {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn vendor_keys_are_hidden_by_shape() {
+    let body = |length: usize| {
+        "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4".chars().cycle().take(length).collect::<String>()
+    };
+    let upper = |length: usize| body(length).to_uppercase();
+    let hexadecimal = |length: usize| "0123456789abcdef".chars().cycle().take(length).collect::<String>();
+    let mut keys: Vec<String> = [
+        ("sk-", 48),
+        ("sk-ant-api03-", 90),
+        ("sk-proj-", 60),
+        ("sk-or-v1-", 64),
+        ("gsk_", 52),
+        ("xai-", 80),
+        ("hf_", 34),
+        ("AIza", 35),
+        ("GOCSPX-", 28),
+        ("ya29.", 60),
+        ("ghp_", 36),
+        ("gho_", 36),
+        ("ghu_", 36),
+        ("ghs_", 36),
+        ("ghr_", 36),
+        ("github_pat_", 82),
+        ("glpat-", 20),
+        ("xoxb-", 40),
+        ("xoxp-", 40),
+        ("xapp-", 40),
+        ("sk_live_", 24),
+        ("rk_test_", 24),
+        ("whsec_", 32),
+        ("npm_", 36),
+        ("pypi-", 80),
+        ("shpat_", 32),
+        ("dop_v1_", 64),
+        ("hvs.", 90),
+        ("lin_api_", 40),
+        ("pplx-", 48),
+        ("nvapi-", 60),
+        ("r8_", 37),
+        ("figd_", 40),
+        ("hooks.slack.com/services/T0000/B0000/", 24),
+    ]
+    .into_iter()
+    .map(|(prefix, length)| format!("{prefix}{}", body(length)))
+    .collect();
+    keys.push(format!("AKIA{}", upper(16)));
+    keys.push(format!("ASIA{}", upper(16)));
+    keys.push(format!("AGE-SECRET-KEY-1{}", upper(58)));
+    keys.push(format!("dapi{}", hexadecimal(32)));
+    keys.push(format!("SG.{}.{}", body(22), body(43)));
+    keys.push(format!("eyJ{}.eyJ{}.{}", body(30), body(40), body(43)));
+    keys.push(format!("eyJ{}.{}.{}.{}.{}", body(30), body(40), body(16), body(50), body(22)));
+    for key in keys {
+        for (before, after) in [
+            ("", ""),
+            ("x ", " y"),
+            ("(", ")"),
+            ("\"", "\""),
+            ("\\n", "\\n"),
+            ("%20", "&y"),
+            ("\u{1b}[32m", "\u{1b}[0m"),
+            ("\\u001b[1;32m", "."),
+            ("é", "é"),
+            ("x/", "?y"),
+            ("log:", ","),
+            ("=", ";"),
+        ] {
+            check(&format!("{before}{key}{after}"), &format!("{before}[REDACTED]{after}"));
+        }
+    }
+}
+
+#[test]
+fn aws_secret_next_to_its_id_is_hidden() {
+    let (id, secret) = (format!("AKIA{}", "A1B2C3D4".repeat(2)), "aB3/".repeat(10));
+    check(&format!("{id}\t{secret} us-east-1"), "[REDACTED]\t[REDACTED] us-east-1");
+    check(&format!("{secret},{id}"), "[REDACTED],[REDACTED]");
+    check(&format!("commit {}", "aB3/".repeat(10)), &format!("commit {}", "aB3/".repeat(10)));
+}
+
+#[test]
+fn pem_blocks_are_hidden_whole() {
+    let block = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----";
+    check(&format!("before\n{block}\nafter"), "before\n[REDACTED]\nafter");
+    check(&format!("{block}{block}"), "[REDACTED][REDACTED]");
+    check(&format!("x {}", block.replace('\n', "\\n")), "x [REDACTED]");
+    check(&format!("private_key: {block} end"), "private_key: [REDACTED] end");
+    check("cut -----BEGIN PRIVATE KEY-----\nMIIEow\nIBA", "cut [REDACTED]");
+}
+
+#[test]
+fn ordinary_text_stays() {
+    for text in [
+        "",
+        "2026-02-03T03:01:02.123Z INFO session=sess-abc123 seq=1042 duration_ms=12 path=/home/u/src/main.rs",
+        "max_tokens=4096 totalTokens: 1,024 tokens: 812/4096 token_count=3 tokens=12.5k",
+        "error[E0425]: cannot find value `token` in this scope",
+        "use crate::token::Token; Token::new()",
+        "a secret is safe; the password was changed; cookies and credentials",
+        "bearer authentication is required, Basic understanding too",
+        "sk-learn, task-1234567890123456789012, risk-abc, disk-usage, sk-circle-fade-dot-animation-long",
+        "550e8400-e29b-41d4-a716-446655440000 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "https://example.com:8080/a@b?x=1 ssh://git@github.com/o/r git@github.com:o/r.git",
+        "password: true token=null secret: none",
+        "monkey=banana keyboard: qwerty primary_key=id",
+        "eyJ.eyJ. eyJhbGciOiJIUzI1NiJ9 not a token",
+        "---BEGIN--- x ---END---",
+        "日本語のテキスト 😀 token",
+    ] {
+        check(text, text);
+        assert!(matches!(DEFAULT.redact_text(text), Cow::Borrowed(_)), "must borrow: {text}");
+    }
+}
+
+#[test]
+fn mail_addresses_are_masked() {
+    for (text, expected) in [
+        ("mail john.doe@example.com now", "mail j***@e***.com now"),
+        ("<a+b@sub.example.co.uk>", "<a***@s***.uk>"),
+        ("jürgen@müller.de.", "j***@m***.de."),
+        ("?email=john%40example.com&x", "?email=j***@e***.com&x"),
+        ("https://bob:pw@example.com/x", "https://bob:[REDACTED]@example.com/x"),
+    ] {
+        check(text, expected);
+    }
+    for text in
+        ["lodash@4.17.21", "@scope/pkg@1.2.3", "user@host", "icon@2x.png", "a@b", "@example.com", "x@.com", "@", "%40"]
+    {
+        check(text, text);
+    }
+}
+
+#[test]
+fn phone_numbers_are_masked() {
+    for (text, expected) in [
+        ("call +49 170 1234567 now", "call ***67 now"),
+        ("+1-555-123-4567", "***67"),
+        ("+1 (555) 123-4567.", "***67."),
+        ("+49 (0)30 123456", "***56"),
+        ("(555) 123-4567", "***67"),
+        ("tel:555-123-4567;", "tel:***67;"),
+        ("1-800-555-0199", "***99"),
+        ("800.555.0199", "***99"),
+    ] {
+        check(text, expected);
+    }
+    for text in [
+        "1.22.333",
+        "2026-02-03T03:01:02+01:00",
+        "2026-02-03 03:01:02",
+        "192.168.100.200",
+        "10.0.0.1:8080",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "1700000000123",
+        "+12 -34",
+        "+1234567",
+        "4111-1111-1111-1111",
+        "123-456-78901",
+        "x555-123-4567",
+        "555-123-4567-890",
+        "v555.123.4567",
+        "sha 5551234567",
+        "3.14159265358979",
+        "id 123-456-7890",
+        "0x555-123-4567",
+    ] {
+        check(text, text);
+    }
+}
+
+#[test]
+fn personal_data_is_hashed_with_a_key_or_kept() {
+    let hash = |key: &[u8], text: &str| redactor(Personal::Hash { key: key.to_vec() }).redact_text(text).into_owned();
+    let mail = hash(b"key", "John@Example.com");
+    assert_eq!(mail, hash(b"key", "john@example.com"), "case does not change the person");
+    assert_ne!(mail, hash(b"other", "john@example.com"));
+    assert_eq!(mail.len(), "email:".len() + 12);
+    assert_eq!(hash(b"key", "+49 170 1234567"), hash(b"key", "+491701234567"));
+    assert_eq!(hash(b"key", &mail), mail);
+    let text = "john@example.com +49 170 1234567";
+    assert_eq!(redactor(Personal::Keep).redact_text(text), text);
+}
+
+#[test]
+fn known_answer_of_the_keyed_digest() {
+    // HMAC-SHA-256(key "key", "email:john@example.com"), first byte modulo six as a letter, eleven digits of the next.
+    let hashed = redactor(Personal::Hash { key: b"key".to_vec() }).redact_text("john@example.com").into_owned();
+    assert_eq!(hashed, "email:b8442d156025");
+}
+
+#[test]
+fn exact_values_are_hidden_in_every_form() {
+    let redactor = Redactor::new(Options {
+        secrets: ["pa ss\"w/ö", "pa ss\"w/ö and more", "123456789", "tiny", "REDACTED"].map(str::to_owned).to_vec(),
+        personal: Personal::Keep,
+    });
+    assert_eq!(redactor.ignored_secrets(), 2);
+    for (text, expected) in [
+        ("x pa ss\"w/ö y", "x [REDACTED] y"),
+        ("x pa ss\"w/ö and more y", "x [REDACTED] y"),
+        (r#"{"q":"pa ss\"w/ö"}"#, r#"{"q":"[REDACTED]"}"#),
+        ("?q=pa%20ss%22w%2F%C3%B6&r=1", "?q=[REDACTED]&r=1"),
+        ("?q=pa+ss%22w%2F%C3%B6&r=1", "?q=[REDACTED]&r=1"),
+        ("?q=pa%20ss%22w%2f%c3%b6&r=1", "?q=[REDACTED]&r=1"),
+        ("b64 cGEgc3Midy/Dtg== end", "b64 [REDACTED] end"),
+        ("b64 dXNlcjpwYSBzcyJ3L8O2 end", "b64 [REDACTED] end"),
+        ("glued123456789here", "glued[REDACTED]here"),
+        ("password=pa ss\"w/ö!", "password=[REDACTED]"),
+        ("tiny REDACTED", "tiny REDACTED"),
+    ] {
+        assert_eq!(redactor.redact_text(text), expected);
+    }
+    let mut number = serde_json::json!({"n": 123456789, "m": 12345678});
+    redactor.redact_value(&mut number);
+    assert_eq!(number, serde_json::json!({"n": "[REDACTED]", "m": 12345678}));
+}
+
+#[test]
+fn personal_members_are_found_by_name() {
+    let mut value = serde_json::json!({
+        "phone": "030 1234567", "work_phone_number": 301234567, "microphone": "model 123456", "phone2": {"x": 1},
+        "billingAddress": "1 Main Street", "ip_address": "10.0.0.1", "mobile": "n/a"
+    });
+    Redactor::default().redact_value(&mut value);
+    assert_eq!(
+        value,
+        serde_json::json!({
+            "phone": "***67", "work_phone_number": "***67", "microphone": "model 123456", "phone2": {"x": 1},
+            "billingAddress": "***", "ip_address": "10.0.0.1", "mobile": "n/a"
+        })
+    );
+}
+
+#[test]
+fn debug_output_shows_no_secret() {
+    let redactor = Redactor::new(Options { secrets: vec!["opensesame".to_owned()], personal: Personal::Keep });
+    assert_eq!(format!("{redactor:?}"), "Redactor { .. }");
+    assert_eq!(format!("{:?}", Personal::Hash { key: b"k".to_vec() }), "Hash");
+}
+
+fn redactor(personal: Personal) -> Redactor {
+    Redactor::new(Options { secrets: Vec::new(), personal })
+}
+
+fn check(text: &str, expected: &str) {
+    let redacted = DEFAULT.redact_text(text);
+    assert_eq!(redacted, expected, "of {text}");
+    assert_eq!(DEFAULT.redact_text(&redacted), expected, "second time, of {text}");
+}
