@@ -11,12 +11,14 @@
 //!    the client gets it ([`Effect::Respond`]). It stays known for a while, so that a retry is answered and not run.
 //!
 //! The engine does no IO, reads no clock, starts no task and looks into no payload: it is a value with a `step` function,
-//! and tests drive it through crashes and a million random commands.
+//! and tests drive it through crashes and a million random commands. [`driver`] is the thin part that waits: it owns an
+//! engine on a tokio task, writes to a [`driver::Journal`] and has a [`driver::Host`] do the work.
 //!
 //! Read [`Header`] first, then [`Effect`], then [`engine`].
 
 mod config;
 mod deadline;
+pub mod driver;
 mod effect;
 mod engine;
 mod header;

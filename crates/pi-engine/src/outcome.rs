@@ -63,6 +63,10 @@ pub enum Failure {
     TimedOut { kind: Kind, after_ms: u64 },
     #[error("Session {session} not found")]
     SessionGone { session: SessionName },
+    #[error("Command '{kind}' failed: its handler panicked")]
+    Panicked { kind: Kind },
+    #[error("Command '{kind}' was cancelled")]
+    Killed { kind: Kind },
     #[error("Durable journal append failed for command '{kind}'")]
     Unrecorded { kind: Kind },
     #[error("Command cancelled because server shutdown completed")]

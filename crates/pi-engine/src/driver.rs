@@ -1,0 +1,297 @@
+//! The part that waits: an engine on a tokio task, with a journal and a host beside it.
+//!
+//! The task owns the engine; everybody else sends it messages through a [`Mailbox`]. It never awaits a disk, a handler or
+//! a client: records go to a writer task in batches (all that gathered while the last batch was written share the next
+//! one), work runs on tasks of its own, and what clients are to hear is handed to [`Host::emit`] in order.
+
+mod writer;
+
+use std::{
+    collections::HashMap,
+    future::{Future, pending},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, Id, JoinError, JoinHandle, JoinSet},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use self::writer::{Report, Writer};
+use crate::{
+    effect::{Announcement, Change, Completion, Effect, Input, Replay},
+    engine::Engine,
+    header::{Admission, Header},
+    name::{Kind, Request, Sequence, SessionName, Ticket, Time},
+    outcome::{Ending, Failure, Outcome, Refusal},
+    record::Record,
+};
+
+/// Does the work and hears what happened. The server implements it, and so do the tests.
+pub trait Host: Send + Sync + 'static {
+    type Command: Send + 'static;
+    type Body: Send + Sync + 'static;
+
+    /// Does what a command asks for.
+    ///
+    /// When `cancel` fires, the answer is no longer wanted; the future should return soon. If it does not, it is dropped
+    /// at its next await point. A panic ends the command with [`Failure::Panicked`] and nothing else.
+    fn run(
+        &self,
+        ticket: Ticket,
+        header: Arc<Header>,
+        command: Self::Command,
+        cancel: CancellationToken,
+    ) -> impl Future<Output = Completion<Self::Body>> + Send;
+
+    /// Takes what clients are to hear, in order. Called on the engine's task: it must not block.
+    fn emit(&self, event: Event<Self::Body>);
+}
+
+/// What clients are to hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event<B> {
+    Answered {
+        request: Request,
+        header: Arc<Header>,
+        outcome: Arc<Outcome<B>>,
+        replay: Replay,
+    },
+    Refused {
+        request: Request,
+        header: Arc<Header>,
+        refusal: Refusal,
+    },
+    Announced(Announcement<B>),
+    /// The journal cannot be written; mutating commands are refused until it can.
+    JournalLost {
+        error: String,
+    },
+    JournalBack,
+    /// The last event.
+    Drained,
+}
+
+/// Keeps records. The server implements it on its store, the tests in memory.
+pub trait Journal<B>: Send + 'static {
+    type Error: std::error::Error + Send;
+
+    /// Writes the records in order and returns when they are durable. After an error none of them counts.
+    fn append(&mut self, records: Vec<(Sequence, Record<B>)>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Drops records of outcomes that need not be kept, unless a kept [`Record::Alias`] names them. May do so later.
+    fn forget(&mut self, tickets: Vec<Ticket>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Whether writing is possible again after an error.
+    fn recover(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// What the driver does by itself.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Messages that may wait for the engine. When so many do, senders wait.
+    pub mailbox: usize,
+    /// How often a journal that failed is tried again.
+    pub retry: Duration,
+    /// The moment at which the driver starts; later moments are counted from it.
+    pub start: Time,
+}
+
+/// The way to an engine that runs. Dropping the last one shuts it down at once.
+#[derive(Debug)]
+pub struct Mailbox<C, B> {
+    inbox: mpsc::Sender<Input<C, B>>,
+}
+
+impl<C, B> Clone for Mailbox<C, B> {
+    fn clone(&self) -> Self {
+        Self { inbox: self.inbox.clone() }
+    }
+}
+
+/// The engine has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the command engine has ended")]
+pub struct Ended;
+
+impl<C, B> Mailbox<C, B> {
+    /// Submits a command. Waits while the mailbox is full; cancelled before it returns, nothing was submitted.
+    pub async fn admit(&self, admission: Admission<C>) -> Result<(), Ended> {
+        self.send(Input::Admit(admission)).await
+    }
+
+    pub async fn turn_taken(&self, session: SessionName) -> Result<(), Ended> {
+        self.send(Input::TurnTaken(session)).await
+    }
+
+    pub async fn turn_released(&self, session: SessionName) -> Result<(), Ended> {
+        self.send(Input::TurnReleased(session)).await
+    }
+
+    pub async fn changed(&self, session: SessionName) -> Result<(), Ended> {
+        self.send(Input::Changed(session)).await
+    }
+
+    /// See [`Input::Shutdown`].
+    pub async fn shut_down(&self, deadline: Time) -> Result<(), Ended> {
+        self.send(Input::Shutdown { deadline }).await
+    }
+
+    async fn send(&self, input: Input<C, B>) -> Result<(), Ended> {
+        self.inbox.send(input).await.map_err(|_| Ended)
+    }
+}
+
+/// Runs `engine` on a task of its own until it is drained. `effects` are what [`Engine::restore`] left to do.
+///
+/// Aborting the returned task drops all work in flight; what was answered stays durable.
+pub fn spawn<H: Host, J: Journal<H::Body>>(
+    engine: Engine<H::Command, H::Body>,
+    effects: Vec<Effect<H::Command, H::Body>>,
+    host: Arc<H>,
+    journal: J,
+    options: &Options,
+) -> (Mailbox<H::Command, H::Body>, JoinHandle<()>) {
+    let (sender, inbox) = mpsc::channel(options.mailbox);
+    let driver = Driver {
+        engine,
+        host,
+        inbox,
+        writer: Writer::spawn(journal, options.retry),
+        tasks: JoinSet::new(),
+        tickets: HashMap::new(),
+        work: HashMap::new(),
+        started: Instant::now(),
+        start: options.start,
+    };
+    (Mailbox { inbox: sender }, tokio::spawn(driver.run(effects)))
+}
+
+struct Driver<H: Host> {
+    engine: Engine<H::Command, H::Body>,
+    host: Arc<H>,
+    inbox: mpsc::Receiver<Input<H::Command, H::Body>>,
+    writer: Writer<H::Body>,
+    tasks: JoinSet<Completion<H::Body>>,
+    tickets: HashMap<Id, Ticket>,
+    work: HashMap<Ticket, Work>,
+    started: Instant,
+    start: Time,
+}
+
+struct Work {
+    kind: Kind,
+    cancel: CancellationToken,
+    task: AbortHandle,
+}
+
+impl<H: Host> Driver<H> {
+    async fn run(mut self, mut effects: Vec<Effect<H::Command, H::Body>>) {
+        let mut deserted = false;
+        loop {
+            if self.perform(&mut effects) {
+                break;
+            }
+            let input = self.wait(&mut deserted).await;
+            let now = self.now();
+            self.engine.step(input, now, &mut effects);
+        }
+        self.writer.finish().await;
+        self.host.emit(Event::Drained);
+    }
+
+    /// Waits for whatever happens next.
+    async fn wait(&mut self, deserted: &mut bool) -> Input<H::Command, H::Body> {
+        let deadline = self.engine.next_deadline().map(|at| self.instant(at));
+        tokio::select! {
+            Some(ended) = self.tasks.join_next_with_id() => self.completed(ended),
+            report = self.writer.report() => self.reported(report),
+            input = self.inbox.recv(), if !*deserted => input.unwrap_or_else(|| {
+                *deserted = true;
+                Input::Shutdown { deadline: self.now() }
+            }),
+            () = at(deadline) => Input::Tick,
+        }
+    }
+
+    /// Does what is to be done; true when that was the last.
+    fn perform(&mut self, effects: &mut Vec<Effect<H::Command, H::Body>>) -> bool {
+        let mut drained = false;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Persist { sequence, record } => self.writer.append(sequence, record),
+                Effect::Forget(ticket) => self.writer.forget(ticket),
+                Effect::Start { ticket, header, command } => {
+                    let cancel = CancellationToken::new();
+                    let (host, token, kind) = (Arc::clone(&self.host), cancel.clone(), header.kind.clone());
+                    let task = self.tasks.spawn(async move { host.run(ticket, header, command, token).await });
+                    self.tickets.insert(task.id(), ticket);
+                    self.work.insert(ticket, Work { kind, cancel, task });
+                }
+                Effect::Cancel(ticket) => self.work.get(&ticket).into_iter().for_each(|work| work.cancel.cancel()),
+                Effect::Kill(ticket) => self.work.get(&ticket).into_iter().for_each(|work| work.task.abort()),
+                Effect::Respond { request, header, outcome, replay } => {
+                    self.host.emit(Event::Answered { request, header, outcome, replay });
+                }
+                Effect::Refuse { request, header, refusal } => {
+                    self.host.emit(Event::Refused { request, header, refusal });
+                }
+                Effect::Announce(announcement) => self.host.emit(Event::Announced(announcement)),
+                Effect::Drained => drained = true,
+            }
+        }
+        self.writer.flush();
+        drained
+    }
+
+    fn completed(&mut self, ended: Result<(Id, Completion<H::Body>), JoinError>) -> Input<H::Command, H::Body> {
+        let (id, ending) = match ended {
+            Ok((id, completion)) => (id, Ok(completion)),
+            Err(error) => (error.id(), Err(error)),
+        };
+        let ticket = self.tickets.remove(&id).expect("every task was given a ticket");
+        let work = self.work.remove(&ticket).expect("every ticket has its work");
+        let completion = ending.unwrap_or_else(|error| {
+            let kind = work.kind;
+            let failure = if error.is_panic() { Failure::Panicked { kind } } else { Failure::Killed { kind } };
+            tracing::warn!(ticket = ticket.0, %failure, "work did not end by itself");
+            Completion { ending: Ending::Broken(failure), change: Change::Altered, size: 0 }
+        });
+        Input::Completed { ticket, completion }
+    }
+
+    fn reported(&mut self, report: Report) -> Input<H::Command, H::Body> {
+        match report {
+            Report::Durable(sequence) => Input::Persisted(sequence),
+            Report::Failed(error) => {
+                tracing::error!(error, "the journal cannot be written");
+                self.host.emit(Event::JournalLost { error });
+                Input::JournalFailed
+            }
+            Report::Recovered => {
+                tracing::info!("the journal can be written again");
+                self.host.emit(Event::JournalBack);
+                Input::JournalRestored
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        let elapsed = self.started.elapsed().as_millis();
+        self.start.after(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    fn instant(&self, at: Time) -> Instant {
+        self.started + Duration::from_millis(at.since(self.start))
+    }
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => pending().await,
+    }
+}
