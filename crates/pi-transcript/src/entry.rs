@@ -11,7 +11,7 @@ use ts_rs::TS;
 use crate::{
     content::Content,
     id::{EntryId, SessionId},
-    json::{Extra, Open, nullable, nullable_schema, present},
+    json::{Extra, Loose, Open, nullable, nullable_schema, present},
     message::Message,
     model::ThinkingLevel,
     usage::Usage,
@@ -148,8 +148,9 @@ pub struct Compaction {
     pub from_hook: Option<bool>,
     /// What writing the summary consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
-    pub usage: Option<Usage>,
+    #[schemars(with = "Loose<Usage>")]
+    #[ts(as = "Option<Usage>")]
+    pub usage: Option<Loose<Usage>>,
     /// The system message in force at this point.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Message")]
@@ -177,8 +178,9 @@ pub struct BranchSummary {
     pub from_hook: Option<bool>,
     /// What writing the summary consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
-    pub usage: Option<Usage>,
+    #[schemars(with = "Loose<Usage>")]
+    #[ts(as = "Option<Usage>")]
+    pub usage: Option<Loose<Usage>>,
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,

@@ -1,7 +1,7 @@
 //! How every vocabulary of this workspace treats JSON.
 //!
-//! Five rules, each with its home: a missing member is not `null` ([`present`], [`nullable`]); members and words that we
-//! do not know are kept ([`Extra`], [`Open`]); a number is written as it was read ([`Amount`]); equality of meaning is
+//! Five rules, each with its home: a missing member is not `null` ([`present`], [`nullable`]); members, words and values that we
+//! do not know are kept ([`Extra`], [`Open`], [`Loose`]); a number is written as it was read ([`Amount`]); equality of meaning is
 //! equality of canonical bytes ([`canonical`], [`Digest`]); whatever is refused is refused with the path to it
 //! ([`Problem`], [`shape`]).
 
@@ -15,7 +15,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-pub use self::{amount::Amount, digest::Digest, open::Open, shape::Problem};
+pub use self::{
+    amount::Amount,
+    digest::Digest,
+    open::{Loose, Open},
+    shape::Problem,
+};
 
 /// Members of an object that its type does not name, kept in the order in which they were read.
 pub type Extra = Map<String, Value>;

@@ -12,7 +12,7 @@ use ts_rs::TS;
 use crate::{
     content::{Block, Content},
     id::{EntryId, ToolCallId},
-    json::{Extra, Open, present},
+    json::{Extra, Loose, Open, present},
     model::ThinkingLevel,
     usage::Usage,
 };
@@ -57,7 +57,8 @@ pub struct AssistantMessage {
     pub provider: String,
     /// The model that was asked.
     pub model: String,
-    pub usage: Usage,
+    #[ts(as = "Usage")]
+    pub usage: Loose<Usage>,
     pub stop_reason: Open<StopReason>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -124,8 +125,9 @@ pub struct ToolResultMessage {
     pub timestamp: u64,
     /// What model calls made by the tool consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
-    pub usage: Option<Usage>,
+    #[schemars(with = "Loose<Usage>")]
+    #[ts(as = "Option<Usage>")]
+    pub usage: Option<Loose<Usage>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     pub nested_calls: Option<Value>,

@@ -79,7 +79,7 @@ fn assistant_messages() {
         message.content.as_slice(),
         [Block::Thinking(_), Block::Text(_), Block::ToolCall(call)] if call.id.as_str() == "c1"
     ));
-    let usage = message.usage;
+    let usage = message.usage.known().unwrap();
     assert_eq!((usage.total(), usage.cost.total.as_f64()), (15, 0.00015));
 
     let later = check_message(
@@ -112,7 +112,31 @@ fn usage_without_total_is_summed() {
         r#""content":[],"api":"a","provider":"p","model":"m","usage":{"input":1,"output":20,"cacheRead":300,"cacheWrite":4000,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":5"#,
     );
     let Message::Assistant(message) = message else { panic!("{message:?}") };
-    assert_eq!((message.usage.total_tokens, message.usage.total()), (None, 4321));
+    let usage = message.usage.known().unwrap();
+    assert_eq!((usage.total_tokens, usage.total()), (None, 4321));
+}
+
+/// JavaScript writes a price that is not a number as `null`, and a provider may report more cached than sent.
+#[test]
+fn odd_usage_does_not_hide_what_was_said() {
+    for usage in [
+        r#"{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":null}}"#,
+        r#"{"input":-7,"output":1,"cacheRead":8,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#,
+        "null",
+    ] {
+        let message = check_message(
+            "assistant",
+            &format!(
+                r#""content":[{{"type":"text","text":"ok"}}],"api":"a","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":5"#
+            ),
+        );
+        let Message::Assistant(message) = message else { panic!("{message:?}") };
+        assert_eq!((message.content, message.usage.known()), (vec![Block::text("ok")], None));
+        check_message(
+            "toolResult",
+            &format!(r#""toolCallId":"c","toolName":"t","content":[],"isError":false,"timestamp":6,"usage":{usage}"#),
+        );
+    }
 }
 
 #[test]
