@@ -1,15 +1,16 @@
 //! Old session files, brought to the version that we write.
 //!
 //! Version 1 was a list: no version in the header, no ids, and a compaction pointed at the index of a line. Version 2 made
-//! it a tree. Version 3 renamed the role `hookMessage` to `custom`. Lines that are not JSON stay as and where they are. Halves of
-//! characters (see [`Line::Repaired`]) survive in lines that need no change and become U+FFFD in those that do.
+//! it a tree. Version 3 renamed the role `hookMessage` to `custom`. Lines that are not JSON
+//! stay as and where they are. Halves of characters (see [`Line::Repaired`]) survive in lines that need no change and
+//! become U+FFFD in those that do.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use crate::{
-    entry::{Entry, Header, VERSION},
+    entry::{Entry, VERSION},
     id::EntryId,
     line::{Line, read_repaired},
     message::Message,
@@ -46,13 +47,10 @@ pub fn migrate(lines: Vec<Line>, new_id: impl FnMut() -> EntryId) -> Vec<Line> {
 
 /// A line on its way from version 1 to version 2.
 enum Step {
-    /// Not JSON: it has no index.
-    Text(String),
-    Header(Header),
-    /// Will be an entry.
-    Entry(Map<String, Value>),
-    /// JSON that cannot be an entry: it has an index but no place in the chain.
-    Value(Value),
+    /// An entry, or what will be one once it has an id and a parent.
+    Entry { before: Line, object: Map<String, Value> },
+    /// What cannot be an entry. JSON has an index all the same; text has none.
+    Kept { line: Line, is_json: bool },
 }
 
 /// Version 1 to 2: gives every entry an id and a parent, and every compaction the id of the line that it pointed at.
@@ -61,7 +59,7 @@ fn chain(lines: Vec<Line>, mut new_id: impl FnMut() -> EntryId) -> Vec<Line> {
     let mut taken: HashSet<String> = steps.iter().filter_map(Step::id).map(str::to_owned).collect();
     let mut parent = Value::Null;
     for step in &mut steps {
-        if let Step::Entry(object) = step {
+        if let Step::Entry { object, .. } = step {
             if !object.contains_key("id") {
                 let id = std::iter::repeat_with(&mut new_id).map(|id| id.0).find(|id| taken.insert(id.clone()));
                 object.insert("id".to_owned(), id.into());
@@ -73,14 +71,14 @@ fn chain(lines: Vec<Line>, mut new_id: impl FnMut() -> EntryId) -> Vec<Line> {
         }
     }
     // In a version 1 file an index counts the lines that are JSON, the header included.
-    let counted = steps.iter().filter(|step| !matches!(step, Step::Text(_)));
+    let counted = steps.iter().filter(|step| !matches!(step, Step::Kept { is_json: false, .. }));
     let ids: Vec<Option<String>> = counted.map(|step| step.id().map(str::to_owned)).collect();
     for step in &mut steps {
-        if let Step::Entry(object) = step {
+        if let Step::Entry { object, .. } = step {
             name_first_kept(object, &ids);
         }
     }
-    steps.into_iter().map(Line::from).collect()
+    steps.into_iter().map(Step::finish).collect()
 }
 
 /// Whether this is an entry but for an id and a parent.
@@ -133,39 +131,36 @@ fn is_hook(message: &Message) -> bool {
 impl Step {
     fn id(&self) -> Option<&str> {
         match self {
-            Self::Entry(object) => object.get("id")?.as_str(),
-            Self::Text(_) | Self::Header(_) | Self::Value(_) => None,
+            Self::Entry { object, .. } => object.get("id")?.as_str(),
+            Self::Kept { .. } => None,
+        }
+    }
+
+    /// The line as it is now; one that did not change keeps its text.
+    fn finish(self) -> Line {
+        match self {
+            Self::Kept { line, .. } => line,
+            Self::Entry { before, object } => match Line::from(Value::Object(object)) {
+                Line::Entry(after) if before.entry() == Some(&after) => before,
+                after => after,
+            },
         }
     }
 }
 
 impl From<Line> for Step {
     fn from(line: Line) -> Self {
-        let value = match line {
-            Line::Header(header) => return Self::Header(header),
+        let value = match &line {
+            Line::Header(_) => return Self::Kept { line, is_json: true },
             Line::Entry(entry) | Line::Repaired { entry, .. } => {
-                serde_json::to_value(entry).expect("every key is a string")
+                Some(serde_json::to_value(entry).expect("every key is a string"))
             }
-            Line::Foreign(value) => value,
-            Line::Unreadable(text) => match read_repaired(&text) {
-                Some(value) => value,
-                None => return Self::Text(text),
-            },
+            Line::Foreign(value) => Some(value.clone()),
+            Line::Unreadable(text) => read_repaired(text),
         };
         match value {
-            Value::Object(object) if can_be_entry(&object) => Self::Entry(object),
-            other => Self::Value(other),
-        }
-    }
-}
-
-impl From<Step> for Line {
-    fn from(step: Step) -> Self {
-        match step {
-            Step::Text(text) => Self::Unreadable(text),
-            Step::Header(header) => Self::Header(header),
-            Step::Entry(object) => Self::from(Value::Object(object)),
-            Step::Value(value) => Self::Foreign(value),
+            Some(Value::Object(object)) if can_be_entry(&object) => Self::Entry { before: line, object },
+            value => Self::Kept { line, is_json: value.is_some() },
         }
     }
 }

@@ -147,6 +147,18 @@ fn half_characters() {
          {\"type\":\"custom\",\"id\":\"n1\",\"parentId\":null,\"timestamp\":\"t\",\"customType\":\"\u{fffd}\"}",
     );
     check(
+        r#"{"type":"session","id":"s","timestamp":"t"}
+           {"type":"custom","id":"a","parentId":null,"timestamp":"t","customType":"\ud83d"}
+           {"counted":"but no entry \ud83d"}
+           {"type":"compaction","timestamp":"t","summary":"s","firstKeptEntryIndex":1,"tokensBefore":9}
+           {"type":"compaction","timestamp":"t","summary":"s","firstKeptEntryIndex":3,"tokensBefore":9}"#,
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t"}
+           {"type":"custom","id":"a","parentId":null,"timestamp":"t","customType":"\ud83d"}
+           {"counted":"but no entry \ud83d"}
+           {"type":"compaction","id":"n1","parentId":"a","timestamp":"t","summary":"s","firstKeptEntryId":"a","tokensBefore":9}
+           {"type":"compaction","id":"n2","parentId":"n1","timestamp":"t","summary":"s","firstKeptEntryId":"n1","tokensBefore":9}"#,
+    );
+    check(
         r#"{"type":"session","version":2,"id":"s","timestamp":"t"}
            {"type":"custom","id":"a","parentId":null,"timestamp":"t","customType":"\ud83d"}"#,
         r#"{"type":"session","version":3,"id":"s","timestamp":"t"}
