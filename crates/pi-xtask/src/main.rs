@@ -1,2 +1,53 @@
-//! Tasks of this repository.
-fn main() {}
+//! The tasks of this repository: `cargo xtask tidy`.
+//!
+//! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
+//! crate never keeps its own checks from running; and it holds no logic of the product.
+//! `process` is the one place where programs start,
+//! `files` the one place where files are touched, `console` the one that prints.
+
+mod cargo;
+mod console;
+mod files;
+mod metadata;
+mod process;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "The tasks of this repository",
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the rules of the workspace: edges between crates, manifests, docs, paths; list what is large
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Tidy => tidy::run(),
+    };
+    exit_code(done)
+}
+
+fn exit_code(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::complain(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
