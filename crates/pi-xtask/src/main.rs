@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask tidy`.
+//! The tasks of this repository: `cargo xtask tidy | codegen`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
@@ -6,6 +6,7 @@
 //! `files` the one place where files are touched, `console` the one that prints.
 
 mod cargo;
+mod codegen;
 mod console;
 mod files;
 mod metadata;
@@ -33,11 +34,14 @@ struct Arguments {
 enum Task {
     /// Check the rules of the workspace: edges between crates, manifests, docs, paths; list what is large
     Tidy,
+    /// Write the files that the binary can print: schemas, TypeScript, WIT
+    Codegen(codegen::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Tidy => tidy::run(),
+        Task::Codegen(arguments) => codegen::run(&arguments),
     };
     exit_code(done)
 }
