@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask tidy | codegen`.
+//! The tasks of this repository: `cargo xtask tidy | codegen | fuzz`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
@@ -9,8 +9,11 @@ mod cargo;
 mod codegen;
 mod console;
 mod files;
+mod fuzz;
+mod install;
 mod metadata;
 mod process;
+mod report;
 mod tidy;
 
 use std::process::ExitCode;
@@ -36,12 +39,15 @@ enum Task {
     Tidy,
     /// Write the files that the binary can print: schemas, TypeScript, WIT
     Codegen(codegen::Arguments),
+    /// Feed the parsers with generated input, guided by coverage
+    Fuzz(fuzz::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
+        Task::Fuzz(arguments) => fuzz::run(&arguments),
     };
     exit_code(done)
 }
