@@ -1,10 +1,11 @@
-//! The tasks of this repository: `cargo xtask tidy | codegen | fuzz`.
+//! The tasks of this repository: `cargo xtask tidy | codegen | fuzz | bench`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
 //! `process` is the one place where programs start,
 //! `files` the one place where files are touched, `console` the one that prints.
 
+mod bench;
 mod cargo;
 mod codegen;
 mod console;
@@ -41,6 +42,8 @@ enum Task {
     Codegen(codegen::Arguments),
     /// Feed the parsers with generated input, guided by coverage
     Fuzz(fuzz::Arguments),
+    /// Measure in a release build, beside a peer or a limit in the same run
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
     };
     exit_code(done)
 }

@@ -1,0 +1,134 @@
+//! Measures in a release build and sets each figure beside a limit, or beside a peer in the same run.
+//!
+//! Absolute times belong to one machine; ratios travel. A goal that is missed is said and never fails the build, because
+//! a busy machine is no fault of the code; a bench that does not run, or does not measure what a goal needs, does fail.
+
+mod estimates;
+mod goals;
+mod memory;
+mod startup;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use crate::console::{self, Cell, Tone, paint};
+use crate::process::Program;
+use crate::{cargo, files};
+use goals::{Judged, Outcome};
+
+#[derive(clap::Args, Default)]
+pub(crate) struct Arguments {
+    /// Only this bench: startup, wire, engine, policy, envelope or redact
+    name: Option<String>,
+    /// Shorter and less exact
+    #[arg(long)]
+    quick: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The benches of the crates, each a program of its own; `startup` is ours.
+const BENCHES: &[&str] = &["wire", "engine", "policy", "envelope", "redact"];
+const STARTUP: &str = "startup";
+
+/// One figure, by the name that the goals know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub median: f64,
+    /// CPU time of the same amount of work.
+    pub cpu: Option<f64>,
+    pub unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Nanoseconds,
+    Kibibytes,
+    /// What a bench counts itself, for example operations.
+    Count,
+}
+
+pub(crate) type Figures = BTreeMap<String, Figure>;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let wanted = |name: &str| arguments.name.as_deref().is_none_or(|only| only == name);
+    let chosen: Vec<&str> = BENCHES.iter().copied().filter(|name| wanted(name)).collect();
+    if chosen.is_empty() && !wanted(STARTUP) {
+        bail!("there is no such bench; there are {STARTUP}, {}", BENCHES.join(", "));
+    }
+    let mut figures = Figures::new();
+    if wanted(STARTUP) {
+        figures.extend(startup::measure(arguments.quick)?);
+    }
+    if !chosen.is_empty() {
+        figures.extend(run_benches(&chosen, arguments.quick)?);
+    }
+    let judged = goals::judge(goals::GOALS, &figures, &chosen)?;
+    if arguments.json {
+        console::say(&serde_json::to_string_pretty(&to_json(&judged))?);
+    } else {
+        print(&judged);
+    }
+    Ok(())
+}
+
+/// All benches, shortened: shows that each still runs and measures what the goals need.
+pub(crate) fn smoke() -> Result<()> {
+    run(&Arguments { quick: true, ..Arguments::default() })
+}
+
+fn run_benches(chosen: &[&str], quick: bool) -> Result<Figures> {
+    let selected = chosen.iter().flat_map(|name| ["--bench", name]);
+    let built = cargo::build(cargo::cargo().args(["bench", "--workspace", "--no-run"]).args(selected))?;
+    let mut figures = Figures::new();
+    for name in chosen {
+        let program = built.iter().find(|built| built.name == *name);
+        let program = program.with_context(|| format!("cargo built no bench {name}"))?;
+        figures.extend(run_bench(name, &program.path, quick)?);
+    }
+    Ok(figures)
+}
+
+/// Runs one bench in a folder of its own, so that no figure of an earlier run is read.
+fn run_bench(name: &str, program: &Path, quick: bool) -> Result<Figures> {
+    let folder: PathBuf = cargo::target_folder()?.join("xtask-bench").join(name);
+    files::remove_folder(&folder)?;
+    let short: &[&str] =
+        if quick { &["--warm-up-time", "0.2", "--measurement-time", "0.5", "--sample-size", "10"] } else { &[] };
+    let finished = Program::new(program)
+        .args(["--bench", "--noplot"])
+        .args(short)
+        .env("CRITERION_HOME", &folder)
+        .folder(&cargo::root().join(format!("crates/pi-{name}")))
+        .capture()?;
+    let share = finished.usage.cpu.as_secs_f64() / finished.usage.wall.as_secs_f64();
+    let printed = finished.text(&format!("bench {name}"))?;
+    let mut figures = estimates::read(&folder, share)?;
+    if figures.is_empty() {
+        bail!("bench {name} measured nothing");
+    }
+    figures.extend(estimates::metrics(name, &printed));
+    Ok(figures)
+}
+
+fn print(judged: &[Judged]) {
+    let title = |text: &str| Cell::left(Tone::Quiet, text);
+    let number = |text: &str| Cell::right(Tone::Quiet, text);
+    let mut rows =
+        vec![vec![title("what"), number("median"), number("CPU"), title("goal"), number("measured"), title("verdict")]];
+    rows.extend(judged.iter().map(Judged::cells));
+    console::say(&console::table(&rows));
+    let missed = judged.iter().filter(|judged| judged.outcome == Outcome::Missed).count();
+    if missed > 0 {
+        let text = format!("{missed} goals are missed; that fails nothing, but wants a reason in docs/performance.md");
+        console::say(&paint(Tone::Warning, &text));
+    }
+}
+
+fn to_json(judged: &[Judged]) -> serde_json::Value {
+    json!({ "figures": judged.iter().map(Judged::to_json).collect::<Vec<_>>() })
+}

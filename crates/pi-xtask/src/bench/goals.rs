@@ -1,0 +1,227 @@
+//! What we want to reach, as data, and how far a run is from it.
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{Figure, Figures, Unit};
+use crate::console::{Cell, Tone};
+
+/// What a figure is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Limit {
+    /// At most so many times the peer.
+    TimesOf { peer: &'static str, most: f64 },
+    /// At least so many times faster than the peer.
+    FasterThan { peer: &'static str, least: f64 },
+    /// Less than so much, in the unit of the figure.
+    Below(f64),
+    /// No goal; the ratio to the peer is shown.
+    Beside { peer: &'static str },
+}
+
+/// A goal for every figure whose name begins like this.
+pub(crate) struct Goal {
+    pub name: &'static str,
+    pub limit: Limit,
+}
+
+/// In the order in which they are shown; figures without a goal follow.
+pub(crate) const GOALS: &[Goal] = &[
+    Goal { name: "startup/pi --version, peak", limit: Limit::Beside { peer: "startup/echo, peak memory" } },
+    Goal { name: "startup/pi --version", limit: Limit::Beside { peer: "startup/echo" } },
+    Goal { name: "wire/parse_prompt_4k", limit: Limit::TimesOf { peer: "wire/value_prompt_4k", most: 1.5 } },
+    Goal { name: "wire/parse_prompt", limit: Limit::TimesOf { peer: "wire/value_prompt", most: 1.5 } },
+    Goal { name: "engine/lanes/100", limit: Limit::TimesOf { peer: "engine/lanes/1", most: 2.0 } },
+    Goal { name: "engine/lanes/10000", limit: Limit::TimesOf { peer: "engine/lanes/1", most: 2.0 } },
+    Goal { name: "policy/decide_", limit: Limit::Below(300.0) },
+    Goal {
+        name: "envelope/validate_small",
+        limit: Limit::FasterThan { peer: "envelope/jsonschema_small", least: 10.0 },
+    },
+    Goal { name: "envelope/validate", limit: Limit::FasterThan { peer: "envelope/jsonschema", least: 10.0 } },
+];
+
+/// Whether a goal is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Met,
+    Missed,
+    NoGoal,
+}
+
+/// A figure and what became of its goal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judged {
+    pub name: String,
+    pub figure: Figure,
+    pub limit: Option<Limit>,
+    /// To the peer of the limit.
+    pub ratio: Option<f64>,
+    pub outcome: Outcome,
+}
+
+/// Sets every figure beside its goal. A goal of a bench that was run, but did not measure it, is an error.
+pub(crate) fn judge(goals: &[Goal], figures: &Figures, benches: &[&str]) -> Result<Vec<Judged>> {
+    let mut judged = Vec::new();
+    for goal in goals {
+        let exact = figures.get_key_value(goal.name);
+        let alike = figures.iter().filter(|(name, _)| exact.is_none() && name.starts_with(goal.name));
+        let before = judged.len();
+        for (name, figure) in exact.into_iter().chain(alike) {
+            judged.push(judge_one(name, *figure, goal.limit, figures)?);
+        }
+        let was_run = benches.iter().any(|bench| goal.name.split('/').next() == Some(bench));
+        if was_run && judged.len() == before {
+            bail!("no bench measured {}, which has a goal", goal.name);
+        }
+    }
+    let rest = figures.iter().filter(|(name, _)| !judged.iter().any(|judged: &Judged| judged.name == **name));
+    let rest: Vec<Judged> = rest
+        .map(|(name, figure)| Judged {
+            name: name.clone(),
+            figure: *figure,
+            limit: None,
+            ratio: None,
+            outcome: Outcome::NoGoal,
+        })
+        .collect();
+    judged.extend(rest);
+    Ok(judged)
+}
+
+fn judge_one(name: &str, figure: Figure, limit: Limit, figures: &Figures) -> Result<Judged> {
+    let beside = |peer: &str| match figures.get(peer) {
+        Some(peer) => Ok(figure.median / peer.median),
+        None => bail!("{name} has no peer: {peer} was not measured"),
+    };
+    let (ratio, met) = match limit {
+        Limit::TimesOf { peer, most } => {
+            let ratio = beside(peer)?;
+            (Some(ratio), Some(ratio <= most))
+        }
+        Limit::FasterThan { peer, least } => {
+            let ratio = 1.0 / beside(peer)?;
+            (Some(ratio), Some(ratio >= least))
+        }
+        Limit::Below(most) => (None, Some(figure.median < most)),
+        Limit::Beside { peer } => (Some(beside(peer)?), None),
+    };
+    let outcome = match met {
+        Some(true) => Outcome::Met,
+        Some(false) => Outcome::Missed,
+        None => Outcome::NoGoal,
+    };
+    Ok(Judged { name: name.to_owned(), figure, limit: Some(limit), ratio, outcome })
+}
+
+impl Judged {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let (verdict, tone) = match self.outcome {
+            Outcome::Met => ("met", Tone::Good),
+            Outcome::Missed => ("MISSED", Tone::Bad),
+            Outcome::NoGoal => ("", Tone::Plain),
+        };
+        vec![
+            Cell::left(Tone::Plain, &self.name),
+            Cell::right(Tone::Strong, amount(self.figure.median, self.figure.unit)),
+            Cell::right(Tone::Plain, self.figure.cpu.map(|cpu| amount(cpu, self.figure.unit)).unwrap_or_default()),
+            Cell::left(Tone::Quiet, self.goal()),
+            Cell::right(Tone::Plain, self.ratio.map(|ratio| format!("{ratio:.2}×")).unwrap_or_default()),
+            Cell::left(tone, verdict),
+        ]
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let unit = match self.figure.unit {
+            Unit::Nanoseconds => "ns",
+            Unit::Kibibytes => "KiB",
+            Unit::Count => "count",
+        };
+        let verdict = match self.outcome {
+            Outcome::Met => Some("met"),
+            Outcome::Missed => Some("missed"),
+            Outcome::NoGoal => None,
+        };
+        json!({
+            "name": self.name, "unit": unit, "median": self.figure.median, "cpu": self.figure.cpu,
+            "goal": self.goal(), "ratio": self.ratio, "verdict": verdict,
+        })
+    }
+
+    fn goal(&self) -> String {
+        match self.limit {
+            None => String::new(),
+            Some(Limit::TimesOf { peer, most }) => format!("≤ {most}× {peer}"),
+            Some(Limit::FasterThan { peer, least }) => format!("{least}× faster than {peer}"),
+            Some(Limit::Below(most)) => format!("< {}", amount(most, self.figure.unit)),
+            Some(Limit::Beside { peer }) => format!("none; beside {peer}"),
+        }
+    }
+}
+
+/// A number with the unit in which it is easiest to read.
+fn amount(number: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds if number < 1e3 => format!("{number:.1} ns"),
+        Unit::Nanoseconds if number < 1e6 => format!("{:.2} µs", number / 1e3),
+        Unit::Nanoseconds if number < 1e9 => format!("{:.2} ms", number / 1e6),
+        Unit::Nanoseconds => format!("{:.2} s", number / 1e9),
+        Unit::Kibibytes => format!("{:.1} MiB", number / 1024.0),
+        Unit::Count => format!("{number:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOME: &[Goal] = &[
+        Goal { name: "a/ours", limit: Limit::TimesOf { peer: "a/theirs", most: 1.5 } },
+        Goal { name: "b/fast", limit: Limit::FasterThan { peer: "b/slow", least: 10.0 } },
+        Goal { name: "c/decide_", limit: Limit::Below(300.0) },
+    ];
+
+    fn check(figures: &[(&str, f64)], benches: &[&str], expected: &[(&str, Option<f64>, Outcome)]) {
+        let time = |median: f64| Figure { median, cpu: None, unit: Unit::Nanoseconds };
+        let figures = figures.iter().map(|(name, median)| ((*name).to_owned(), time(*median))).collect();
+        let judged = judge(SOME, &figures, benches).expect("everything is measured");
+        let found: Vec<_> = judged.iter().map(|one| (one.name.as_str(), one.ratio, one.outcome)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn goals_are_met_and_missed_by_ratio() {
+        check(
+            &[("a/ours", 150.0), ("a/theirs", 100.0), ("b/fast", 20.0), ("b/slow", 100.0)],
+            &["a", "b"],
+            &[
+                ("a/ours", Some(1.5), Outcome::Met),
+                ("b/fast", Some(5.0), Outcome::Missed),
+                ("a/theirs", None, Outcome::NoGoal),
+                ("b/slow", None, Outcome::NoGoal),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_goal_for_a_family_holds_for_each_of_it() {
+        check(
+            &[("c/decide_a", 299.0), ("c/decide_b", 300.0), ("c/other", 900.0)],
+            &["c"],
+            &[
+                ("c/decide_a", None, Outcome::Met),
+                ("c/decide_b", None, Outcome::Missed),
+                ("c/other", None, Outcome::NoGoal),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_goal_that_was_not_measured_is_a_broken_bench() {
+        let none = Figures::new();
+        assert!(judge(SOME, &none, &["a"]).is_err_and(|error| error.to_string().contains("a/ours")));
+        assert!(judge(SOME, &none, &["other"]).is_ok_and(|judged| judged.is_empty()));
+        let alone: Figures = [("a/ours".to_owned(), Figure { median: 1.0, cpu: None, unit: Unit::Count })].into();
+        assert!(judge(SOME, &alone, &["a"]).is_err_and(|error| error.to_string().contains("a/theirs")));
+    }
+}
