@@ -1,8 +1,8 @@
-//! The tasks of this repository: `cargo xtask tidy | codegen | fuzz | bench`.
+//! The tasks of this repository: `cargo xtask test | tidy | codegen | fuzz | bench`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
-//! `process` is the one place where programs start,
+//! Start with [`test::run`], the list of everything that must pass; `process` is the one place where programs start,
 //! `files` the one place where files are touched, `console` the one that prints.
 
 mod bench;
@@ -13,8 +13,10 @@ mod files;
 mod fuzz;
 mod install;
 mod metadata;
+mod portable;
 mod process;
 mod report;
+mod test;
 mod tidy;
 
 use std::process::ExitCode;
@@ -36,6 +38,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Install what is missing, then run everything that must pass; this is what CI runs
+    Test(test::Arguments),
     /// Check the rules of the workspace: edges between crates, manifests, docs, paths; list what is large
     Tidy,
     /// Write the files that the binary can print: schemas, TypeScript, WIT
@@ -48,6 +52,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
+        Task::Test(arguments) => test::run(&arguments),
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),

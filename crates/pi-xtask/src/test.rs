@@ -1,0 +1,190 @@
+//! Everything that must pass, in the order in which a fault is cheapest to find. Green here is green in CI.
+//!
+//! A failing step does not end the round: one run names all that is wrong.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::install::{self, Missing, Need};
+use crate::process::{Finished, Program};
+use crate::report::{Report, Verdict};
+use crate::{bench, cargo, codegen, console, fuzz, portable, tidy};
+
+/// What the long rounds set: cases of every property test, and steps of the engine's random clients.
+const LONG_CASES: &str = "20000";
+const LONG_STEPS: &str = "1000000";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Also the long rounds: a million random steps, many more generated cases, minutes of fuzzing, the release binary
+    #[arg(long)]
+    full: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let mut report = Report::default();
+    report.step("formatting", formatting);
+    report.step("clippy", || with(install::CLIPPY, clippy));
+    report.step("tidy", || tidy::run().map(passed));
+    report.step("generated files", || codegen::check().map(passed));
+    tests(&mut report, "tests", &[]);
+    report.step("documentation", documentation);
+    for platform in portable::PLATFORMS {
+        report.step(&format!("portable crates for {platform}"), || portable::check(platform));
+    }
+    if arguments.full {
+        tests(&mut report, "tests, long rounds", &[("PI_TEST_CASES", LONG_CASES), ("PI_TEST_STEPS", LONG_STEPS)]);
+        report.step("release binary", release_binary);
+        report.step("bench, quick", || bench::smoke().map(passed));
+    }
+    fuzz::round(&mut report, None, if arguments.full { fuzz::LONG } else { fuzz::SHORT });
+
+    console::header("summary");
+    console::say(&report.summary());
+    match report.failures() {
+        0 => Ok(()),
+        1 => bail!("1 step failed"),
+        count => bail!("{count} steps failed"),
+    }
+}
+
+fn passed((): ()) -> Verdict {
+    Verdict::Passed(String::new())
+}
+
+fn with(need: Need, work: impl FnOnce() -> Result<Verdict>) -> Result<Verdict> {
+    match install::ensure(need) {
+        Ok(()) => work(),
+        Err(Missing(why)) => Ok(Verdict::Skipped(why)),
+    }
+}
+
+fn judge(line: &str, finished: &Finished) -> Verdict {
+    if finished.status.success() { passed(()) } else { Verdict::Failed(format!("{line}: {}", finished.status)) }
+}
+
+fn show(command: Program) -> Result<Verdict> {
+    let line = command.to_string();
+    Ok(judge(&line, &command.show()?))
+}
+
+fn formatting() -> Result<Verdict> {
+    with(install::RUSTFMT, || {
+        let ours = show(cargo::cargo().args(["fmt", "--all", "--check"]))?;
+        let fuzz = show(cargo::cargo().args(["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]))?;
+        Ok(if matches!(ours, Verdict::Passed(_)) { fuzz } else { ours })
+    })
+}
+
+fn clippy() -> Result<Verdict> {
+    show(cargo::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// A link that leads nowhere is a warning of rustdoc, and as wrong as any other.
+fn documentation() -> Result<Verdict> {
+    let command = cargo::cargo().args(["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    show(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn release_binary() -> Result<Verdict> {
+    let built = cargo::build(cargo::cargo().args(["build", "--release"]))?;
+    let Some(pi) = built.iter().find(|built| built.name == "pi") else { bail!("cargo built no binary pi") };
+    show(Program::new(&pi.path as &Path).arg("--help"))
+}
+
+/// Runs all tests; what they skip is a line of the report, although they pass.
+fn tests(report: &mut Report, name: &str, environment: &[(&str, &str)]) {
+    let mut reader = Reader::default();
+    report.step(name, || {
+        let mut command = cargo::cargo().args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+        for (name, value) in environment {
+            command = command.env(name, value);
+        }
+        let line = command.to_string();
+        let finished = command.watch(|line| {
+            if reader.read(line) {
+                console::say(line);
+            }
+        })?;
+        Ok(match judge(&line, &finished) {
+            Verdict::Passed(_) => Verdict::Passed(format!("{} tests", reader.passed)),
+            other => other,
+        })
+    });
+    for why in reader.skipped {
+        report.skip(name, &why);
+    }
+}
+
+/// Reads what test programs print. `--show-output` is asked for the `SKIPPED` lines of tests that pass; the rest of their
+/// output is nobody's concern.
+#[derive(Default)]
+struct Reader {
+    passed: u64,
+    skipped: Vec<String>,
+    in_successes: bool,
+}
+
+impl Reader {
+    /// Takes a line and says whether to show it.
+    fn read(&mut self, line: &str) -> bool {
+        if let Some((_, why)) = line.split_once("SKIPPED: ")
+            && !self.skipped.iter().any(|known| known == why)
+        {
+            self.skipped.push(why.to_owned());
+        }
+        if let Some(result) = line.strip_prefix("test result: ") {
+            self.passed += passed_tests(result).unwrap_or(0);
+        }
+        self.in_successes = match line {
+            "successes:" => true,
+            "failures:" => false,
+            _ => self.in_successes && !line.starts_with("test result: "),
+        };
+        let is_fine = line.starts_with("test ") && line.ends_with(" ... ok");
+        !self.in_successes && !is_fine
+    }
+}
+
+fn passed_tests(result: &str) -> Option<u64> {
+    result.split_once(" passed")?.0.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "running 2 tests
+test a ... ok
+test b ... FAILED
+
+successes:
+
+---- a stdout ----
+SKIPPED: the design is not beside this checkout
+noise
+
+successes:
+    a
+
+failures:
+
+---- b stdout ----
+the reason
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored
+
+running 1 test
+test result: ok. 12 passed; 0 failed; 0 ignored";
+
+    #[test]
+    fn what_a_passing_test_skips_is_kept_and_its_noise_is_not_shown() {
+        let mut reader = Reader::default();
+        let shown: Vec<&str> = PRINTED.lines().filter(|line| reader.read(line)).collect();
+        assert_eq!(reader.skipped, ["the design is not beside this checkout"]);
+        assert_eq!(reader.passed, 13);
+        assert!(shown.contains(&"the reason") && shown.contains(&"test b ... FAILED"));
+        assert!(!shown.contains(&"test a ... ok") && !shown.contains(&"noise") && !shown.contains(&"    a"));
+    }
+}
