@@ -121,3 +121,73 @@ pub fn to_object(value: &impl Serialize) -> Object {
         other => unreachable!("connector types are written as objects, not as {other:?}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::capability::{Capability, DERIVATION, Selector, derive};
+
+    fn params(value: &Value) -> &Object {
+        value.as_object().expect("an object")
+    }
+
+    /// Reads parameters, finds what they need, and writes them again.
+    #[track_caller]
+    fn check(method: &str, capability: Capability, value: &Value) {
+        let method = Method::from(method);
+        let call = Call::parse(&method, params(value)).expect("a call");
+        assert_eq!(call.method(), method);
+        assert_eq!(derive(&method, params(value)), Ok(capability));
+        assert_eq!(Value::Object(call.params()), *value);
+    }
+
+    #[test]
+    fn calls_of_every_connector_read_back() {
+        check("tool", Capability::Read, &json!({ "name": "grep", "input": { "pattern": "x" } }));
+        let command = json!({ "command": "git", "args": ["log"], "env": { "A": "b" }, "stdin": { "text": "y" },
+                              "timeout_ms": 5, "stream": false });
+        check("exec", Capability::Exec, &command);
+        let write = json!({ "op": "write", "path": "a", "content": { "base64": "/w==" }, "mode": "create_new" });
+        check("fs", Capability::Write, &write);
+        let request = json!({ "method": "GET", "url": "https://example.org", "headers": [{ "name": "a", "value": "b" }],
+                              "follow_redirects": true, "stream": true });
+        check("http", Capability::Http, &request);
+        let message = json!({ "op": "send_user_message", "content": [{ "type": "text", "text": "hi" }],
+                              "delivery": "follow_up" });
+        check("session", Capability::Session, &message);
+        check("ui", Capability::Ui, &json!({ "op": "notify", "message": "m", "level": "warning" }));
+        check("events", Capability::Events, &json!({ "op": "emit", "channel": "c", "data": null }));
+        check("env", Capability::Env, &json!({ "op": "get", "name": "HOME" }));
+        check("log", Capability::Log, &json!({ "level": "info", "event": "x", "message": "m" }));
+        check("credentials", Capability::Credentials, &json!({ "op": "get", "provider": "p" }));
+        check("mcp", Capability::Tool, &json!({ "server": "s", "name": "read", "input": {} }));
+    }
+
+    #[test]
+    fn every_file_operation_has_a_capability_and_every_listed_one_exists() {
+        let schema = schemars::schema_for!(FsCall);
+        let operations = schema.as_value()["oneOf"].as_array().expect("operations");
+        let mut operations: Vec<_> = operations
+            .iter()
+            .map(|operation| operation["properties"]["op"]["const"].as_str().expect("a word"))
+            .collect();
+        let rule = DERIVATION.iter().find(|rule| rule.method == Method::Fs).expect("a line for fs");
+        let Selector::Member { words, .. } = &rule.selector else { panic!("fs is derived from its operation") };
+        let mut listed: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        operations.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(operations, listed);
+    }
+
+    #[test]
+    fn what_no_connector_understands_is_refused() {
+        let refused = |method: &str, value: Value| {
+            Call::parse(&Method::from(method), params(&value)).expect_err("not a call").to_string()
+        };
+        assert_eq!(refused("teleport", json!({})), "there is no connector teleport");
+        assert_eq!(refused("exec", json!({ "command": "ls" })), "parameters of exec: missing field `args`");
+        assert!(refused("fs", json!({ "op": "mount" })).starts_with("parameters of fs: unknown variant `mount`"));
+    }
+}

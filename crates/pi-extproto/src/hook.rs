@@ -14,9 +14,8 @@ use ts_rs::TS;
 
 pub use self::outcome::{
     BashOutcome, BashResult, CompactionOutcome, ContextOutcome, DraftMessage, HeaderChange, InputOutcome,
-    MessageOutcome, Outcome, RequestOutcome, ResourcePaths, SessionDirectory, SessionOutcome, StartOutcome, Summary,
-    ToolCallOutcome, ToolResultOutcome, ToolResultPatch, TreeOutcome, TreeSummary, Trust, TrustOutcome, TurnOutcome,
-    WarmingOutcome,
+    MessageOutcome, Outcome, RequestOutcome, ResourcePaths, SessionOutcome, StartOutcome, Summary, ToolCallOutcome,
+    ToolResultOutcome, ToolResultPatch, TreeOutcome, TreeSummary, Trust, TrustOutcome, TurnOutcome, WarmingOutcome,
 };
 
 /// Which versions of Pi fire an event. We fire them all, so that extensions of every age work.

@@ -6,6 +6,7 @@
 
 pub mod ledger;
 mod normal;
+mod redaction;
 mod rules;
 
 use schemars::JsonSchema;
@@ -15,7 +16,7 @@ use ts_rs::TS;
 
 use pi_transcript::json::{Digest, Extra, canonical, present};
 
-pub use self::normal::normalise_paths;
+pub use self::{normal::normalise_paths, redaction::RedactedEntry};
 use crate::{Object, capability::Method, count::Count, word::open_words};
 
 /// One entry of an extension log.
@@ -155,4 +156,55 @@ pub fn params_hash(method: &Method, params: &Object) -> Digest {
     hashed.insert("method".to_owned(), Value::from(method.as_str()));
     hashed.insert("params".to_owned(), Value::Object(params.clone()));
     canonical::digest(&Value::Object(hashed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digests were made with two other implementations, in Python and in JavaScript.
+    #[track_caller]
+    fn check(method: &str, params: &str, digest: &str) {
+        let params = serde_json::from_str(params).expect("an object");
+        assert_eq!(params_hash(&Method::from(method), &params).to_string(), digest, "{method}");
+    }
+
+    #[test]
+    fn hash_is_that_of_other_implementations() {
+        check(
+            "tool",
+            r#"{"name":"grep","input":{"pattern":"TODO","path":"src/"}}"#,
+            "5e71440cd85353d0da810e9b333893ecc9ca75255593cbb8bf592c888ad38276",
+        );
+        check("log", "{}", "7d81836c401b1ce5884e17aa43ad68c12817cd01dd21d22f7ea4cf25d585190e");
+        check(
+            "http",
+            r#"{"url":"https://example.org/é","headers":[{"name":"b","value":"2"},{"name":"a","value":"1"}],"b":true,"a":null}"#,
+            "fd5cadea874a818d586c81652b44e5dc622799c102d3a4c3678932404ebdf144",
+        );
+    }
+
+    #[test]
+    fn members_are_sorted_by_utf16_units() {
+        check(
+            "fs",
+            r#"{"€":"euro","\r":"cr","1":"one","\u0080":"ctl","😀":"grin","\ufb33":"dalet"}"#,
+            "9dc1b99c8790a7c916c4c9d6c35c797588c40f5c764462fad68209a150f3ae1d",
+        );
+    }
+
+    #[test]
+    fn spelling_of_numbers_and_order_of_members_do_not_matter() {
+        let digest = "19d08ef734d5249b627c2edb00152415f39462750338431bd038e6e93040cb8d";
+        check(
+            "exec",
+            r#"{"big":18446744073709551616,"e":1e21,"f":1e300,"neg":-0,"one":1.0,"small":1e-7,"third":0.1}"#,
+            digest,
+        );
+        check(
+            "exec",
+            r#"{"third":0.10,"small":0.0000001,"one":1,"neg":0,"f":10e299,"e":1000000000000000000000,"big":18446744073709551615}"#,
+            digest,
+        );
+    }
 }

@@ -16,6 +16,7 @@ use serde::{
     ser::SerializeMap,
 };
 use serde_json::Value;
+use ts_rs::TS;
 
 use pi_transcript::json::{Extra, Problem};
 
@@ -41,7 +42,8 @@ pub struct Message {
 }
 
 /// What a message says; the variant is its `type`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, TS)]
+#[ts(tag = "type", content = "payload", rename_all = "snake_case")]
 pub enum Payload {
     Register(Register),
     ToolCall(ToolCall),

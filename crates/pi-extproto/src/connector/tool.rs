@@ -89,6 +89,7 @@ pub struct TextBlock {
 #[serde(rename_all = "camelCase")]
 pub struct ImageBlock {
     /// In base64.
+    #[schemars(extend("contentEncoding" = "base64"))]
     pub data: String,
     pub mime_type: String,
 }

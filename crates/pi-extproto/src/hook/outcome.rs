@@ -29,7 +29,8 @@ pub enum Outcome {
     Headers(Vec<HeaderChange>),
     Resources(ResourcePaths),
     Trust(TrustOutcome),
-    SessionDirectory(SessionDirectory),
+    /// Where session files go. The last answer wins.
+    SessionDirectory(String),
     Warming(WarmingOutcome),
 }
 
@@ -274,12 +275,6 @@ pub enum Trust {
     Undecided,
 }
 
-/// Where session files go. The last answer wins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct SessionDirectory {
-    pub path: String,
-}
-
 /// Whether a prompt cache is kept warm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "action", rename_all = "snake_case")]
@@ -296,24 +291,24 @@ mod tests {
     use crate::hook::Hook;
 
     #[track_caller]
-    fn check(hook: Hook, json: Value) {
+    fn check(hook: Hook, json: &Value) {
         let outcome: Outcome = serde_json::from_value(json.clone()).expect("an outcome");
         assert!(outcome.answers(hook.family()), "{hook} {json}");
-        assert_eq!(serde_json::to_value(outcome).expect("JSON"), json);
+        assert_eq!(serde_json::to_value(outcome).expect("JSON"), *json);
     }
 
     #[test]
     fn outcomes_have_one_json_form() {
-        check(Hook::AgentStart, json!({ "family": "notice" }));
-        check(Hook::ToolCall, json!({ "family": "notice" }));
+        check(Hook::AgentStart, &json!({ "family": "notice" }));
+        check(Hook::ToolCall, &json!({ "family": "notice" }));
         let block = json!({ "action": "block", "reason": "no", "terminate": false });
-        check(Hook::ToolCall, json!({ "family": "tool_call", "outcome": block }));
+        check(Hook::ToolCall, &json!({ "family": "tool_call", "outcome": block }));
         let patch = json!({ "action": "transform", "content": [{ "type": "text", "text": "t" }] });
-        check(Hook::ToolResult, json!({ "family": "tool_result", "outcome": patch }));
+        check(Hook::ToolResult, &json!({ "family": "tool_result", "outcome": patch }));
         let headers = json!([{ "action": "set", "name": "a", "value": "b" }, { "action": "remove", "name": "c" }]);
-        check(Hook::BeforeProviderHeaders, json!({ "family": "headers", "outcome": headers }));
+        check(Hook::BeforeProviderHeaders, &json!({ "family": "headers", "outcome": headers }));
         let trust = json!({ "trusted": "undecided", "remember": false });
-        check(Hook::ProjectTrust, json!({ "family": "trust", "outcome": trust }));
+        check(Hook::ProjectTrust, &json!({ "family": "trust", "outcome": trust }));
     }
 
     #[test]

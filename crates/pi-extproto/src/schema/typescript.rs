@@ -6,9 +6,9 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
     connector::{environment, events, exec, fs, http, session, stream, tool, ui},
-    host, log,
+    log,
     manifest::ExtensionManifest,
-    message::{self, Payload},
+    message::{Payload, VERSION},
 };
 
 /// One TypeScript module with every type of the protocol: messages, parameters and outputs of the connectors, manifest.
@@ -17,9 +17,13 @@ pub fn typescript() -> String {
         config: Config::new().with_large_int("number"),
         visited: HashSet::new(),
         declared: HashSet::new(),
-        module: "// Made by `pi schema extension --format ts`; changes belong into the Rust types.\n".to_owned(),
+        module: format!(
+            "// Made by `pi schema extension --format ts`; changes belong into the Rust types.\n\n\
+             /** One message between an extension and its host. */\n\
+             export type Message = {{ id: string, version: \"{VERSION}\" }} & Payload;\n"
+        ),
     };
-    writer.messages();
+    writer.visit::<Payload>();
     writer.visit::<ExtensionManifest>();
     writer.visit::<log::ledger::End>();
     writer.connectors();
@@ -35,31 +39,6 @@ struct Writer {
 }
 
 impl Writer {
-    fn messages(&mut self) {
-        let payloads: [(String, fn(&mut Self)); 10] = [
-            (message::Register::name(&self.config), Self::visit::<message::Register>),
-            (message::ToolCall::name(&self.config), Self::visit::<message::ToolCall>),
-            (message::ToolResult::name(&self.config), Self::visit::<message::ToolResult>),
-            (message::SlashCommand::name(&self.config), Self::visit::<message::SlashCommand>),
-            (message::SlashResult::name(&self.config), Self::visit::<message::SlashResult>),
-            (message::EventHook::name(&self.config), Self::visit::<message::EventHook>),
-            (host::HostCall::name(&self.config), Self::visit::<host::HostCall>),
-            (host::HostResult::name(&self.config), Self::visit::<host::HostResult>),
-            (log::LogEntry::name(&self.config), Self::visit::<log::LogEntry>),
-            (message::ErrorReport::name(&self.config), Self::visit::<message::ErrorReport>),
-        ];
-        self.module.push_str("\n/** One message between an extension and its host. */\nexport type Message =");
-        for (kind, (name, _)) in Payload::KINDS.iter().zip(&payloads) {
-            let version = message::VERSION;
-            self.module +=
-                &format!("\n    | {{ id: string, version: \"{version}\", type: \"{kind}\", payload: {name} }}");
-        }
-        self.module.push_str(";\n");
-        for (_, visit) in payloads {
-            visit(self);
-        }
-    }
-
     fn connectors(&mut self) {
         self.visit::<tool::ToolDefinition>();
         self.visit::<tool::CommandDefinition>();
