@@ -127,7 +127,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::capability::{Capability, DERIVATION, Selector, derive};
+    use crate::{
+        capability::{Capability, DERIVATION, Selector, derive},
+        host::HostCall,
+    };
 
     fn params(value: &Value) -> &Object {
         value.as_object().expect("an object")
@@ -141,6 +144,9 @@ mod tests {
         assert_eq!(call.method(), method);
         assert_eq!(derive(&method, params(value)), Ok(capability));
         assert_eq!(Value::Object(call.params()), *value);
+        let wire = HostCall::new("h", &call);
+        assert_eq!(wire.check_declared().expect("an honest claim").method(), &method);
+        assert_eq!(wire.typed().expect("a call"), call);
     }
 
     #[test]

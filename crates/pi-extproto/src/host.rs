@@ -13,7 +13,8 @@ use pi_transcript::json::{Digest, Extra, present};
 
 use crate::{
     Object,
-    capability::{Capability, Derived, Method, Mismatch, check_declared},
+    capability::{Capability, Derived, Method, Mismatch, check_declared, derive},
+    connector::{BadCall, Call},
     count::Count,
     log,
 };
@@ -45,6 +46,27 @@ pub struct HostCall {
 }
 
 impl HostCall {
+    /// The wire form of a call, with an honest claim.
+    pub fn new(call_id: impl Into<String>, call: &Call) -> Self {
+        let (method, params) = (call.method(), call.params());
+        let capability = derive(&method, &params).expect("the types of calls hold what the derivation looks at");
+        Self {
+            call_id: call_id.into(),
+            capability,
+            method,
+            params,
+            timeout_ms: None,
+            cancel_token: None,
+            context: None,
+            extra: Extra::new(),
+        }
+    }
+
+    /// The call with typed parameters, or why it must be refused as `invalid_request`.
+    pub fn typed(&self) -> Result<Call, BadCall> {
+        Call::parse(&self.method, &self.params)
+    }
+
     /// What the call really needs, or why it must be refused as `invalid_request`.
     pub fn check_declared(&self) -> Result<Derived, Mismatch> {
         check_declared(&self.capability, &self.method, &self.params)
@@ -156,6 +178,12 @@ impl HostError {
 impl From<&Mismatch> for HostError {
     fn from(mismatch: &Mismatch) -> Self {
         Self::new(ErrorCode::InvalidRequest, mismatch.to_string())
+    }
+}
+
+impl From<&BadCall> for HostError {
+    fn from(bad: &BadCall) -> Self {
+        Self::new(ErrorCode::InvalidRequest, bad.to_string())
     }
 }
 

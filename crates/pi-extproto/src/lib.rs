@@ -4,7 +4,8 @@
 //! manifests, log entries. It does no IO, waits for nothing and decides nothing: whether a call is allowed is
 //! `pi-policy`'s question, doing it is `pi-exthost`'s work.
 //!
-//! Start with [`capability`]: what an extension can be allowed to do, and how the host tells what a call needs.
+//! Start with [`message::Message`], then [`host::HostCall`] and [`capability::derive`]. [`connector::Call`] is what stands
+//! in a host call; [`schema`] publishes all of it as JSON Schema, TypeScript and WIT.
 
 pub mod artifact;
 pub mod capability;

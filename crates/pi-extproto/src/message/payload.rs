@@ -1,14 +1,19 @@
 //! Payloads that have no module of their own: registration, tools, slash commands, events, errors.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::json::{Extra, present};
+use pi_transcript::json::{Extra, Problem, present};
 
 use crate::{
     Object,
     capability::{Capability, CapabilityManifest, Declared},
+    connector::tool::{CommandDefinition, ToolDefinition},
+    hook::Hook,
 };
 
 /// Extension → host: who I am and what I offer.
@@ -43,6 +48,39 @@ impl Register {
     pub fn declared(&self) -> Declared {
         Declared::new(self.capability_manifest.as_ref(), self.capabilities.as_deref())
     }
+
+    /// The tools as a host understands them, or what it does not understand about which.
+    pub fn tool_definitions(&self) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
+        typed("tools", self.tools.as_deref().unwrap_or_default())
+    }
+
+    /// The slash commands as a host understands them, or what it does not understand about which.
+    pub fn command_definitions(&self) -> Result<Vec<CommandDefinition>, Vec<Problem>> {
+        typed("slash_commands", self.slash_commands.as_deref().unwrap_or_default())
+    }
+
+    /// The events that the extension will hear of, and the names among its wishes that no event has.
+    pub fn hooks(&self) -> (BTreeSet<Hook>, Vec<&str>) {
+        let (mut hooks, mut unknown) = (BTreeSet::new(), Vec::new());
+        for name in self.event_hooks.iter().flatten() {
+            match Hook::find(name) {
+                Some(hook) => drop(hooks.insert(hook)),
+                None => unknown.push(name.as_str()),
+            }
+        }
+        (hooks, unknown)
+    }
+}
+
+fn typed<T: DeserializeOwned>(list: &str, items: &[Object]) -> Result<Vec<T>, Vec<Problem>> {
+    let (mut read, mut problems) = (Vec::with_capacity(items.len()), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        match T::deserialize(Value::Object(item.clone())) {
+            Ok(item) => read.push(item),
+            Err(error) => problems.push(Problem { path: format!("{list}[{index}]"), message: error.to_string() }),
+        }
+    }
+    if problems.is_empty() { Ok(read) } else { Err(problems) }
 }
 
 /// Host → extension: run one of your tools.
@@ -120,4 +158,43 @@ pub struct ErrorReport {
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn register(offers: &Value) -> Register {
+        let mut payload = json!({ "name": "a", "version": "1.0.0", "api_version": "1.0" });
+        payload.as_object_mut().expect("an object").extend(offers.as_object().expect("an object").clone());
+        serde_json::from_value(payload).expect("a registration")
+    }
+
+    #[test]
+    fn offers_have_types() {
+        let register = register(&json!({
+            "tools": [{ "name": "t", "description": "d", "parameters": {}, "label": "T", "icon": "kept elsewhere" }],
+            "slash_commands": [{ "name": "c" }],
+        }));
+        let tools = register.tool_definitions().expect("tools");
+        assert_eq!((tools.len(), tools[0].label.as_deref()), (1, Some("T")));
+        let commands = register.command_definitions();
+        assert_eq!(commands, Ok(vec![CommandDefinition { name: "c".to_owned(), description: None }]));
+    }
+
+    #[test]
+    fn offers_that_are_not_understood_are_named() {
+        let tools = json!([{ "name": "t", "description": "d", "parameters": {} }, { "name": "u" }, {}]);
+        let problems = register(&json!({ "tools": tools })).tool_definitions().expect_err("bad tools");
+        let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["tools[1]: missing field `description`", "tools[2]: missing field `name`"]);
+    }
+
+    #[test]
+    fn unknown_events_are_reported_and_aliases_are_found() {
+        let register = register(&json!({ "event_hooks": ["tool_call", "startup", "session_start", "tool_cal"] }));
+        assert_eq!(register.hooks(), (BTreeSet::from([Hook::SessionStart, Hook::ToolCall]), vec!["tool_cal"]));
+    }
 }
