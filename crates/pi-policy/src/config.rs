@@ -2,6 +2,8 @@
 //!
 //! [`parse`] reads the text and keeps what was written; [`Settings::resolve`] compiles it into a [`Policy`]. Both report
 //! everything that is wrong at once, each with the path to it. What is wrong is refused; what is merely odd is noted.
+//!
+//! In the schema an optional member has the type of its content, because `null` is refused: absent is the only way to say nothing.
 
 mod reader;
 
@@ -25,8 +27,10 @@ use crate::{
 #[schemars(title = "pi policy settings")]
 pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "ExtensionSection")]
     pub extensions: Option<ExtensionSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "AgentSection")]
     pub agent: Option<AgentSection>,
 }
 
@@ -34,6 +38,7 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ExtensionSection {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "ExtensionPolicy")]
     pub policy: Option<ExtensionPolicy>,
 }
 
@@ -41,6 +46,7 @@ pub struct ExtensionSection {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct AgentSection {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "AgentPolicy")]
     pub policy: Option<AgentPolicy>,
 }
 
@@ -49,22 +55,28 @@ pub struct AgentSection {
 pub struct ExtensionPolicy {
     /// What happens where nothing else decides. `prompt` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Mode")]
     pub mode: Option<Mode>,
     /// The memory that one extension may use. 256 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
+    #[schemars(default, with = "u64")]
     pub max_memory_mb: Option<u64>,
     /// What every extension may do. `read`, `write` and `http` if absent; nothing in `strict`, whatever is written.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Capability>")]
     pub default_caps: Option<Vec<Capability>>,
     /// What no extension may do, not even with a grant. If absent, `exec` and `env` need a grant.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Capability>")]
     pub deny_caps: Option<Vec<Capability>>,
     /// Grants by the name of the extension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
     pub grants: BTreeMap<String, Vec<GrantEntry>>,
     /// Denies by the name of the extension; those under `*` are for all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
     pub denies: BTreeMap<String, Vec<DenyEntry>>,
 }
 
@@ -73,16 +85,21 @@ pub struct ExtensionPolicy {
 pub struct AgentPolicy {
     /// What happens where nothing else decides. `prompt` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Mode")]
     pub mode: Option<Mode>,
     /// What it may do. `read`, `write` and `exec` if absent; nothing in `strict`, whatever is written.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Capability>")]
     pub default_caps: Option<Vec<Capability>>,
     /// What it may not do, not even with a grant.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Capability>")]
     pub deny_caps: Option<Vec<Capability>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub grants: Vec<GrantEntry>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub denies: Vec<DenyEntry>,
 }
 
@@ -93,14 +110,18 @@ pub struct GrantEntry {
     pub capability: Capability,
     /// The only methods that are meant. Any if absent, none if empty.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Method>")]
     pub methods: Option<Vec<Method>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "ScopeEntry")]
     pub scope: Option<ScopeEntry>,
     /// The versions of the extension for which it holds, as in `^1.2`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "String")]
     pub versions: Option<String>,
     /// When it ends, as in `2026-12-31T00:00:00Z`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "String")]
     pub expires: Option<String>,
 }
 
@@ -112,11 +133,14 @@ pub struct DenyEntry {
     pub capability: Capability,
     /// The only methods that are meant. Any if absent, none if empty.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<Method>")]
     pub methods: Option<Vec<Method>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "ScopeEntry")]
     pub scope: Option<ScopeEntry>,
     /// The versions of the extension for which it holds, as in `<2`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "String")]
     pub versions: Option<String>,
 }
 
@@ -126,15 +150,19 @@ pub struct DenyEntry {
 pub struct ScopeEntry {
     /// For `read` and `write`: patterns relative to the project, or absolute.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<String>")]
     pub paths: Option<Vec<String>>,
     /// For `http`: hosts, with `*.` for everything below a domain and an optional port.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<String>")]
     pub hosts: Option<Vec<String>>,
     /// For `env`: names of variables.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<String>")]
     pub env: Option<Vec<String>>,
     /// For `exec`: programs, or programs with their first arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "Vec<String>")]
     pub commands: Option<Vec<String>>,
 }
 

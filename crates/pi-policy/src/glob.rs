@@ -134,8 +134,8 @@ impl PathPatterns {
         match location.extent() {
             Extent::File => Touch::Nothing,
             Extent::Tree => {
-                // A folder above the project holds everything that the relative patterns can name.
-                let above = relative.is_none() && !self.relative.stems.is_empty();
+                // A folder around the project holds everything that the relative patterns can name.
+                let above = location.is_around_project() && !self.relative.stems.is_empty();
                 if above || self.sides(absolute, relative).any(|(side, path)| side.may_reach_below(path)) {
                     Touch::Part
                 } else {
@@ -375,6 +375,8 @@ mod tests {
         check(&["src/a.rs"], "tests/", (false, Nothing));
         check(&["**/.env"], "src/", (false, Part));
         check(&["src/**"], "/", (false, Part));
+        check(&["src/**"], "../", (false, Part));
+        check(&["src/**"], "/etc/", (false, Nothing));
         check(&["srcery/**"], "src/", (false, Nothing));
         check(&["/"], "/", (true, Whole));
         check(&["/etc/**"], "/", (false, Part));

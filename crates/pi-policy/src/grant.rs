@@ -91,7 +91,7 @@ pub enum Reason {
     Denied { source_path: Arc<str> },
     #[error("{0}")]
     NotDeclared(Undeclared),
-    #[error("denied unless it is granted to the extension by name")]
+    #[error("denied unless it is granted by name")]
     DeniedByDefault,
     #[error("the file of credentials is denied unless its path is granted in full")]
     Secret,

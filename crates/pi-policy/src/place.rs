@@ -92,6 +92,8 @@ pub struct Location {
     folded: String,
     /// Where the part relative to the project begins, in both texts.
     inside: Option<(usize, usize)>,
+    /// Whether the project lies in this tree.
+    around_project: bool,
 }
 
 /// The file of the agent directory that holds provider keys.
@@ -160,7 +162,8 @@ impl Places {
         };
         let folded = absolute.to_lowercase();
         let inside = inside.map(|start| (start, absolute[..start].to_lowercase().len()));
-        Ok(Location { place, extent, absolute, folded, inside })
+        let around_project = extent == Extent::Tree && self.below(&absolute, &self.project).is_some();
+        Ok(Location { place, extent, absolute, folded, inside, around_project })
     }
 
     /// The folder for temporary files, if there is one.
@@ -202,6 +205,11 @@ impl Location {
     /// The path from the project, empty for the project itself; nothing if it lies elsewhere.
     pub fn relative(&self) -> Option<&str> {
         self.inside.map(|(start, _)| &self.absolute[start..])
+    }
+
+    /// Whether this is a tree in which the whole project lies.
+    pub(crate) fn is_around_project(&self) -> bool {
+        self.around_project
     }
 
     pub(crate) fn folded(&self) -> &str {
