@@ -1,0 +1,9 @@
+//! What the policy decides, through its public interface: settings as text in, decisions out.
+
+mod configuration;
+mod explanation;
+mod grants;
+mod properties;
+mod rules;
+mod scenario;
+mod traps;

@@ -1,0 +1,265 @@
+//! Ways around a scope that were tried on others.
+
+use crate::scenario::check;
+
+#[test]
+fn paths_do_not_climb_out() {
+    check(
+        "mode  strict
+         grant x read paths=src/**
+         call  x read src/a.rs
+         call  x read src/../src/a.rs
+         call  x read src/../../etc/passwd
+         call  x read src/../Cargo.toml
+         call  x read /home/u/work/src/a.rs
+         call  x read /etc/passwd
+         call  x read ~/.ssh/id_rsa
+         call  x read SRC/a.rs
+         call  x read src
+         call  x read src/a\\0.rs
+         call  x read ./././src//a.rs",
+        "allow: extension grant
+         allow: extension grant
+         deny read: nothing grants it, and the mode is strict
+         deny read: nothing grants it, and the mode is strict
+         allow: extension grant
+         deny read: nothing grants it, and the mode is strict
+         deny read: nothing grants it, and the mode is strict
+         deny read: nothing grants it, and the mode is strict
+         deny read: nothing grants it, and the mode is strict
+         invalid: params.path: the path contains a NUL
+         allow: extension grant",
+    );
+}
+
+#[test]
+fn unscoped_grant_is_not_the_whole_disk_or_the_private_network() {
+    check(
+        "mode  strict
+         grant x read
+         grant x write
+         grant x http
+         call  x read a
+         call  x read /etc/passwd
+         call  x write /home/u/.bashrc
+         call  x http https://example.org/
+         call  x http https://169.254.169.254/latest/meta-data
+         call  x http https://[::ffff:127.0.0.1]/",
+        "allow: extension grant
+         deny read: nothing grants it, and the mode is strict
+         deny write: nothing grants it, and the mode is strict
+         allow: extension grant
+         deny http: nothing grants it, and the mode is strict
+         deny http: nothing grants it, and the mode is strict",
+    );
+}
+
+#[test]
+fn naming_a_target_reaches_beyond() {
+    check(
+        "mode  strict
+         grant x read paths=/etc/hosts
+         grant x http hosts=localhost:11434,10.0.0.1
+         call  x read /etc/hosts
+         call  x read /etc/passwd
+         call  x http http://localhost:11434/api
+         call  x http http://localhost/
+         call  x http https://10.0.0.1/",
+        "allow: extension grant
+         deny read: nothing grants it, and the mode is strict
+         allow: extension grant
+         deny http: nothing grants it, and the mode is strict
+         allow: extension grant",
+    );
+}
+
+#[test]
+fn empty_lists_leave_nothing() {
+    check(
+        "mode  strict
+         grant x read paths=
+         grant x http hosts=
+         grant x exec commands=
+         grant x write methods=
+         call  x read a
+         call  x http https://example.org/
+         call  x exec ls
+         call  x write a",
+        "deny read: nothing grants it, and the mode is strict
+         deny http: nothing grants it, and the mode is strict
+         deny exec: denied unless it is granted by name
+         deny write: nothing grants it, and the mode is strict",
+    );
+}
+
+#[test]
+fn double_star_is_the_project_and_not_more() {
+    check(
+        "mode  strict
+         grant x write paths=**
+         call  x write a/b/c
+         call  x write ../a
+         call  x write /home/u/.pi/agent/auth.json",
+        "allow: extension grant
+         deny write: nothing grants it, and the mode is strict
+         deny write: the file of credentials is denied unless its path is granted in full",
+    );
+}
+
+#[test]
+fn hosts_are_compared_as_names() {
+    check(
+        "mode  strict
+         grant x http hosts=*.github.com
+         call  x http https://api.github.com./
+         call  x http https://API.GITHUB.COM:443/
+         call  x http https://api.github.com:8443/
+         call  x http https://github.com/
+         call  x http https://evilgithub.com/
+         call  x http https://github.com.evil.org/
+         call  x http https://api.github.com@evil.org/
+         call  x http https://api.github.com%2eevil.org/",
+        "allow: extension grant
+         allow: extension grant
+         deny http: nothing grants it, and the mode is strict
+         deny http: nothing grants it, and the mode is strict
+         deny http: nothing grants it, and the mode is strict
+         deny http: nothing grants it, and the mode is strict
+         invalid: params.url: the URL contains a user name or a password
+         invalid: params.url: the host name is not made of letters, digits, '-', '_' and single dots",
+    );
+}
+
+#[test]
+fn names_of_variables_have_case_for_grants_and_none_for_denies() {
+    check(
+        "grant x env env=API_URL
+         deny  x env env=API_TOKEN
+         call  x env API_URL
+         call  x env api_url
+         call  x env Api_Token
+         call  x env",
+        r#"allow: extension grant
+           deny env: denied unless it is granted by name
+           deny env: denied by extensions.policy.denies["x"][0]
+           deny env: denied by extensions.policy.denies["x"][0]"#,
+    );
+}
+
+#[test]
+fn denies_ignore_case_and_cover_what_is_below() {
+    check(
+        "deny * read paths=secrets,**/.env
+         call x read SECRETS/Key
+         call x read secrets
+         call x read a/b/.ENV
+         call x read secretsauce",
+        r#"deny read: denied by extensions.policy.denies["*"][0]
+           deny read: denied by extensions.policy.denies["*"][0]
+           deny read: denied by extensions.policy.denies["*"][0]
+           allow: default capability"#,
+    );
+}
+
+#[test]
+fn search_of_a_folder_needs_the_whole_folder() {
+    check(
+        "mode  strict
+         grant x read paths=src/**,README.md
+         deny  x read paths=src/secret/**,**/*.pem
+         call  x grep src
+         call  x grep src/secret
+         call  x grep src/secret/deeper
+         call  x grep README.md
+         call  x grep
+         call  x ls /",
+        r#"allow: extension grant without src/secret/** **/*.pem
+           deny read: denied by extensions.policy.denies["x"][0]
+           deny read: denied by extensions.policy.denies["x"][0]
+           deny read: nothing grants it, and the mode is strict
+           deny read: nothing grants it, and the mode is strict
+           deny read: nothing grants it, and the mode is strict"#,
+    );
+}
+
+#[test]
+fn moving_needs_both_ends_and_carries_no_denied_file_along() {
+    check(
+        "mode  strict
+         grant x write paths=src/**,out/**
+         deny  x write paths=src/keep/**
+         call  x fs.rename src/a out/a
+         call  x fs.rename src/a ../a
+         call  x fs.rename src out/src
+         call  x fs.rename out/a src/keep/a",
+        r#"allow: extension grant
+           deny write: nothing grants it, and the mode is strict
+           deny write: denied by extensions.policy.denies["x"][0]
+           deny write: denied by extensions.policy.denies["x"][0]"#,
+    );
+}
+
+#[test]
+fn credentials_file_is_denied_in_every_mode() {
+    check(
+        "mode  permissive
+         grant x read
+         grant x read paths=/home/u/**
+         grant y read paths=/home/u/.pi/agent/auth.json
+         call  x read ~/.pi/agent/auth.json
+         call  x read /home/u/.pi/agent/x/../auth.json
+         call  y read ~/.pi/agent/auth.json
+         call  agent read ~/.pi/agent/auth.json",
+        "deny read: the file of credentials is denied unless its path is granted in full
+         deny read: the file of credentials is denied unless its path is granted in full
+         allow: extension grant
+         deny read: the file of credentials is denied unless its path is granted in full",
+    );
+}
+
+#[test]
+fn commands_are_whole_words_and_shell_tricks_are_not_granted() {
+    check(
+        "grant x exec commands=git+log,git+diff
+         call  x bash git log --oneline | git diff
+         call  x bash git logout
+         call  x bash git log; rm -rf .
+         call  x bash git log $(rm -rf .)
+         call  x bash git log > ~/.bashrc
+         call  x bash PAGER=evil git log
+         call  x exec git log
+         call  x exec ./git log",
+        "allow: extension grant
+         deny exec: denied unless it is granted by name
+         deny exec: denied unless it is granted by name
+         deny exec: denied unless it is granted by name
+         deny exec: denied unless it is granted by name
+         deny exec: denied unless it is granted by name
+         allow: extension grant
+         deny exec: denied unless it is granted by name",
+    );
+}
+
+#[test]
+fn claimed_capability_is_not_believed() {
+    check(
+        "call x claims read bash
+         call x claims read deploy",
+        "invalid: the call claims read but needs exec
+         invalid: the call claims read but needs tool",
+    );
+}
+
+#[test]
+fn declared_patterns_that_mean_nothing_cover_nothing() {
+    check(
+        "declares x read paths=../**,~/x,src/**
+         declares x http hosts=*
+         call x read ../a
+         call x read src/a
+         call x http https://example.org/",
+        "deny read: outside the declared scope
+         allow: default capability
+         deny http: outside the declared scope",
+    );
+}
