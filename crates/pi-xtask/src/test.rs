@@ -12,7 +12,7 @@ use crate::report::{Report, Verdict};
 use crate::{bench, cargo, codegen, console, fuzz, portable, tidy};
 
 /// What the long rounds set: cases of every property test, and steps of the engine's random clients.
-const LONG_CASES: &str = "20000";
+const LONG_CASES: &str = "5000";
 const LONG_STEPS: &str = "1000000";
 
 #[derive(clap::Args)]
