@@ -1,6 +1,7 @@
 //! What the policy decides, through its public interface: settings as text in, decisions out.
 
 mod configuration;
+mod documentation;
 mod explanation;
 mod grants;
 mod properties;
