@@ -1,0 +1,68 @@
+//! What we publish about the format: its JSON Schema and its TypeScript types.
+
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
+use ts_rs::TS;
+
+use crate::{Envelope, diff, envelope, meta, stats};
+
+/// The JSON Schema of an envelope, `meta` included: it accepts exactly what [`parse`](crate::parse()) does.
+pub fn envelope() -> Value {
+    let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
+    generator.into_root_schema_for::<Envelope>().to_value()
+}
+
+/// The types that a client meets, as a TypeScript module. Members that no type names are allowed everywhere.
+pub fn typescript() -> String {
+    let config = ts_rs::Config::new().with_large_int("number");
+    let mut module = String::new();
+    macro_rules! declare {
+        ($($type:ty),* $(,)?) => {
+            $(
+                if let Some(docs) = <$type as TS>::docs() {
+                    module.push_str(&docs);
+                }
+                module.push_str("export ");
+                module.push_str(&<$type as TS>::decl(&config));
+                module.push('\n');
+            )*
+        };
+    }
+    declare!(
+        Envelope,
+        envelope::Version,
+        envelope::Message,
+        envelope::Role,
+        envelope::Segment,
+        envelope::Body,
+        envelope::MemoryItem,
+        envelope::SkillItem,
+        envelope::ToolItem,
+        envelope::MediaType,
+        envelope::Kind,
+        meta::EnvelopeMeta,
+        meta::MessageMeta,
+        meta::SegmentMeta,
+        meta::Request,
+        meta::Replacement,
+        meta::Origin,
+        meta::Trust,
+        meta::Tokens,
+        meta::Counted,
+        meta::CacheState,
+        meta::Part,
+        diff::Diff,
+        diff::Change,
+        diff::What,
+        diff::Place,
+        diff::Items,
+        diff::Summary,
+        diff::CacheBreak,
+        diff::Cause,
+        stats::Stats,
+        stats::Tally,
+        pi_transcript::Usage,
+        pi_transcript::Cost,
+    );
+    module
+}
