@@ -1,2 +1,35 @@
-//! The binary `pi`.
-fn main() {}
+//! The binary `pi`: arguments, configuration, wiring, printing.
+//!
+//! It does nothing by itself: every operation is a function that returns data, in the crate that owns the noun. Here
+//! are the words a person types ([`arguments`]), the files they name ([`input`]), what is shown to them ([`console`]) and
+//! the number that a script gets ([`exit`]). Each command is one file in [`command`]; start with that which you look for.
+
+mod arguments;
+mod command;
+mod console;
+mod env;
+mod exit;
+mod failure;
+mod input;
+
+use std::process::ExitCode;
+
+use self::{arguments::Arguments, console::Console, env::Environment, exit::Exit};
+
+fn main() -> ExitCode {
+    let environment = Environment::read();
+    let arguments = match Arguments::read(&environment, std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(answer) => return answer.print().into(),
+    };
+    let mut console = Console::new(&environment, arguments.color);
+    let outcome = command::run(&arguments.command, &environment, &mut console);
+    let exit = outcome.unwrap_or_else(|failure| console.fail(&failure));
+    console.close().map_or_else(|failure| console::report_lost_output(&failure), |()| exit).into()
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}

@@ -1,0 +1,343 @@
+//! The words that a person types, and the help that explains them.
+
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf};
+
+use clap::{
+    Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    builder::{Styles, styling::AnsiColor},
+};
+
+use crate::{
+    console,
+    env::{self, Environment},
+    exit::{self, Exit},
+    input::Layout,
+};
+
+/// Builds of releases set `PI_BUILD` to version, commit and date.
+const VERSION: &str = match option_env!("PI_BUILD") {
+    Some(build) => build,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Green.on_default());
+
+/// The commands by what people want.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Look into files", &["envelope", "ext-message"]),
+    ("Understand the system", &["schema", "policy"]),
+    ("Run", &["serve", "ext", "help"]),
+];
+
+const EXAMPLES: [(&str, &str); 5] = [
+    ("pi envelope validate logs/", "check every envelope in a folder"),
+    ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
+    ("pi ext-message validate --json trace.jsonl", "check a recorded exchange, for a script"),
+    ("pi schema extension --format ts > messages.ts", "get types for an extension"),
+    ("pi policy explain --config settings.json --extension git --call @call.json", "see why a call is refused"),
+];
+
+/// A coding agent as a service: look into its prompts, its protocols and its decisions.
+#[derive(Parser)]
+#[command(name = "pi", version = VERSION, styles = STYLES, arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct Arguments {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print a schema: JSON Schema, TypeScript or WIT
+    Schema(SchemaArguments),
+    /// Check, compare and sum up prompt envelopes
+    #[command(subcommand, arg_required_else_help = true)]
+    Envelope(EnvelopeCommand),
+    /// Check messages between an extension and its host
+    #[command(subcommand, arg_required_else_help = true)]
+    ExtMessage(ExtMessageCommand),
+    /// Ask what an extension may do, and why
+    #[command(subcommand, arg_required_else_help = true)]
+    Policy(PolicyCommand),
+    /// Serve clients (not built yet)
+    Serve(LaterArguments),
+    /// Install, allow and deny extensions (not built yet)
+    Ext(LaterArguments),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum EnvelopeCommand {
+    /// Say whether files are valid envelopes, and what is wrong with those that are not
+    Validate(ValidateArguments),
+    /// Show what changed from one envelope to another, segment by segment
+    Diff(DiffArguments),
+    /// Show what envelopes are made of
+    Stats(StatsArguments),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ExtMessageCommand {
+    /// Say whether files hold valid messages, and what is wrong with those that do not
+    Validate(ValidateArguments),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show the decision about one host call with every reason on the way to it
+    Explain(ExplainArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct SchemaArguments {
+    /// What the schema describes
+    #[arg(value_enum)]
+    pub(crate) schema: SchemaName,
+    /// In which language
+    #[arg(long, value_enum, default_value = "json")]
+    pub(crate) format: SchemaFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaName {
+    /// What clients and server say
+    Wire,
+    /// What an extension and its host say
+    Extension,
+    /// The file extension.json
+    Manifest,
+    /// The prompt envelope
+    Envelope,
+    /// A line of an extension log
+    Log,
+    /// The policy in a settings file
+    Policy,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaFormat {
+    /// JSON Schema, draft 2020-12
+    Json,
+    /// TypeScript
+    Ts,
+    /// WebAssembly interface types
+    Wit,
+}
+
+/// What is read.
+#[derive(Args)]
+pub(crate) struct InputArguments {
+    /// Files; `-` is standard input, a folder stands for the .json and .jsonl files below it
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Read one document per line, as is done for .jsonl files anyway
+    #[arg(long)]
+    jsonl: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ValidateArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+    /// Print one JSON object per file: {file, valid, errors: [{path, message}]}
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not show valid files
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DiffArguments {
+    /// The earlier envelope; `-` is standard input
+    pub(crate) before: PathBuf,
+    /// The later envelope; `-` is standard input
+    pub(crate) after: PathBuf,
+    /// Print the diff as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct StatsArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+    /// Print one JSON object per envelope: {file, stats} or {file, errors}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArguments {
+    /// The settings file that holds the policy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The extension that calls
+    #[arg(long, value_name = "ID")]
+    pub(crate) extension: String,
+    /// The payload of the host call as JSON; @FILE reads it from a file, @- from standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) call: String,
+    /// The extension's extension.json: its version, and what it declares to need
+    #[arg(long, value_name = "FILE")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// The extension's version, if there is no manifest
+    #[arg(long, value_name = "VERSION", default_value = "0.0.0", conflicts_with = "manifest")]
+    pub(crate) extension_version: String,
+    /// Use this mode instead of the one in the settings
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeName>,
+    /// The project folder from which paths count [default: the current folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+    /// The extension came with a project that nobody trusts yet
+    #[arg(long)]
+    pub(crate) untrusted: bool,
+    /// What is known about the extension, as NAME=LEVEL with a level from 0 to 1; may be repeated [default: nobody
+    /// looked: unsigned=1 unscanned=1]
+    #[arg(long, value_name = "NAME=LEVEL", value_parser = evidence)]
+    pub(crate) evidence: Vec<(pi_policy::Feature, f64)>,
+    /// Decide as of this time [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<pi_policy::Moment>,
+    /// Print the explanation as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    Strict,
+    Prompt,
+    Permissive,
+}
+
+#[derive(Args)]
+pub(crate) struct LaterArguments {
+    /// Whatever the command will take
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) anything: Vec<OsString>,
+}
+
+/// What clap has to say instead of arguments: help, the version, or an error.
+pub(crate) struct Answer(clap::Error);
+
+impl Arguments {
+    pub(crate) fn read(
+        environment: &Environment,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, Answer> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let command = described(Arguments::command()).color(help_colours(environment, &arguments));
+        let matches = command.try_get_matches_from(arguments).map_err(Answer)?;
+        Arguments::from_arg_matches(&matches).map_err(Answer)
+    }
+}
+
+impl Answer {
+    /// Shows it; help and version are no failures.
+    pub(crate) fn print(self) -> Exit {
+        // If nobody reads it there is nothing else to do.
+        let _ = self.0.print();
+        if self.0.exit_code() == 0 { Exit::Success } else { Exit::Trouble }
+    }
+}
+
+impl InputArguments {
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        self.jsonl.then_some(Layout::OnePerLine)
+    }
+}
+
+/// Help and errors are shown before the arguments are known, so `--color` is looked for by hand.
+fn help_colours(environment: &Environment, arguments: &[OsString]) -> ColorChoice {
+    let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let named = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let value = named.or_else(|| words.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1]));
+    let when = match value {
+        Some("always") => When::Always,
+        Some("never") => When::Never,
+        Some(_) | None => When::Auto,
+    };
+    if console::colours(environment, when, std::io::stdout().is_terminal()) {
+        ColorChoice::Always
+    } else {
+        ColorChoice::Never
+    }
+}
+
+/// Adds the groups, the examples and the tables to the help.
+fn described(command: clap::Command) -> clap::Command {
+    let (header, literal) = (*STYLES.get_header(), *STYLES.get_literal());
+    let table = |title: &str, rows: &[(String, String)]| {
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let rows = rows.iter().map(|(name, text)| format!("  {literal}{name:<width$}{literal:#}  {text}\n"));
+        format!("{header}{title}:{header:#}\n{}", rows.collect::<String>())
+    };
+    let about = |name: &str| match name {
+        "help" => "Print help for a command".to_owned(),
+        _ => command.find_subcommand(name).and_then(|it| it.get_about()).map(ToString::to_string).unwrap_or_default(),
+    };
+    let groups = GROUPS.map(|(title, names)| {
+        let rows: Vec<_> = names.iter().map(|name| ((*name).to_owned(), about(name))).collect();
+        table(title, &rows)
+    });
+    let examples = EXAMPLES.map(|(line, meaning)| format!("  {literal}{line}{literal:#}\n      {meaning}\n")).concat();
+    let codes = exit::MEANINGS.map(|(code, meaning)| ((code as u8).to_string(), meaning.to_owned()));
+    let variables = env::VARIABLES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\n{header}Options:{header:#}\n{{options}}\n\n{header}Examples:{header:#}\n{examples}\n{}\n{}",
+        groups.join("\n"),
+        table("Exit codes", &codes),
+        table("Environment", &variables),
+    );
+    command.help_template(template.trim_end().to_owned())
+}
+
+fn evidence(text: &str) -> Result<(pi_policy::Feature, f64), String> {
+    let names = || pi_policy::risk::WEIGHTS.map(|line| line.name).join(", ");
+    let (name, level) = text.split_once('=').ok_or_else(|| "expected NAME=LEVEL".to_owned())?;
+    let line = pi_policy::risk::WEIGHTS.iter().find(|line| line.name == name);
+    let feature = line.map(|line| line.feature).ok_or_else(|| format!("the names are {}", names()))?;
+    let level: f64 = level.parse().map_err(|_| "the level is a number from 0 to 1".to_owned())?;
+    if !(0.0..=1.0).contains(&level) {
+        return Err("the level is a number from 0 to 1".to_owned());
+    }
+    Ok((feature, level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_well_formed() {
+        described(Arguments::command()).debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_exactly_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        grouped.sort_unstable();
+        let command = Arguments::command();
+        let mut expected: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+        expected.sort_unstable();
+        assert_eq!(grouped, expected);
+    }
+}

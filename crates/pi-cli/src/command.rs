@@ -1,0 +1,33 @@
+//! The commands: one file each, with what it asks of the other crates and how the answer is shown.
+
+mod diff;
+mod explain;
+mod later;
+mod schema;
+mod stats;
+mod validate;
+
+use crate::{
+    arguments::{Command, EnvelopeCommand, ExtMessageCommand, PolicyCommand},
+    console::Console,
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+};
+
+pub(crate) fn run(command: &Command, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+    match command {
+        Command::Schema(arguments) => schema::run(arguments, console),
+        Command::Envelope(EnvelopeCommand::Validate(arguments)) => {
+            validate::run(arguments, &validate::ENVELOPES, console)
+        }
+        Command::Envelope(EnvelopeCommand::Diff(arguments)) => diff::run(arguments, console),
+        Command::Envelope(EnvelopeCommand::Stats(arguments)) => stats::run(arguments, console),
+        Command::ExtMessage(ExtMessageCommand::Validate(arguments)) => {
+            validate::run(arguments, &validate::EXTENSION_MESSAGES, console)
+        }
+        Command::Policy(PolicyCommand::Explain(arguments)) => explain::run(arguments, environment, console),
+        Command::Serve(arguments) => later::serve(arguments),
+        Command::Ext(arguments) => later::ext(arguments),
+    }
+}

@@ -1,0 +1,63 @@
+//! `pi envelope diff`: what changed from one envelope to another, and where the cache breaks.
+
+use std::path::Path;
+
+use pi_envelope::{Diff, Envelope};
+use serde::Serialize;
+
+use crate::{
+    arguments::DiffArguments,
+    console::{Console, Tone, printable},
+    exit::Exit,
+    failure::Failure,
+    input,
+};
+
+/// The line that a machine reads.
+#[derive(Serialize)]
+struct Line<'a> {
+    before: String,
+    after: String,
+    equal: bool,
+    #[serde(flatten)]
+    diff: &'a Diff,
+}
+
+pub(crate) fn run(arguments: &DiffArguments, console: &mut Console) -> Result<Exit, Failure> {
+    if arguments.before.as_os_str() == "-" && arguments.after.as_os_str() == "-" {
+        return Err(Failure::InputTwice);
+    }
+    let (before, after) = (read(&arguments.before)?, read(&arguments.after)?);
+    let diff = pi_envelope::diff(&before, &after);
+    let summary = &diff.summary;
+    let equal = summary.added + summary.removed + summary.changed + summary.moved == 0 && before.model == after.model;
+    if arguments.json {
+        let (before, after) = (arguments.before.display().to_string(), arguments.after.display().to_string());
+        let line = Line { before, after, equal, diff: &diff };
+        console.line(&serde_json::to_string(&line).expect("a diff is plain JSON"));
+    } else {
+        for line in pi_envelope::diff::render(&diff).lines() {
+            console.line(&coloured(&printable(line), console));
+        }
+    }
+    Ok(if equal { Exit::Success } else { Exit::No })
+}
+
+fn read(path: &Path) -> Result<Envelope, Failure> {
+    let bytes = input::read(path)?;
+    input::parse(&bytes, pi_envelope::parse)
+        .map_err(|problems| Failure::NotAnEnvelope { file: path.display().to_string(), problems })
+}
+
+/// The first character of a line says what happened.
+fn coloured(line: &str, console: &Console) -> String {
+    let tone = match line.as_bytes() {
+        [b'+', b' ', ..] => Tone::Good,
+        [b'-', b' ', ..] => Tone::Bad,
+        [b'~' | b'>', b' ', ..] => Tone::Warning,
+        [b'=', b' ', ..] => Tone::Quiet,
+        _ if line.starts_with("cache breaks") => Tone::Strong,
+        _ => return line.to_owned(),
+    };
+    console.paint(tone, line)
+}

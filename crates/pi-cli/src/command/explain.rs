@@ -1,0 +1,183 @@
+//! `pi policy explain`: the decision about one host call, with every reason on the way to it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use pi_extproto::{
+    capability::Declared,
+    host::HostCall,
+    manifest,
+    message::{self, Payload},
+};
+use pi_policy::{
+    Action, Evidence, Explanation, Extension, Mode, Moment, PathStyle, Places, Policy, Provenance, Request, Root,
+    Subject, Verdict,
+    config::{self, Invalid, Noted, Settings},
+    explain,
+};
+use pi_transcript::json::Problem;
+use serde_json::{Value, json};
+
+use crate::{
+    arguments::{ExplainArguments, ModeName},
+    console::{Console, Tone, printable},
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+    input,
+};
+
+pub(crate) fn run(
+    arguments: &ExplainArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let policy = policy(arguments, console)?;
+    let extension = extension(arguments)?;
+    for problem in extension.problems() {
+        console.note(&format!("the manifest: {problem}"));
+    }
+    let call = call(&arguments.call)?;
+    let places = places(arguments, environment)?;
+    let subject = Subject::Extension(Arc::new(extension));
+    let action = Action::from_host_call(subject, &places, &call).map_err(Failure::BadCall)?;
+    let evidence =
+        arguments.evidence.iter().fold(Evidence::unknown(), |it, (feature, level)| it.with(*feature, *level));
+    let request = Request::new(action, arguments.at.unwrap_or_else(now)).with_evidence(evidence);
+    show(&explain(&policy, &request), arguments.json, console);
+    Ok(Exit::Success)
+}
+
+fn policy(arguments: &ExplainArguments, console: &mut Console) -> Result<Policy, Failure> {
+    let file = arguments.config.display().to_string();
+    let refused = |invalid: Invalid| Failure::NotAPolicy {
+        file: file.clone(),
+        problems: invalid.problems.iter().map(ToString::to_string).collect(),
+    };
+    let bytes = input::read(&arguments.config)?;
+    let Noted { value: settings, notices: odd } = config::parse(&bytes).map_err(refused)?;
+    let Noted { value: policy, notices } = with_mode(settings, arguments.mode).resolve().map_err(refused)?;
+    for notice in odd.iter().chain(&notices) {
+        console.note(&format!("{file}: {notice}"));
+    }
+    Ok(policy)
+}
+
+fn with_mode(mut settings: Settings, mode: Option<ModeName>) -> Settings {
+    if let Some(mode) = mode {
+        let policy = settings.extensions.get_or_insert_default().policy.get_or_insert_default();
+        policy.mode = Some(match mode {
+            ModeName::Strict => Mode::Strict,
+            ModeName::Prompt => Mode::Prompt,
+            ModeName::Permissive => Mode::Permissive,
+        });
+    }
+    settings
+}
+
+fn extension(arguments: &ExplainArguments) -> Result<Extension, Failure> {
+    let provenance = if arguments.untrusted { Provenance::UntrustedProject } else { Provenance::Trusted };
+    let id = &arguments.extension;
+    let Some(path) = &arguments.manifest else {
+        return Ok(Extension::new(id, &arguments.extension_version, provenance, &Declared::new(None, None)));
+    };
+    let file = path.display().to_string();
+    let bytes = input::read(path)?;
+    let manifest = input::parse(&bytes, manifest::parse)
+        .map_err(|problems| Failure::NotAManifest { file: file.clone(), problems })?;
+    if manifest.name != *id {
+        return Err(Failure::OtherExtension { manifest: file, found: manifest.name, wanted: id.clone() });
+    }
+    Ok(Extension::new(id, &manifest.version, provenance, &manifest.declared()))
+}
+
+/// Reads the payload of a host call, or a whole message that holds one. It is checked as the message it would be.
+fn call(argument: &str) -> Result<HostCall, Failure> {
+    let bytes = match argument.strip_prefix('@') {
+        Some(file) => input::read(Path::new(file))?,
+        None => argument.as_bytes().to_vec(),
+    };
+    let refused = |problems| Failure::NotACall { problems };
+    let not_json =
+        |error: serde_json::Error| vec![Problem { path: String::new(), message: format!("not JSON: {error}") }];
+    let written: Value =
+        input::parse(&bytes, |bytes| serde_json::from_slice(bytes).map_err(not_json)).map_err(refused)?;
+    let mut payload = match written.get("type") {
+        Some(kind) if kind == "host_call" => written["payload"].clone(),
+        Some(_) | None => written,
+    };
+    if let Value::Object(members) = &mut payload {
+        // It joins a call with its result, and there will be none.
+        members.entry("call_id").or_insert_with(|| json!("explain"));
+    }
+    let message = json!({"id": "explain", "version": message::VERSION, "type": "host_call", "payload": payload});
+    let message = message::parse(message.to_string().as_bytes()).map_err(|problems| {
+        let path = |path: &str| path.strip_prefix("payload").unwrap_or(path).trim_start_matches('.').to_owned();
+        refused(problems.into_iter().map(|it| Problem { path: path(&it.path), message: it.message }).collect())
+    })?;
+    match message.payload {
+        Payload::HostCall(call) => Ok(call),
+        other => unreachable!("a message of type host_call holds a {}", other.kind()),
+    }
+}
+
+/// The folders that an extension would have: the project, its own, the agent directory.
+fn places(arguments: &ExplainArguments, environment: &Environment) -> Result<Places, Failure> {
+    let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
+    let absolute = |path: &Path| here.join(path);
+    let project = arguments.project.as_deref().map_or_else(|| here.clone(), absolute);
+    let mut places =
+        Places::new(PathStyle::HOST, &text(&project)).map_err(|fault| bad("the project", &project, fault))?;
+    if let Some(home) = &environment.home {
+        places = places.with_home(&text(home)).map_err(|fault| bad("the home folder", home, fault))?;
+    }
+    if let Some(agent) = environment.agent_directory.as_deref().map(absolute) {
+        places = places.with(Root::Agent, &text(&agent)).map_err(|fault| bad("the agent directory", &agent, fault))?;
+    }
+    if let Some(own) = arguments.manifest.as_deref().map(absolute).as_deref().and_then(Path::parent) {
+        places = places.with(Root::Own, &text(own)).map_err(|fault| bad("the extension's folder", own, fault))?;
+    }
+    Ok(places)
+}
+
+fn bad(what: &'static str, path: &Path, fault: pi_policy::PathFault) -> Failure {
+    Failure::BadPath { what, path: text(path), fault: fault.to_string() }
+}
+
+fn text(path: &Path) -> String {
+    PathBuf::from(path).to_string_lossy().into_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line is where the clock enters")]
+fn now() -> Moment {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment::from_unix_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn show(explanation: &Explanation, json: bool, console: &mut Console) {
+    if json {
+        console.line(&serde_json::to_string(explanation).expect("an explanation is plain JSON"));
+        return;
+    }
+    let tone = match explanation.verdict {
+        Verdict::Allow => Tone::Good,
+        Verdict::Ask => Tone::Warning,
+        Verdict::Deny => Tone::Bad,
+    };
+    let written = explanation.to_string();
+    let decision = format!("{}: ", explanation.verdict);
+    for (index, line) in written.lines().enumerate() {
+        let line = &*printable(line);
+        let line = match line {
+            line if index == 0 => console.paint(Tone::Strong, line),
+            line if line.starts_with(&decision) => console.paint(tone, line),
+            line if line.starts_with("      ") => console.paint(Tone::Quiet, line),
+            line if line.starts_with("to change it") => console.paint(Tone::Accent, line),
+            line => line.to_owned(),
+        };
+        console.line(&line);
+    }
+}

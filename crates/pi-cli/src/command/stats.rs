@@ -1,0 +1,149 @@
+//! `pi envelope stats`: what an envelope is made of, as bars or as JSON.
+
+use pi_envelope::{Envelope, Stats, Tally};
+use pi_transcript::json::Problem;
+use serde::Serialize;
+
+use crate::{
+    arguments::StatsArguments,
+    console::{Console, Tone, printable},
+    exit::Exit,
+    failure::Failure,
+    input::{self, Document},
+};
+
+const BAR: usize = 30;
+
+/// The line that a machine reads.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Stats { file: &'a str, stats: &'a Stats },
+    Errors { file: &'a str, errors: &'a [Problem] },
+}
+
+pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
+    let mut exit = Exit::Success;
+    for input in input::expand(arguments.input.files(), arguments.input.layout())? {
+        let read = input.documents(|Document { line, bytes }| {
+            let name = line.map_or_else(|| input.name.clone(), |line| format!("{}:{line}", input.name));
+            match input::parse(&bytes, pi_envelope::parse) {
+                Ok(envelope) => show(&name, &envelope, arguments.json, console),
+                Err(problems) => {
+                    exit = exit.max(Exit::No);
+                    refuse(&name, problems, arguments.json, console);
+                }
+            }
+        });
+        if let Err(failure) = read {
+            exit = exit.max(console.fail(&failure));
+        }
+    }
+    Ok(exit)
+}
+
+fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
+    let stats = pi_envelope::stats(envelope);
+    if json {
+        return print(&Line::Stats { file: name, stats: &stats }, console);
+    }
+    let title = console.paint(Tone::Strong, &printable(name));
+    let model = envelope.model.as_deref().unwrap_or("no model named");
+    let total = &stats.total;
+    console.line(&format!(
+        "{title}  {}, {}, {}, {}",
+        printable(model),
+        counted(stats.messages as u64, "message"),
+        counted(total.segments as u64, "segment"),
+        counted(total.tokens, "token"),
+    ));
+    let mut kinds: Vec<(&str, &Tally)> = stats.by_kind.iter().map(|(kind, tally)| (*kind, tally)).collect();
+    kinds.sort_by(|left, right| right.1.tokens.cmp(&left.1.tokens).then(left.0.cmp(right.0)));
+    for (kind, tally) in kinds {
+        let (full, rest) = bar(tally.share);
+        let bar = format!("{}{}", console.paint(Tone::Accent, &full), console.paint(Tone::Quiet, &rest));
+        let share = tally.share * 100.0;
+        let amount = counted(tally.tokens, "token");
+        console.line(&format!(
+            "  {kind:<17} {bar} {share:>5.1} %  {amount:>14}  {}",
+            counted(tally.segments as u64, "segment")
+        ));
+    }
+    line_of_shares("by role", stats.by_role.iter().map(|(role, tally)| ((*role).to_owned(), tally)), console);
+    line_of_shares("by origin", stats.by_origin.iter().map(|(origin, tally)| (origin.clone(), tally)), console);
+    let how: Vec<String> = stats
+        .by_count
+        .iter()
+        .filter_map(|(how, tokens)| Some((serde_json::to_value(how).ok()?.as_str()?.to_owned(), *tokens)))
+        .map(|(how, tokens)| format!("{} {how}", grouped(tokens)))
+        .collect();
+    let label = console.paint(Tone::Quiet, "tokens");
+    console.line(&format!("  {label}: {}", how.join(", ")));
+}
+
+fn line_of_shares<'a>(label: &str, tallies: impl Iterator<Item = (String, &'a Tally)>, console: &mut Console) {
+    let mut tallies: Vec<(String, &Tally)> = tallies.collect();
+    tallies.sort_by(|left, right| right.1.tokens.cmp(&left.1.tokens).then_with(|| left.0.cmp(&right.0)));
+    let parts: Vec<String> =
+        tallies.iter().map(|(name, tally)| format!("{} {:.1} %", printable(name), tally.share * 100.0)).collect();
+    let label = console.paint(Tone::Quiet, label);
+    console.line(&format!("  {label}: {}", parts.join(", ")));
+}
+
+fn refuse(name: &str, problems: Vec<Problem>, json: bool, console: &mut Console) {
+    if json {
+        print(&Line::Errors { file: name, errors: &problems }, console);
+    } else {
+        console.fail(&Failure::NotAnEnvelope { file: name.to_owned(), problems });
+    }
+}
+
+fn print(line: &Line<'_>, console: &mut Console) {
+    console.line(&serde_json::to_string(line).expect("statistics are plain JSON"));
+}
+
+/// The filled and the empty part. What is there at all is visible.
+fn bar(share: f64) -> (String, String) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share lies between 0 and 1")]
+    let rounded = (share * BAR as f64).round() as usize;
+    let full = if share > 0.0 { rounded.clamp(1, BAR) } else { 0 };
+    ("█".repeat(full), "░".repeat(BAR - full))
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", grouped(count))
+}
+
+/// Digits in groups of three, as people read them.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        for (count, expected) in [(0, "0"), (12, "12"), (123, "123"), (1234, "1,234"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(count), expected);
+        }
+    }
+
+    #[test]
+    fn bars_fill_by_share_and_show_the_smallest() {
+        for (share, expected) in [(0.0, 0), (0.001, 1), (0.5, 15), (0.999, 30), (1.0, 30)] {
+            let (full, rest) = bar(share);
+            assert_eq!((full.chars().count(), rest.chars().count()), (expected, BAR - expected), "{share}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `pi envelope validate` and `pi ext-message validate`: the same loop over files, with another judge.
+
+use pi_transcript::json::Problem;
+use serde::Serialize;
+
+use crate::{
+    arguments::ValidateArguments,
+    console::{Console, Tone, printable},
+    exit::Exit,
+    failure::Failure,
+    input::{self, Document, Input},
+};
+
+/// What is looked for, and who knows.
+pub(crate) struct Judge {
+    check: fn(&[u8]) -> Result<(), Vec<Problem>>,
+    /// The schema that says what is expected.
+    schema: &'static str,
+}
+
+pub(crate) const ENVELOPES: Judge = Judge { check: pi_envelope::validate, schema: "envelope" };
+pub(crate) const EXTENSION_MESSAGES: Judge =
+    Judge { check: |bytes| pi_extproto::message::parse(bytes).map(drop), schema: "extension" };
+
+/// People read the first faults of a file and run the command again.
+const SHOWN_PROBLEMS: usize = 20;
+
+/// What was found in one file.
+struct Report {
+    documents: usize,
+    /// With the line, where a file holds one document per line.
+    problems: Vec<(Option<usize>, Problem)>,
+}
+
+/// The line that a machine reads.
+#[derive(Serialize)]
+struct Verdict<'a> {
+    file: &'a str,
+    valid: bool,
+    errors: Vec<Problem>,
+}
+
+#[derive(Default)]
+struct Tally {
+    valid: usize,
+    invalid: usize,
+    unread: usize,
+    documents: usize,
+}
+
+pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Console) -> Result<Exit, Failure> {
+    let inputs = input::expand(arguments.input.files(), arguments.input.layout())?;
+    let mut tally = Tally::default();
+    for (done, input) in inputs.iter().enumerate() {
+        if inputs.len() > 1 {
+            console.progress(done, inputs.len(), &input.name);
+        }
+        let report = examine(input, judge);
+        console.clear_progress();
+        match &report {
+            Ok(report) => {
+                tally.documents += report.documents;
+                *if report.problems.is_empty() { &mut tally.valid } else { &mut tally.invalid } += 1;
+            }
+            Err(_) => tally.unread += 1,
+        }
+        if arguments.json {
+            console.line(&json(&input.name, &report));
+        } else {
+            show(input, report, arguments.quiet, console);
+        }
+    }
+    if !arguments.json {
+        summarise(&tally, inputs.len(), judge, console);
+    }
+    Ok(match tally {
+        Tally { unread: 1.., .. } => Exit::Trouble,
+        Tally { invalid: 1.., .. } => Exit::No,
+        Tally { .. } => Exit::Success,
+    })
+}
+
+fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
+    let mut report = Report { documents: 0, problems: Vec::new() };
+    input.documents(|Document { line, bytes }| {
+        report.documents += 1;
+        let problems = input::parse(&bytes, judge.check).err().unwrap_or_default();
+        report.problems.extend(problems.into_iter().map(|problem| (line, problem)));
+    })?;
+    Ok(report)
+}
+
+fn json(file: &str, report: &Result<Report, Failure>) -> String {
+    let errors = match report {
+        Ok(report) => report.problems.iter().map(|(line, problem)| located(*line, problem)).collect(),
+        Err(failure) => vec![Problem { path: String::new(), message: failure.to_string() }],
+    };
+    let verdict = Verdict { file, valid: errors.is_empty(), errors };
+    serde_json::to_string(&verdict).expect("names and messages are plain text")
+}
+
+/// The line belongs to the path: `line 3: payload.name`.
+fn located(line: Option<usize>, problem: &Problem) -> Problem {
+    let path = match (line, problem.path.as_str()) {
+        (None, path) => path.to_owned(),
+        (Some(line), "") => format!("line {line}"),
+        (Some(line), path) => format!("line {line}: {path}"),
+    };
+    Problem { path, message: problem.message.clone() }
+}
+
+fn show(input: &Input, report: Result<Report, Failure>, quiet: bool, console: &mut Console) {
+    let name = console.paint(Tone::Strong, &printable(&input.name));
+    match report {
+        Err(failure) => _ = console.fail(&failure),
+        Ok(report) if report.problems.is_empty() => {
+            if !quiet {
+                let mark = console.paint(Tone::Good, "valid");
+                console.line(&format!("{mark}    {name}"));
+            }
+        }
+        Ok(report) => {
+            let mark = console.paint(Tone::Bad, "invalid");
+            console.line(&format!("{mark}  {name}"));
+            for (line, problem) in report.problems.iter().take(SHOWN_PROBLEMS) {
+                let Problem { path, message } = located(*line, problem);
+                let path = if path.is_empty() { "the document".to_owned() } else { path };
+                let path = console.paint(Tone::Accent, &printable(&path));
+                console.line(&format!("         {path}: {}", printable(&message)));
+            }
+            if let Some(more) = report.problems.len().checked_sub(SHOWN_PROBLEMS + 1) {
+                let more = format!("and {} more; --json shows all", more + 1);
+                let more = console.paint(Tone::Quiet, &more);
+                console.line(&format!("         {more}"));
+            }
+        }
+    }
+}
+
+fn summarise(tally: &Tally, files: usize, judge: &Judge, console: &mut Console) {
+    if files > 1 || tally.documents > 1 {
+        let mut parts = vec![format!("{} valid", tally.valid)];
+        if tally.invalid > 0 {
+            parts.push(console.paint(Tone::Bad, &format!("{} invalid", tally.invalid)));
+        }
+        if tally.unread > 0 {
+            parts.push(console.paint(Tone::Bad, &format!("{} not read", tally.unread)));
+        }
+        let documents = if tally.documents == 1 { "document" } else { "documents" };
+        let noun = if files == 1 { "file" } else { "files" };
+        console.line(&format!("{files} {noun}, {} {documents}: {}", tally.documents, parts.join(", ")));
+    }
+    if tally.invalid > 0 {
+        console.hint(&format!("`pi schema {}` prints what is expected", judge.schema));
+    }
+}

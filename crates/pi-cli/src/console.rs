@@ -1,0 +1,226 @@
+//! What is shown: text on standard output, errors, notes and progress on standard error, in colour where somebody looks.
+//!
+//! A reader that went away (`pi schema wire | head`) is no error: nothing more is written, the work goes on, and the exit
+//! code stays true.
+
+use std::{
+    borrow::Cow,
+    io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write},
+};
+
+use crate::{arguments::When, env::Environment, exit::Exit, failure::Failure};
+
+/// What a piece of text means; each has a colour.
+#[derive(Clone, Copy)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Warning,
+    Strong,
+    Accent,
+    Quiet,
+}
+
+/// Both streams of the process.
+pub(crate) struct Console {
+    output: BufWriter<StdoutLock<'static>>,
+    error: StderrLock<'static>,
+    output_colours: bool,
+    error_colours: bool,
+    /// Somebody reads along: lines appear at once.
+    is_watched: bool,
+    shows_progress: bool,
+    /// Why nothing more is written, if so.
+    lost: Option<io::Error>,
+}
+
+impl Console {
+    pub(crate) fn new(environment: &Environment, when: When) -> Self {
+        let (output, error) = (io::stdout(), io::stderr());
+        let (output_watched, error_watched) = (output.is_terminal(), error.is_terminal());
+        Console {
+            output_colours: colours(environment, when, output_watched),
+            error_colours: colours(environment, when, error_watched),
+            is_watched: output_watched,
+            shows_progress: error_watched && !environment.dumb_terminal,
+            output: BufWriter::new(output.lock()),
+            error: error.lock(),
+            lost: None,
+        }
+    }
+
+    /// Text for standard output in its colour.
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
+        paint(self.output_colours, tone, text)
+    }
+
+    /// Writes text and a line end to standard output.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.text(text);
+        self.text("\n");
+        if self.is_watched && self.lost.is_none() {
+            self.lost = self.output.flush().err();
+        }
+    }
+
+    /// Writes text as it is to standard output.
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.lost.is_none() {
+            self.lost = self.output.write_all(text.as_bytes()).err();
+        }
+    }
+
+    /// Says something that is odd but stops nothing.
+    pub(crate) fn note(&mut self, text: &str) {
+        let note = paint(self.error_colours, Tone::Warning, "note:");
+        self.complain(&format!("{note} {}", printable(text)));
+    }
+
+    /// Says why something could not be done and what to do next.
+    pub(crate) fn fail(&mut self, failure: &Failure) -> Exit {
+        let (error, hint) = (self.label(Tone::Bad, "error:"), self.label(Tone::Accent, "hint:"));
+        let (what, next) = (failure.to_string(), failure.hint());
+        self.complain(&format!("{error} {}\n{hint} {}", printable(&what), printable(&next)));
+        failure.exit()
+    }
+
+    /// Advises on standard error.
+    pub(crate) fn hint(&mut self, text: &str) {
+        let hint = self.label(Tone::Accent, "hint:");
+        self.complain(&format!("{hint} {text}"));
+    }
+
+    /// Shows how far a long piece of work is; only to people.
+    pub(crate) fn progress(&mut self, done: usize, total: usize, name: &str) {
+        if self.shows_progress {
+            // Losing a progress line loses nothing.
+            let _ = write!(self.error, "\r\x1b[K{}", progress_line(done, total, &printable(name)));
+            let _ = self.error.flush();
+        }
+    }
+
+    /// Takes the progress line away.
+    pub(crate) fn clear_progress(&mut self) {
+        if self.shows_progress {
+            let _ = write!(self.error, "\r\x1b[K");
+        }
+    }
+
+    /// Writes what is left. A reader that went away is not an error.
+    pub(crate) fn close(mut self) -> Result<(), Failure> {
+        let lost = self.lost.take().or_else(|| self.output.flush().err());
+        match lost {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Unwritable(error)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn label(&self, tone: Tone, text: &str) -> String {
+        paint(self.error_colours, tone, text)
+    }
+
+    fn complain(&mut self, text: &str) {
+        self.clear_progress();
+        // If standard error is gone there is nobody left to tell.
+        let _ = writeln!(self.error, "{text}");
+    }
+}
+
+/// Standard output failed, so the result is incomplete whatever the command had found.
+pub(crate) fn report_lost_output(failure: &Failure) -> Exit {
+    let _ = writeln!(io::stderr(), "error: {failure}\nhint: {}", failure.hint());
+    failure.exit()
+}
+
+/// Whether a stream gets colours: what was asked for, then NO_COLOR, then CLICOLOR_FORCE, then who looks.
+pub(crate) fn colours(environment: &Environment, when: When, is_terminal: bool) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if environment.no_color => false,
+        When::Auto if environment.force_color => true,
+        When::Auto => is_terminal && !environment.dumb_terminal,
+    }
+}
+
+fn paint(colours: bool, tone: Tone, text: &str) -> String {
+    if !colours {
+        return text.to_owned();
+    }
+    let code = match tone {
+        Tone::Good => "32",
+        Tone::Bad => "1;31",
+        Tone::Warning => "33",
+        Tone::Strong => "1",
+        Tone::Accent => "36",
+        Tone::Quiet => "2",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
+}
+
+/// What stands in a file must not command the terminal: control characters are shown, line ends stay.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| !letter.is_control() || letter == '\n';
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::new(), |mut shown, letter| {
+        if is_plain(letter) {
+            shown.push(letter)
+        } else {
+            shown.extend(letter.escape_unicode())
+        }
+        shown
+    }))
+}
+
+/// One line that fits into a terminal; of a long name the end is kept, which tells files apart.
+fn progress_line(done: usize, total: usize, name: &str) -> String {
+    const LONGEST_NAME: usize = 56;
+    let length = name.chars().count();
+    let name = match length.checked_sub(LONGEST_NAME) {
+        Some(excess) if excess > 0 => format!("…{}", name.chars().skip(excess + 1).collect::<String>()),
+        _ => name.to_owned(),
+    };
+    let width = total.to_string().len();
+    format!("[{done:>width$}/{total}] {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(no_color: bool, force_color: bool, dumb_terminal: bool) -> Environment {
+        Environment { no_color, force_color, dumb_terminal, home: None, agent_directory: None }
+    }
+
+    #[test]
+    fn colours_follow_argument_then_variables_then_terminal() {
+        for (no_color, force_color, dumb, when, terminal, expected) in [
+            (false, false, false, When::Auto, true, true),
+            (false, false, false, When::Auto, false, false),
+            (false, false, true, When::Auto, true, false),
+            (true, false, false, When::Auto, true, false),
+            (true, true, false, When::Auto, true, false),
+            (false, true, false, When::Auto, false, true),
+            (true, false, false, When::Always, false, true),
+            (false, true, false, When::Never, true, false),
+        ] {
+            assert_eq!(colours(&environment(no_color, force_color, dumb), when, terminal), expected);
+        }
+    }
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(printable("a\nb é"), "a\nb é");
+        assert_eq!(printable("a\u{1b}[31m\r"), "a\\u{1b}[31m\\u{d}");
+    }
+
+    #[test]
+    fn progress_keeps_the_end_of_a_long_name() {
+        assert_eq!(progress_line(7, 120, "a.json"), "[  7/120] a.json");
+        let line = progress_line(7, 8, &format!("{}/last.json", "folder/".repeat(20)));
+        assert!(line.starts_with("[7/8] …") && line.ends_with("/last.json"), "{line}");
+        assert_eq!(line.chars().count(), "[7/8] ".len() + 56);
+    }
+}

@@ -1,0 +1,36 @@
+//! Every environment variable that `pi` looks at, read once.
+
+use std::path::PathBuf;
+
+/// Name and meaning of each variable, for `--help` and the documentation.
+pub(crate) const VARIABLES: [(&str, &str); 5] = [
+    ("NO_COLOR", "no colours, if not empty"),
+    ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
+    ("TERM", "no colours and no progress, if dumb"),
+    ("HOME", "what ~ means in paths that policy judges"),
+    ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
+];
+
+/// What the variables say.
+pub(crate) struct Environment {
+    pub(crate) no_color: bool,
+    pub(crate) force_color: bool,
+    pub(crate) dumb_terminal: bool,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) agent_directory: Option<PathBuf>,
+}
+
+impl Environment {
+    pub(crate) fn read() -> Self {
+        let filled = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let chosen = filled("PI_CODING_AGENT_DIR").map(PathBuf::from);
+        Environment {
+            no_color: filled("NO_COLOR").is_some(),
+            force_color: filled("CLICOLOR_FORCE").is_some_and(|value| value != "0"),
+            dumb_terminal: filled("TERM").is_some_and(|value| value == "dumb"),
+            agent_directory: chosen.or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent"))),
+            home,
+        }
+    }
+}

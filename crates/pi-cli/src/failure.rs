@@ -1,0 +1,103 @@
+//! Why a command could not be carried out, and what to do about it.
+
+use std::io;
+
+use pi_transcript::json::Problem;
+
+use crate::exit::Exit;
+
+/// A command that was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("cannot read {file}: {source}")]
+    Unreadable { file: String, source: io::Error },
+    #[error("{file} is a folder")]
+    Folder { file: String },
+    #[error("{file} is larger than {limit} MiB")]
+    TooLarge { file: String, limit: u64 },
+    #[error("{folder} contains no .json or .jsonl file")]
+    EmptyFolder { folder: String },
+    #[error("standard input can be read only once")]
+    InputTwice,
+    #[error("the schema {schema} has no form {format}")]
+    NoSuchForm { schema: &'static str, format: &'static str, forms: String },
+    #[error("{file} is not a valid envelope{}", listed(.problems))]
+    NotAnEnvelope { file: String, problems: Vec<Problem> },
+    #[error("{file} is not a valid extension manifest{}", listed(.problems))]
+    NotAManifest { file: String, problems: Vec<Problem> },
+    #[error("{file} is not a policy that can be used{}", lines(.problems))]
+    NotAPolicy { file: String, problems: Vec<String> },
+    #[error("the call is not a host call{}", listed(.problems))]
+    NotACall { problems: Vec<Problem> },
+    #[error("the call cannot be judged: {0}")]
+    BadCall(pi_policy::BadCall),
+    #[error("{what} {path:?} cannot be used: {fault}")]
+    BadPath { what: &'static str, path: String, fault: String },
+    #[error("{manifest} describes the extension {found}, not {wanted}")]
+    OtherExtension { manifest: String, found: String, wanted: String },
+    #[error("cannot write the output: {0}")]
+    Unwritable(io::Error),
+    #[error("`pi {command}` is not built yet: {missing}")]
+    NotBuilt { command: &'static str, missing: &'static str, instead: &'static str },
+}
+
+impl Failure {
+    /// What to do next.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Failure::Unreadable { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => "check the name; `-` reads standard input".to_owned(),
+                io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
+                _ => "check the file and try again".to_owned(),
+            },
+            Failure::Folder { .. } => "name a file in it".to_owned(),
+            Failure::TooLarge { .. } => {
+                "write one document per line into a .jsonl file, which is read line by line".to_owned()
+            }
+            Failure::EmptyFolder { .. } => "name the files, or a folder that holds some".to_owned(),
+            Failure::InputTwice => "write `-` once, or save the input to a file".to_owned(),
+            Failure::NoSuchForm { forms, .. } => format!("use {forms}"),
+            Failure::NotAnEnvelope { .. } => "`pi schema envelope` prints what is expected".to_owned(),
+            Failure::NotAManifest { .. } => "`pi schema manifest` prints what is expected".to_owned(),
+            Failure::NotAPolicy { .. } => "`pi schema policy` prints what is expected".to_owned(),
+            Failure::NotACall { .. } => {
+                r#"write the payload of a host_call: {"capability": "read", "method": "tool", "params": {"name": "read", "input": {"path": "a"}}}"#.to_owned()
+            }
+            Failure::BadCall(_) => {
+                "an extension would get this as `invalid_request`; correct the capability or the params".to_owned()
+            }
+            Failure::BadPath { .. } => "write an absolute path".to_owned(),
+            Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
+            Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
+            Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
+        }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Failure::NotBuilt { .. } => Exit::NotBuilt,
+            Failure::Unreadable { .. }
+            | Failure::Folder { .. }
+            | Failure::TooLarge { .. }
+            | Failure::EmptyFolder { .. }
+            | Failure::InputTwice
+            | Failure::NoSuchForm { .. }
+            | Failure::NotAnEnvelope { .. }
+            | Failure::NotAManifest { .. }
+            | Failure::NotAPolicy { .. }
+            | Failure::NotACall { .. }
+            | Failure::BadCall(_)
+            | Failure::BadPath { .. }
+            | Failure::OtherExtension { .. }
+            | Failure::Unwritable(_) => Exit::Trouble,
+        }
+    }
+}
+
+fn listed(problems: &[Problem]) -> String {
+    lines(&problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn lines(problems: &[String]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}

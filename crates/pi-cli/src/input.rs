@@ -1,0 +1,179 @@
+//! The files that a person names: `-`, folders, documents, and files with one document per line.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use pi_transcript::json::Problem;
+
+use crate::failure::Failure;
+
+/// Nothing that we read comes near this; it keeps a mistaken argument from filling the memory.
+const LARGEST_DOCUMENT_MIB: u64 = 256;
+const LARGEST_DOCUMENT: u64 = LARGEST_DOCUMENT_MIB << 20;
+
+/// How many documents a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    One,
+    OnePerLine,
+}
+
+/// Something to read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    /// As it is shown, and as it was written on the command line.
+    pub(crate) name: String,
+    source: Source,
+    layout: Layout,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    Standard,
+    File(PathBuf),
+}
+
+/// One document of an input.
+pub(crate) struct Document {
+    /// Counted from one, where a file holds one per line.
+    pub(crate) line: Option<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What is read for the arguments: folders stand for the .json and .jsonl files below them, in order of their names.
+pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            let layout = forced.unwrap_or(Layout::One);
+            inputs.push(Input { name: "-".to_owned(), source: Source::Standard, layout });
+        } else if path.is_dir() {
+            let mut files = Vec::new();
+            collect(path, &mut files)?;
+            if files.is_empty() {
+                return Err(Failure::EmptyFolder { folder: path.display().to_string() });
+            }
+            files.sort();
+            inputs.extend(files.into_iter().map(|file| Input::of_file(file, forced)));
+        } else {
+            inputs.push(Input::of_file(path.clone(), forced));
+        }
+    }
+    match inputs.iter().filter(|input| input.source == Source::Standard).count() {
+        0 | 1 => Ok(inputs),
+        _ => Err(Failure::InputTwice),
+    }
+}
+
+/// Reads a whole file that holds one document.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path.as_os_str() != "-" && path.is_dir() {
+        return Err(Failure::Folder { file: path.display().to_string() });
+    }
+    let source = if path.as_os_str() == "-" { Source::Standard } else { Source::File(path.to_owned()) };
+    Input { name: path.display().to_string(), source, layout: Layout::One }.whole()
+}
+
+/// Hands a document to its parser, unless it is no text at all: then that is the only thing wrong with it.
+pub(crate) fn parse<T>(bytes: &[u8], parser: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>) -> Result<T, Vec<Problem>> {
+    let whole = |message: String| Err(vec![Problem { path: String::new(), message }]);
+    match std::str::from_utf8(bytes) {
+        Err(error) => whole(format!("not UTF-8 at byte {}", error.valid_up_to())),
+        Ok(text) if text.trim().is_empty() => whole("empty: there is no document".to_owned()),
+        Ok(text) if text.starts_with('\u{feff}') => {
+            whole("begins with a byte order mark, which JSON has not".to_owned())
+        }
+        Ok(_) => parser(bytes),
+    }
+}
+
+impl Input {
+    fn of_file(path: PathBuf, forced: Option<Layout>) -> Self {
+        let by_line = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl"));
+        let layout = forced.unwrap_or(if by_line { Layout::OnePerLine } else { Layout::One });
+        Input { name: path.display().to_string(), source: Source::File(path), layout }
+    }
+
+    /// Hands over each document; lines are read one by one and blank ones are passed over. A file of lines without any
+    /// counts as one empty document, so that somebody notices.
+    pub(crate) fn documents(&self, mut take: impl FnMut(Document)) -> Result<(), Failure> {
+        match self.layout {
+            Layout::One => {
+                let bytes = self.whole()?;
+                take(Document { line: None, bytes });
+                Ok(())
+            }
+            Layout::OnePerLine => self.lines(take),
+        }
+    }
+
+    fn whole(&self) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        self.open()?.take(LARGEST_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| self.unreadable(error))?;
+        self.check_size(&bytes)?;
+        Ok(bytes)
+    }
+
+    fn lines(&self, mut take: impl FnMut(Document)) -> Result<(), Failure> {
+        let mut reader = BufReader::new(self.open()?);
+        let mut is_empty = true;
+        for line in 1.. {
+            let mut bytes = Vec::new();
+            let limited = &mut (&mut reader).take(LARGEST_DOCUMENT + 1);
+            if limited.read_until(b'\n', &mut bytes).map_err(|error| self.unreadable(error))? == 0 {
+                break;
+            }
+            self.check_size(&bytes)?;
+            if !bytes.trim_ascii().is_empty() {
+                is_empty = false;
+                take(Document { line: Some(line), bytes });
+            }
+        }
+        if is_empty {
+            take(Document { line: None, bytes: Vec::new() });
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the command line names files, and this is where they are opened")]
+    fn open(&self) -> Result<Box<dyn Read>, Failure> {
+        match &self.source {
+            Source::Standard => Ok(Box::new(io::stdin().lock())),
+            Source::File(path) => Ok(Box::new(File::open(path).map_err(|error| self.unreadable(error))?)),
+        }
+    }
+
+    fn check_size(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if bytes.len() as u64 > LARGEST_DOCUMENT {
+            return Err(Failure::TooLarge { file: self.name.clone(), limit: LARGEST_DOCUMENT_MIB });
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, source: io::Error) -> Failure {
+        Failure::Unreadable { file: self.name.clone(), source }
+    }
+}
+
+/// Names of files and folders that begin with a dot are passed over, and links to folders are not followed.
+#[expect(clippy::disallowed_methods, reason = "the command line names folders, and this is where they are listed")]
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let unreadable = |source| Failure::Unreadable { file: folder.display().to_string(), source };
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json") || it.eq_ignore_ascii_case("jsonl"))
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
