@@ -79,7 +79,7 @@ pub struct Finding {
     pub rule: String,
     pub message: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
 }
 
 /// How much a finding matters. Ordered: the worst finding is the verdict on the artifact.
@@ -96,7 +96,7 @@ pub enum Verdict {
 
 /// A place in a source file; lines and columns count from one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct Place {
+pub struct SourcePlace {
     pub file: String,
     pub line: u32,
     pub column: u32,

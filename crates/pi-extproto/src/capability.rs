@@ -1,6 +1,6 @@
 //! What an extension may be allowed to do, and what each of its calls needs.
 //!
-//! A [`Capability`] is what policy grants; a [`Method`] is how a call is made. [`derive`] says which capability a call
+//! A [`Capability`] is what policy grants; a [`Method`] is how a call is made. [`derive`](fn@derive) says which capability a call
 //! needs, from its method and parameters alone, by the one table [`DERIVATION`] that every tier uses; [`check_declared`]
 //! refuses a call that claims another one. What an extension announced in advance is [`Declared`].
 

@@ -1,7 +1,10 @@
 //! Open word lists: names that we know, and every other name kept as it was written.
 //!
 //! The protocol says "string" wherever a later version may add a word. Matching on an enum is safer than comparing
-//! strings, and refusing a word that we do not know would break the protocol: [`open_words`] gives both.
+//! strings, and refusing a word that we do not know would break the protocol: `open_words` gives both.
+//!
+//! Unlike `pi_transcript::json::Open`, where a known word can be held as an unknown one, two of these values are equal
+//! exactly if their texts are: grants and denials compare capabilities, and must not be passed by in a second spelling.
 
 use std::fmt;
 

@@ -61,12 +61,25 @@ fn names_are_plain() {
 
 #[test]
 fn versions_are_semantic() {
-    for version in ["0.0.0", "1.2.3", "10.20.30-rc.1", "1.0.0--", "1.0.0-0a", "1.0.0+001", "1.0.0-a+b.c"] {
+    for version in
+        ["0.0.0", "1.2.3", "10.20.30-rc.1", "1.0.0--", "1.0.0-0a", "1.0.0+001", "1.0.0-a+b.c", "999999999999999.0.0"]
+    {
         check("version", json!(version), &[]);
     }
-    for version in
-        ["", "1", "1.2", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+", "v1.2.3", "1.2.3 "]
-    {
+    for version in [
+        "",
+        "1",
+        "1.2",
+        "1.2.3.4",
+        "01.2.3",
+        "1.2.3-",
+        "1.2.3-01",
+        "1.2.3-a..b",
+        "1.2.3+",
+        "v1.2.3",
+        "1.2.3 ",
+        "1000000000000000.0.0",
+    ] {
         check("version", json!(version), &["version"]);
     }
     check("api_version", json!("2.0"), &["api_version"]);
@@ -99,7 +112,7 @@ fn entry_is_a_file_or_a_server() {
 #[test]
 fn shape_is_explained_member_by_member() {
     let manifest = json!({
-        "name": 1, "version": "1.0.0", "entry": [], "engine": "lua", "assets": [1], "description": null,
+        "name": 1, "version": "1", "entry": [], "engine": "lua", "assets": [1, "/a"], "description": null,
         "capability_manifest": { "schema": "pi.ext.cap.v1", "capabilities": [{ "scope": { "paths": "x" } }] },
     });
     let expected = [
@@ -110,7 +123,9 @@ fn shape_is_explained_member_by_member() {
         "capability_manifest.capabilities[0].capability",
         "capability_manifest.capabilities[0].scope.paths",
         "assets[0]",
+        "version",
         "entry",
+        "assets[1]",
     ];
     assert_eq!(judge(&manifest), expected);
 }
@@ -137,10 +152,10 @@ fn engine_decides_before_the_entry_does() {
     check(json!("a.bin"), None, Err(r#"nothing is known about files like "a.bin""#));
     check(json!("a.bin"), Some("wasm"), Ok(Tier::Wasm));
     check(json!("a.wasm"), Some("js"), Ok(Tier::Js));
-    check(json!("a.js"), Some("mcp"), Err("the engine Mcp does not run a file"));
+    check(json!("a.js"), Some("mcp"), Err("the engine mcp does not run a file"));
     check(json!({ "command": "c" }), None, Ok(Tier::Mcp));
     check(json!({ "url": "http://localhost:1" }), Some("mcp"), Ok(Tier::Mcp));
-    check(json!({ "command": "c" }), Some("js"), Err("the engine Js does not run an MCP server"));
+    check(json!({ "command": "c" }), Some("js"), Err("the engine js does not run an MCP server"));
 }
 
 #[test]

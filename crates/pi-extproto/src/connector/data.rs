@@ -1,6 +1,6 @@
 //! Bytes in JSON: readable where they are text.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -13,6 +13,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Data(pub Vec<u8>);
 
+/// Bytes: as text if they are UTF-8, else in base64.
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 #[ts(rename = "Data")]
@@ -75,6 +76,10 @@ impl TS for Data {
     type WithoutGenerics = Self;
     type OptionInnerType = Self;
 
+    fn docs() -> Option<String> {
+        Written::docs()
+    }
+
     fn name(cfg: &ts_rs::Config) -> String {
         Written::name(cfg)
     }
@@ -85,6 +90,10 @@ impl TS for Data {
 
     fn decl(cfg: &ts_rs::Config) -> String {
         Written::decl(cfg)
+    }
+
+    fn output_path() -> Option<PathBuf> {
+        Written::output_path()
     }
 }
 

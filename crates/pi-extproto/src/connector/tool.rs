@@ -72,7 +72,8 @@ pub struct ToolOutput {
     pub is_error: bool,
 }
 
-/// A part of a tool's answer or of a message.
+/// A part of a tool's answer or of a message. The protocol's own type: a transcript may learn further kinds on a day when
+/// extensions do not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {

@@ -15,7 +15,7 @@ use crate::{
 
 /// The `data` of `host_call.start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-#[ts(optional_fields)]
+#[ts(optional_fields, rename = "LedgerStart")]
 pub struct Start {
     pub capability: Capability,
     pub method: Method,
@@ -28,7 +28,7 @@ pub struct Start {
 
 /// The `data` of `host_call.end`: the start again, so that a single line tells the whole story, and the outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-#[ts(optional_fields)]
+#[ts(optional_fields, rename = "LedgerEnd")]
 pub struct End {
     #[serde(flatten)]
     pub start: Start,
@@ -40,6 +40,7 @@ pub struct End {
 
 /// What the ledger keeps of an error; the message may quote parameters and is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(rename = "LedgerError")]
 pub struct EndError {
     pub code: ErrorCode,
 }

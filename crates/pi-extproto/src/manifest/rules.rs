@@ -2,6 +2,7 @@
 //!
 //! Both stand side by side because they must stay equal; a test compares their verdicts.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use pi_transcript::json::{
@@ -9,12 +10,13 @@ use pi_transcript::json::{
     shape::{self, Member, Shape, optional, required},
 };
 
-use super::{Entry, ExtensionManifest, ProcessEntry, RemoteEntry, Tier};
+use super::{Entry, Tier, tier};
 use crate::message::{self, CAPABILITY_MANIFEST};
 
 pub(super) const NAME: &str = r"^(?=.{1,214}$)(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*$";
+/// Semantic versioning; the three numbers have at most 15 digits, so that every reader can hold them.
 pub(super) const VERSION: &str = concat!(
-    r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)",
+    r"^(0|[1-9][0-9]{0,14})\.(0|[1-9][0-9]{0,14})\.(0|[1-9][0-9]{0,14})",
     r"(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?",
     r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$"
 );
@@ -24,6 +26,8 @@ pub(super) const URL: &str = "^https?://[^/]";
 
 const SCRIPTS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const COMPONENT: &str = ".wasm";
+
+const OUTSIDE: &str = "expected a path inside the extension's folder: relative, with '/', without '..'";
 
 const TEXTS: Shape = Shape::List { items: &Shape::Text, least: 0 };
 
@@ -64,64 +68,60 @@ pub(super) fn conditions() -> Value {
     ])
 }
 
-/// Every fault in the shape of a manifest, of its entry as well.
-pub(super) fn problems(value: &Value) -> Vec<Problem> {
-    let mut found = shape::problems(&Shape::Record(MANIFEST), value);
-    let entry = value.get("entry");
-    let fits = match entry {
-        None => true,
-        Some(entry) => serde_json::from_value::<Entry>(entry.clone()).is_ok(),
+/// Everything that is wrong with a manifest: faults in its shape first, then broken rules of the members that have one.
+pub(super) fn problems(manifest: &Value) -> Vec<Problem> {
+    let mut found = shape::problems(&Shape::Record(MANIFEST), manifest);
+    let text = |name: &str| manifest.get(name).and_then(Value::as_str);
+    let mut report = |path: &str, message: &str| {
+        found.push(Problem { path: path.to_owned(), message: message.to_owned() });
     };
-    if !fits {
-        found.push(Problem {
-            path: "entry".to_owned(),
-            message: "expected a file name, {\"command\": …, \"args\"?: […], \"env\"?: {…}} or {\"url\": …, \"headers\"?: {…}}"
-                .to_owned(),
-        });
+    if text("name").is_some_and(|name| !is_name(name)) {
+        report(
+            "name",
+            "expected lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit, \
+             with or without a scope (@scope/name), 214 characters at most",
+        );
+    }
+    if text("version").is_some_and(|version| !is_semantic_version(version)) {
+        report("version", "expected a semantic version such as 1.2.3 or 1.2.3-beta.1");
+    }
+    if text("api_version").is_some_and(|version| version != message::VERSION) {
+        report("api_version", &format!("expected \"{}\", the version that this host speaks", message::VERSION));
+    }
+    if let Some(entry) = manifest.get("entry") {
+        entry_problems(entry, manifest.get("engine"), &mut report);
+    }
+    for (index, asset) in manifest.get("assets").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        if asset.as_str().is_some_and(|path| !is_inside(path)) {
+            report(&format!("assets[{index}]"), OUTSIDE);
+        }
     }
     found
 }
 
-/// Every rule that a well-formed manifest breaks.
-pub(super) fn breaches(manifest: &ExtensionManifest) -> Vec<Problem> {
-    let mut found = Vec::new();
-    let mut report = |path: &str, message: String| found.push(Problem { path: path.to_owned(), message });
-    if !is_name(&manifest.name) {
-        report(
-            "name",
-            "expected lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit, \
-             with or without a scope (@scope/name), 214 characters at most"
-                .to_owned(),
-        );
+fn entry_problems(entry: &Value, engine: Option<&Value>, report: &mut impl FnMut(&str, &str)) {
+    if entry.get("command").is_some() && entry.get("url").is_some() {
+        return report("entry", "expected either \"command\" or \"url\", not both");
     }
-    if !is_semantic_version(&manifest.version) {
-        report("version", "expected a semantic version such as 1.2.3 or 1.2.3-beta.1".to_owned());
-    }
-    if manifest.api_version != message::VERSION {
-        report("api_version", format!("expected \"{}\", the version that this host speaks", message::VERSION));
-    }
-    let outside = "expected a path inside the extension's folder: relative, with '/', without '..'";
-    let both = "expected either \"command\" or \"url\", not both";
-    match &manifest.entry {
-        Entry::Process(ProcessEntry { extra, .. }) if extra.contains_key("url") => report("entry", both.to_owned()),
-        Entry::Remote(RemoteEntry { extra, .. }) if extra.contains_key("command") => report("entry", both.to_owned()),
-        Entry::File(file) if !is_inside(file) => report("entry", outside.to_owned()),
-        Entry::Process(entry) if entry.command.is_empty() => report("entry.command", "expected a program".to_owned()),
-        Entry::Remote(entry) if !is_url(&entry.url) => {
-            report("entry.url", "expected an address that begins with https:// or http://".to_owned());
+    match Entry::deserialize(entry) {
+        Err(_) => report(
+            "entry",
+            "expected a file name, {\"command\": …, \"args\"?: […], \"env\"?: {…}} or {\"url\": …, \"headers\"?: {…}}",
+        ),
+        Ok(Entry::File(file)) if !is_inside(&file) => report("entry", OUTSIDE),
+        Ok(Entry::Process(entry)) if entry.command.is_empty() => report("entry.command", "expected a program"),
+        Ok(Entry::Remote(entry)) if !is_url(&entry.url) => {
+            report("entry.url", "expected an address that begins with https:// or http://");
         }
-        Entry::File(_) | Entry::Process(_) | Entry::Remote(_) => {
-            if let Err(reason) = manifest.tier() {
-                report("engine", format!("{reason}: {}", reason.hint()));
+        Ok(entry) => {
+            // An engine of the wrong shape is reported as such; it says nothing about the entry.
+            if let Ok(engine) = engine.map(Tier::deserialize).transpose()
+                && let Err(reason) = tier(&entry, engine)
+            {
+                report("engine", &format!("{reason}: {}", reason.hint()));
             }
         }
     }
-    for (index, asset) in manifest.assets.iter().flatten().enumerate() {
-        if !is_inside(asset) {
-            report(&format!("assets[{index}]"), outside.to_owned());
-        }
-    }
-    found
 }
 
 fn is_name(name: &str) -> bool {
@@ -144,7 +144,7 @@ fn is_semantic_version(version: &str) -> bool {
     let is_digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_number = |word: &str| is_digits(word) && (word == "0" || !word.starts_with('0'));
     numbers.split('.').count() == 3
-        && numbers.split('.').all(is_number)
+        && numbers.split('.').all(|number| is_number(number) && number.len() <= 15)
         && pre.is_none_or(|pre| pre.split('.').all(|word| is_word(word) && (!is_digits(word) || is_number(word))))
         && build.is_none_or(|build| build.split('.').all(is_word))
 }

@@ -5,7 +5,9 @@ use std::{any::TypeId, collections::HashSet};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
+    artifact::Artifact,
     connector::{environment, events, exec, fs, http, session, stream, tool, ui},
+    hook::Outcome,
     log,
     manifest::ExtensionManifest,
     message::{Payload, VERSION},
@@ -25,6 +27,8 @@ pub fn typescript() -> String {
     };
     writer.visit::<Payload>();
     writer.visit::<ExtensionManifest>();
+    writer.visit::<Artifact>();
+    writer.visit::<Outcome>();
     writer.visit::<log::ledger::End>();
     writer.connectors();
     writer.module
@@ -33,7 +37,8 @@ pub fn typescript() -> String {
 struct Writer {
     config: Config,
     visited: HashSet<TypeId>,
-    /// Names, because the library describes one type through several stand-ins.
+    /// Whole declarations, because the library describes one type through several stand-ins; two types with one name
+    /// are both written, and a test fails.
     declared: HashSet<String>,
     module: String,
 }
@@ -84,7 +89,7 @@ impl TypeVisitor for Writer {
         if !self.visited.insert(TypeId::of::<T>()) {
             return;
         }
-        if T::output_path().is_some() && self.declared.insert(T::ident(&self.config)) {
+        if T::output_path().is_some() && self.declared.insert(T::decl(&self.config)) {
             self.module.push('\n');
             self.module.push_str(&T::docs().unwrap_or_default());
             self.module.push_str("export ");
