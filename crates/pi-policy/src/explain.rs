@@ -15,7 +15,7 @@ use crate::{
     request::{Action, Request, Requirement, Subject},
     risk::{Assessment, Choice, PRIOR, WEIGHTS},
     rule::Rule,
-    target::Target,
+    target::{Admission, Target},
 };
 
 /// A decision and how it came about.
@@ -92,7 +92,8 @@ pub fn explain(policy: &Policy, request: &Request) -> Explanation {
     let action = &request.action;
     let (expires, withheld) = match &decision {
         Decision::Allow(grant) => (grant.expires(), grant.withheld().map(str::to_owned).collect()),
-        Decision::Ask(_) | Decision::Deny(_) => (None, Vec::new()),
+        Decision::Ask(question) => (None, question.withheld().map(str::to_owned).collect()),
+        Decision::Deny(_) => (None, Vec::new()),
     };
     let reason = match &decision {
         Decision::Deny(denial) => denial.reason().to_string(),
@@ -171,6 +172,9 @@ impl Check {
     pub(crate) fn of_requirement(index: usize, requirement: &Requirement, fit: Fit, action: &Action) -> Self {
         let note = match fit {
             Fit::OtherMethod => format!("not for the method {}", action.method),
+            Fit::Fits if requirement.scope.admits(&action.target, &action.capability) == Admission::Refused => {
+                "the extension need not name its own folders".to_owned()
+            }
             Fit::Fits | Fit::FitsPartly | Fit::OtherVersion | Fit::Expired | Fit::OutOfScope | Fit::OutOfReach => {
                 requirement.scope.describe(&action.target, &action.capability, Purpose::Grant)
             }

@@ -234,6 +234,11 @@ impl Question {
         self.assessment.as_ref()
     }
 
+    /// Patterns of denied paths below the folder that is asked for: a yes does not include them.
+    pub fn withheld(&self) -> impl Iterator<Item = &str> {
+        self.grant.withheld()
+    }
+
     /// Turns what a person said into a grant for this one action, or a denial.
     pub fn answer(self, answer: Answer) -> Result<Grant, Denial> {
         let Grant { action, rule, .. } = &self.grant;

@@ -15,8 +15,9 @@ use crate::{
     command::Command,
     grant::Denial,
     host::{Host, HostFault},
+    moment::Moment,
     place::{Extent, PathFault, Places},
-    request::{Action, Subject},
+    request::{Action, Request, Subject},
     target::Target,
 };
 
@@ -39,6 +40,13 @@ impl Action {
         let derived = call.check_declared()?;
         let target = target(places, &call.method, &call.params)?;
         Ok(Self { subject, capability: derived.capability().clone(), method: derived.method().clone(), target })
+    }
+}
+
+impl Request {
+    /// Reads what `call` asks for at the time `now`, with nothing known about the extension.
+    pub fn from_host_call(subject: Subject, places: &Places, call: &HostCall, now: Moment) -> Result<Self, BadCall> {
+        Ok(Self::new(Action::from_host_call(subject, places, call)?, now))
     }
 }
 

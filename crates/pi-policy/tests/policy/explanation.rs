@@ -124,6 +124,16 @@ to change it, deny it: pi ext deny x read
 }
 
 #[test]
+fn own_folder_of_an_extension_with_a_declared_scope() {
+    let (policy, request) = last("declares x read paths=src/**\n call x read /tmp/pi-x/a");
+    let step = &explain(&policy, &request).steps[4];
+    assert_eq!(
+        (step.note.as_str(), step.checks[0].note.as_str()),
+        ("read is declared", "the extension need not name its own folders")
+    );
+}
+
+#[test]
 fn hints_say_what_would_change_the_decision() {
     #[track_caller]
     fn check(scenario: &str, expected: &str) {

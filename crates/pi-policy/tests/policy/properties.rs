@@ -520,6 +520,87 @@ proptest! {
     }
 }
 
+/// Texts made of the pieces that readers of paths, URLs and commands trip over.
+fn text() -> impl Strategy<Value = String> {
+    let pieces = select(vec![
+        "..",
+        ".",
+        "/",
+        "\\",
+        "~",
+        "a",
+        "B",
+        "C:",
+        ":",
+        "*",
+        "**",
+        "[",
+        "{",
+        "?",
+        "\0",
+        "\n",
+        " ",
+        "é",
+        "\u{212a}",
+        "İ",
+        "https://",
+        "@",
+        "%2e",
+        "127.0.0.1",
+        "[::1]",
+        ":443",
+        "#",
+        "'",
+        "\"",
+        "$(",
+        "`",
+        ";",
+        "&&",
+        "|",
+        ">",
+        "=",
+        "git",
+        "nul",
+        "home",
+        "u",
+        "work",
+        "1",
+    ]);
+    prop_oneof![9 => vec(pieces, 0..12).prop_map(|pieces| pieces.concat()), 1 => any::<String>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases() * 4, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_a_place_without_steps_or_a_fault(written in text(), style in select(vec![PathStyle::Unix, PathStyle::Mac, PathStyle::Windows])) {
+        let project = if style == PathStyle::Windows { "C:\\home\\u\\work" } else { "/home/u/work" };
+        let places = Places::new(style, project).and_then(|places| places.with(Root::Agent, project)).expect("folders");
+        let Ok(location) = places.locate(&written, Extent::Tree) else { return Ok(()) };
+        prop_assert!(location.absolute().split('/').all(|name| name != ".." && name != "."), "{}", location.absolute());
+        let again = places.locate(location.absolute(), Extent::Tree);
+        prop_assert_eq!(again.as_ref(), Ok(&location));
+    }
+
+    #[test]
+    fn any_text_is_a_host_that_can_be_named_or_a_fault(written in text()) {
+        let Ok(host) = Host::from_url(&format!("https://{written}")) else { return Ok(()) };
+        let url = format!("https://{host}/x");
+        prop_assert_eq!(Host::from_url(&url), Ok(host));
+    }
+
+    #[test]
+    fn any_text_is_a_command_and_any_pattern_is_compiled_or_refused(written in text()) {
+        let line = Command::shell(&written);
+        prop_assert!(!line.is_clear() || !written.contains(['$', '`', '>', '<']) || written.contains(['\'', '"', '\\']));
+        let scope = ScopeEntry { paths: Some(vec![written.clone()]), ..ScopeEntry::default() };
+        let entry = GrantEntry { capability: Capability::Read, methods: None, scope: Some(scope), versions: Some(written.clone()), expires: Some(written) };
+        let policy = ExtensionPolicy { grants: BTreeMap::from([("x".to_owned(), vec![entry])]), ..ExtensionPolicy::default() };
+        let settings = Settings { extensions: Some(ExtensionSection { policy: Some(policy) }), agent: None };
+        drop(settings.resolve());
+    }
+}
+
 #[test]
 fn generated_cases_reach_every_rule_with_every_answer_it_has() {
     let mut runner = TestRunner::deterministic();

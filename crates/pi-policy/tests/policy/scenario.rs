@@ -21,8 +21,8 @@ use pi_extproto::{
     host::HostCall,
 };
 use pi_policy::{
-    Action, Decision, Evidence, Extension, Moment, PathStyle, Places, Policy, Provenance, Request, Root, Subject,
-    config, decide, explain, risk,
+    Decision, Evidence, Extension, Moment, PathStyle, Places, Policy, Provenance, Request, Root, Subject, config,
+    decide, explain, risk,
 };
 use serde_json::{Value, json};
 
@@ -212,12 +212,10 @@ fn call(stage: &Stage, text: &str) -> Outcome {
             Subject::Extension(Arc::new(Extension::new(name, version, provenance, &declared)))
         }
     };
-    let action = match Action::from_host_call(subject, &places(name), &host_call(text)) {
-        Ok(action) => action,
-        Err(fault) => return Err(fault.to_string()),
-    };
     let now = stage.now.unwrap_or(Moment::from_unix_millis(0));
-    let request = Request::new(action, now).with_evidence(stage.evidence.unwrap_or(Evidence::unknown()));
+    let request = Request::from_host_call(subject, &places(name), &host_call(text), now);
+    let request = request.map_err(|fault| fault.to_string())?;
+    let request = request.with_evidence(stage.evidence.unwrap_or(Evidence::unknown()));
     let user = config::load(stage.user.to_string().as_bytes()).expect("settings").value;
     let project = config::parse(stage.project.to_string().as_bytes()).expect("settings of the project").value;
     Ok((user.restrict_by(&project).expect("restrictions").value, request))
