@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pi_transcript::json::{Amount, nullable, present};
+use pi_transcript::json::{Amount, nullable, nullable_schema, present};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -184,7 +184,7 @@ pub struct CircuitBreakerMetrics {
     pub state: CircuitState,
     pub failure_count: u64,
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<u64>")]
     pub last_failure_time: Option<u64>,
     pub last_state_change: u64,
     pub last_access_time: u64,

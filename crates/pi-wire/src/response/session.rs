@@ -3,7 +3,7 @@
 use pi_envelope::{Envelope, Tokens};
 use pi_transcript::{
     EntryId, Message, Model, ThinkingLevel, Usage,
-    json::{nullable, present},
+    json::{nullable, nullable_schema, present},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,7 @@ pub struct ForkMessage {
 #[ts(optional_fields)]
 pub struct EntryTree {
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<EntryId>")]
     #[ts(optional = false)]
     pub current_leaf_id: Option<EntryId>,
     pub nodes: Vec<TreeNode>,
@@ -224,21 +224,21 @@ pub struct EntryTree {
 pub struct TreeNode {
     pub entry_id: EntryId,
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<EntryId>")]
     #[ts(optional = false)]
     pub parent_id: Option<EntryId>,
     /// The entry's type, as in the session file.
     pub entry_type: String,
     /// The role of a message.
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<String>")]
     #[ts(optional = false)]
     pub role: Option<String>,
     /// Its beginning.
     pub text: String,
     /// ISO 8601.
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<String>")]
     #[ts(optional = false)]
     pub timestamp: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -268,7 +268,7 @@ pub struct Navigated {
 #[serde(rename_all = "camelCase")]
 pub struct LastAssistantText {
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_schema::<String>")]
     pub text: Option<String>,
 }
 

@@ -138,7 +138,7 @@ impl<R: Rule> Rule for List<R> {
         }
         let read = |(index, item)| {
             report.within_item(index, |report| match self.items.read(item, report) {
-                Err(Refused::Mistyped) => Err(report.fault(Fault::Required(self.items.wanted()))),
+                Err(Refused::Mistyped) => Err(report.fault(Fault::Required(self.items.wanted().plain()))),
                 read => read,
             })
         };

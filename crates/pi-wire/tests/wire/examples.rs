@@ -1,4 +1,4 @@
-//! Reads the examples in `golden/`; shared by the test programs.
+//! Reads the examples in `data/`: one command with its answer per line, and one event per line.
 
 use serde_json::Value;
 
@@ -8,13 +8,13 @@ pub(crate) struct Example {
 }
 
 pub(crate) fn commands() -> Vec<Example> {
-    lines(include_str!("../golden/commands.jsonl"))
+    lines(include_str!("data/commands.jsonl"))
         .map(|line| Example { command: line["command"].clone(), response: line["response"].clone() })
         .collect()
 }
 
 pub(crate) fn events() -> Vec<Value> {
-    lines(include_str!("../golden/events.jsonl")).collect()
+    lines(include_str!("data/events.jsonl")).collect()
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Value> {

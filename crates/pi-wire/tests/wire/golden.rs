@@ -1,11 +1,9 @@
 //! Every command, answer and event once, as it stands on the wire.
 
-#[path = "support/examples.rs"]
-mod examples;
-
-use examples::{commands, events};
 use pi_wire::{COMMANDS, Kind, Limits, Response, ServerEvent, event::PROTOCOL_VERSION, event::ServerReady, parse};
 use serde_json::Value;
+
+use crate::examples::{commands, events};
 
 #[test]
 fn every_row_of_the_registry_has_an_example() {

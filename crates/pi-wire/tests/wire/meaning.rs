@@ -1,0 +1,324 @@
+//! What a frame means: its fingerprint, its order, its row in the registry, and what is answered.
+
+use std::collections::HashSet;
+
+use pi_transcript::{AgentEvent, AssistantMessageEvent, Message, message::UserMessage};
+use pi_wire::{
+    Activity, COMMANDS, ConnectionOptions, Error, Frame, Kind, Limits, Response, Retry, Spec,
+    command::Lifecycle,
+    error::{Identity, Missing, RateScope, SessionPathError},
+    event::{CommandPhase, FinishedCommand, UpdateForm},
+    id::{ClientId, CommandId},
+    parse,
+    registry::{Effect, IdempotencyScope, Need, Order, Role, Target, Timeout},
+};
+use serde_json::{Value, json};
+
+fn frame(json: &Value) -> Frame {
+    parse(json.to_string().as_bytes(), &Limits::default()).unwrap_or_else(|reject| panic!("{json}: {reject:?}"))
+}
+
+#[track_caller]
+fn same(a: Value, b: Value) {
+    assert_eq!(frame(&a).fingerprint(), frame(&b).fingerprint(), "{a} and {b} are the same command");
+}
+
+#[track_caller]
+fn different(a: Value, b: Value) {
+    assert_ne!(frame(&a).fingerprint(), frame(&b).fingerprint(), "{a} and {b} are different commands");
+}
+
+#[test]
+fn the_head_does_not_count() {
+    let bare = json!({ "type": "prompt", "sessionId": "s", "message": "hi" });
+    same(
+        bare.clone(),
+        json!({ "type": "prompt", "sessionId": "s", "message": "hi", "id": "c1", "idempotencyKey": "k", "dependsOn": ["c0"], "ifSessionVersion": 3 }),
+    );
+    same(bare.clone(), json!({ "message": "hi", "sessionId": "s", "type": "prompt", "dependsOn": [] }));
+    different(bare, json!({ "type": "steer", "sessionId": "s", "message": "hi" }));
+}
+
+#[test]
+fn a_default_is_the_same_as_nothing() {
+    let session = |kind: &str, members: Value| {
+        let mut frame = json!({ "type": kind, "sessionId": "s", "message": "m", "targetId": "t", "command": "ls" });
+        frame.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        frame
+    };
+    for (kind, spelled) in [
+        ("prompt", json!({ "images": [] })),
+        ("cycle_model", json!({ "direction": "forward" })),
+        ("bash", json!({ "excludeFromContext": false })),
+        ("navigate_tree", json!({ "options": {} })),
+        ("navigate_tree", json!({ "options": { "summarize": false, "replaceInstructions": false } })),
+    ] {
+        same(session(kind, json!({})), session(kind, spelled));
+    }
+    for (kind, members) in [
+        ("prompt", json!({ "streamingBehavior": "steer" })),
+        ("prompt", json!({ "images": [{ "type": "image", "data": "aaaa", "mimeType": "image/png" }] })),
+        ("cycle_model", json!({ "direction": "backward" })),
+        ("bash", json!({ "excludeFromContext": true })),
+        ("navigate_tree", json!({ "options": { "summarize": true } })),
+        ("compact", json!({ "customInstructions": "" })),
+    ] {
+        different(session(kind, json!({})), session(kind, members));
+    }
+}
+
+#[test]
+fn a_required_flag_counts_even_when_it_is_false() {
+    let set = |enabled: bool| json!({ "type": "set_auto_retry", "sessionId": "s", "enabled": enabled });
+    different(set(false), set(true));
+    assert_eq!(serde_json::to_value(frame(&set(false))).unwrap(), set(false));
+}
+
+#[test]
+fn two_words_for_one_meaning_are_one_command() {
+    let set = |level: &str| json!({ "type": "set_thinking_level", "sessionId": "s", "level": level });
+    same(set("off"), set("none"));
+    different(set("off"), set("minimal"));
+}
+
+#[test]
+fn unknown_members_count_wherever_they_stand() {
+    let bare = json!({ "type": "health_check" });
+    different(bare.clone(), json!({ "type": "health_check", "x": null }));
+    different(bare.clone(), json!({ "type": "health_check", "sessionId": "stray" }));
+    different(json!({ "type": "health_check", "x": 1 }), json!({ "type": "health_check", "x": 2 }));
+    same(json!({ "type": "health_check", "x": 1, "y": 2 }), json!({ "y": 2, "type": "health_check", "x": 1.0 }));
+    let navigate =
+        |options: Value| json!({ "type": "navigate_tree", "sessionId": "s", "targetId": "t", "options": options });
+    different(navigate(json!({})), navigate(json!({ "speed": 1 })));
+    let answer = |response: Value| json!({ "type": "extension_ui_response", "sessionId": "s", "requestId": "r", "response": response });
+    different(answer(json!({ "method": "cancelled" })), answer(json!({ "method": "cancelled", "why": "late" })));
+    let image = |extra: i32| json!({ "type": "steer", "sessionId": "s", "message": "m", "images": [{ "type": "image", "data": "aaaa", "mimeType": "image/png", "n": extra }] });
+    different(image(1), image(2));
+}
+
+#[test]
+fn a_fingerprint_does_not_change_between_releases() {
+    let prompt = frame(&json!({ "type": "prompt", "sessionId": "s", "message": "hi" }));
+    let canonical = br#"{"message":"hi","sessionId":"s","type":"prompt"}"#;
+    assert_eq!(prompt.fingerprint(), pi_transcript::json::Digest::of(canonical));
+}
+
+#[test]
+fn a_prompt_joins_a_run_only_if_it_says_so_and_there_is_one() {
+    let order = |message: &str, behavior: Option<&str>, activity| {
+        let mut json = json!({ "type": "prompt", "sessionId": "s", "message": message });
+        if let Some(behavior) = behavior {
+            json["streamingBehavior"] = behavior.into();
+        }
+        frame(&json).command.order(activity, |name| name == "deploy")
+    };
+    assert_eq!(order("hi", None, Activity::Idle), Order::Work);
+    assert_eq!(order("hi", None, Activity::Running), Order::Work);
+    assert_eq!(order("hi", Some("steer"), Activity::Idle), Order::Work);
+    assert_eq!(order("hi", Some("steer"), Activity::Running), Order::Control);
+    assert_eq!(order("hi", Some("followUp"), Activity::Running), Order::Control);
+    assert_eq!(order("/deploy now", None, Activity::Running), Order::Control);
+    assert_eq!(order("/deploy", None, Activity::Idle), Order::Control);
+    assert_eq!(order("/deployment", None, Activity::Running), Order::Work);
+    assert_eq!(order("/ deploy", None, Activity::Running), Order::Work);
+    assert_eq!(order("deploy", None, Activity::Running), Order::Work);
+}
+
+#[test]
+fn rows_stand_where_their_kind_says() {
+    let names: HashSet<_> = COMMANDS.iter().map(|spec| spec.name).collect();
+    assert_eq!(names.len(), COMMANDS.len(), "names are unique");
+    for (index, spec) in COMMANDS.iter().enumerate() {
+        assert_eq!((spec.kind as usize, Kind::named(spec.name)), (index, Some(spec.kind)));
+        assert!(spec.summary.ends_with('.'), "{}: {}", spec.name, spec.summary);
+    }
+}
+
+#[test]
+fn every_row_follows_the_decisions() {
+    let work: HashSet<_> = COMMANDS.iter().filter(|spec| spec.order == Order::Work).map(|spec| spec.name).collect();
+    let expected = HashSet::from([
+        "create_session",
+        "delete_session",
+        "load_session",
+        "delete_stored_session",
+        "enable_extension",
+        "disable_extension",
+        "reload_extensions",
+        "compact",
+        "bash",
+        "export_html",
+        "new_session",
+        "switch_session_file",
+        "fork",
+        "navigate_tree",
+    ]);
+    assert_eq!(work, expected);
+    for spec in COMMANDS {
+        let Spec { name, order, effect, timeout, role, need, .. } = spec;
+        let aborts = name.starts_with("abort");
+        let answers = matches!(*name, "extension_ui_response" | "extension_ui_key");
+        assert_eq!(*need == Need::RunNeedsIt, aborts || answers, "{name}: what a run needs");
+        assert_eq!(*order == Order::Prompt, *name == "prompt", "{name}");
+        let expected = match (*name, order) {
+            ("prompt", _) => Timeout::Unlimited,
+            ("bash" | "compact", _) => Timeout::Long,
+            (_, Order::Control) => Timeout::Short,
+            (_, Order::Work | Order::Prompt) => Timeout::Standard,
+        };
+        assert_eq!(*timeout, expected, "{name}: timeout");
+        if matches!(effect, Effect::Read | Effect::Connects) {
+            assert_eq!(*order, Order::Control, "{name}: reads pass a run");
+            assert!(!spec.is_durable(), "{name}: reads need no journal");
+        } else {
+            assert!(*role > Role::Viewer, "{name}: who looks on changes nothing");
+            assert!(spec.is_durable(), "{name}");
+        }
+        if spec.target == Target::Server {
+            assert_ne!(*effect, Effect::Mutates, "{name}: only session commands move a session's version");
+        }
+        let scope = if spec.target == Target::Server { IdempotencyScope::Server } else { IdempotencyScope::Session };
+        assert_eq!(spec.idempotency(), scope, "{name}");
+    }
+}
+
+#[test]
+fn the_reads_of_the_reference_are_reads_here() {
+    let reads = "get_state get_messages get_available_models get_commands get_skills get_tools list_session_files \
+                 get_session_stats get_fork_messages get_tree get_last_assistant_text get_context_usage list_sessions \
+                 get_metrics health_check get_startup_recovery get_command_history list_stored_sessions";
+    for name in reads.split_whitespace() {
+        assert_eq!(Kind::named(name).unwrap().spec().effect, Effect::Read, "{name}");
+    }
+}
+
+#[test]
+fn errors_begin_as_the_document_says() {
+    let session = || "s1".into();
+    for (error, text) in [
+        (Error::SessionNotFound(session()), "Session s1 not found"),
+        (Error::SessionLimit { limit: 100 }, "Session limit reached (100 sessions)"),
+        (Error::SessionExists(session()), "Session s1 already exists"),
+        (Error::SessionPath(SessionPathError::OutsideRoots), "sessionPath must be under an allowed session directory"),
+        (Error::CircuitOpen { provider: "p".into(), recovery_ms: 1500 }, "Circuit breaker open for p (recovery in 2s)"),
+        (
+            Error::BashCircuitOpenGlobally { recovery_ms: 30_000 },
+            "Bash circuit breaker open globally (recovery in 30s)",
+        ),
+        (
+            Error::SessionNotFoundForVersion { session_id: session(), version: 3 },
+            "Session s1 not found for ifSessionVersion=3",
+        ),
+        (Error::VersionMismatch { expected: 3, actual: 4 }, "Session version mismatch: expected 3, got 4"),
+        (
+            Error::Conflict {
+                identity: Identity::IdempotencyKey,
+                value: "k".into(),
+                first: "bash".into(),
+                second: "fork".into(),
+            },
+            "Conflicting idempotencyKey 'k': previously used for 'bash', now used for 'fork'",
+        ),
+        (Error::DependencyUnknown("d".into()), "Dependency 'd' is unknown"),
+        (Error::DependencyFailed { dependency: "d".into(), error: "no".into() }, "Dependency 'd' failed: no"),
+        (
+            Error::DependencyTimeout { dependency: "d".into(), after_ms: 30_000 },
+            "Command 'dependsOn:d' timed out after 30000ms",
+        ),
+        (Error::DependencySelf("c".into()), "Command 'c' cannot depend on itself"),
+        (Error::Timeout { command: "bash", after_ms: 5 }, "Command 'bash' timed out after 5ms"),
+        (
+            Error::RateLimited { scope: RateScope::UiResponses, per_minute: 60, retry_after_ms: 10 },
+            "Extension UI response rate limit exceeded (60 responses/minute)",
+        ),
+        (Error::ShuttingDown, "Server is shutting down"),
+        (Error::NotFound(Missing::Entry("e".into())), "Entry e not found"),
+    ] {
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
+fn a_failure_says_what_to_do() {
+    let frame = frame(&json!({ "type": "prompt", "id": "c1", "sessionId": "s1", "message": "hi" }));
+    let error = Error::CircuitOpen { provider: "demo".into(), recovery_ms: 12_000 };
+    let expected = json!({
+        "id": "c1", "type": "response", "command": "prompt", "success": false,
+        "error": "Circuit breaker open for demo (recovery in 12s)", "code": "circuit_open",
+        "hint": "wait for the recovery, or choose another model", "retryAfterMs": 12_000, "sessionVersion": 4,
+    });
+    let response = Response::<Value>::error(&frame, &error).at_version(4);
+    assert_eq!(serde_json::to_value(&response).unwrap(), expected);
+    assert_eq!(serde_json::from_value::<Response<Value>>(expected).unwrap(), response);
+    assert_eq!(error.code().retry(), Retry::NewId, "the failure is the outcome of this id");
+    assert_eq!(Error::Busy { retry_after_ms: 1 }.code().retry(), Retry::SameId, "it was never admitted");
+}
+
+#[test]
+fn a_timeout_says_so() {
+    let frame = frame(&json!({ "type": "bash", "sessionId": "s1", "command": "sleep 9" }));
+    let response = Response::<Value>::error(&frame, &Error::Timeout { command: "bash", after_ms: 300_000 });
+    let expected = json!({
+        "type": "response", "command": "bash", "success": false, "error": "Command 'bash' timed out after 300000ms",
+        "code": "timeout", "hint": "look at the state, then use a new id", "timedOut": true,
+    });
+    assert_eq!(serde_json::to_value(response).unwrap(), expected);
+}
+
+#[test]
+fn a_replay_is_equal_but_for_id_and_mark() {
+    let stored = json!({ "id": "c1", "type": "response", "command": "bash", "success": true, "data": { "exitCode": 1, "x": [] }, "sessionVersion": 3 });
+    let response: Response<Value> = serde_json::from_value(stored).unwrap();
+    let replay = |id: Option<&CommandId>| serde_json::to_value(response.clone().replay(id)).unwrap();
+    let mut expected = json!({ "type": "response", "command": "bash", "success": true, "data": { "exitCode": 1, "x": [] }, "sessionVersion": 3, "replayed": true });
+    assert_eq!(replay(None), expected, "a historical id does not leak");
+    expected["id"] = "c2".into();
+    assert_eq!(replay(Some(&"c2".into())), expected);
+}
+
+#[test]
+fn other_clients_see_no_ids_keys_or_dependencies() {
+    let frame = frame(
+        &json!({ "type": "fork", "id": "c1", "sessionId": "s1", "entryId": "e", "idempotencyKey": "k", "dependsOn": ["c0"], "ifSessionVersion": 2 }),
+    );
+    let own = CommandPhase::of(&frame, "c1".into());
+    let error = Error::DependencyFailed { dependency: "c0".into(), error: "no".into() };
+    let finished = FinishedCommand::of(own, &Response::<Value>::error(&frame, &error)).for_others("other:1".into());
+    let expected = json!({
+        "commandId": "other:1", "commandType": "fork", "sessionId": "s1", "dependsOn": [], "ifSessionVersion": 2,
+        "success": false, "code": "dependency_failed",
+    });
+    assert_eq!(serde_json::to_value(finished).unwrap(), expected);
+}
+
+#[test]
+fn updates_carry_the_whole_message_only_in_the_cumulative_form() {
+    let message = Message::User(UserMessage { content: "so far".into(), timestamp: 1, extra: serde_json::Map::new() });
+    let delta = AssistantMessageEvent::TextDelta { content_index: 0, delta: "r".into(), partial: None };
+    let update =
+        |message| AgentEvent::MessageUpdate { message, usage: None, assistant_message_event: Box::new(delta.clone()) };
+    assert_eq!(UpdateForm::Cumulative.apply(update(None), || message.clone()), update(Some(message.clone())));
+    assert_eq!(
+        UpdateForm::Deltas.apply(update(Some(message.clone())), || unreachable!("nobody needs it")),
+        update(None)
+    );
+    assert_eq!(
+        UpdateForm::Cumulative.apply(AgentEvent::AgentStart, || unreachable!("it is no update")),
+        AgentEvent::AgentStart
+    );
+}
+
+#[test]
+fn a_connection_may_name_its_client_and_choose_its_lifecycle_events() {
+    let read = |pairs: &[(&'static str, &'static str)]| ConnectionOptions::from_pairs(pairs.iter().copied());
+    assert_eq!(read(&[("token", "x")]), Ok(ConnectionOptions { client_id: None, lifecycle: Lifecycle::All }));
+    let chosen = ConnectionOptions { client_id: Some(ClientId("tab-1".into())), lifecycle: Lifecycle::Own };
+    assert_eq!(read(&[("clientId", "tab-1"), ("lifecycle", "own")]), Ok(chosen));
+    let faults = read(&[("clientId", "a b"), ("lifecycle", "mine")]).unwrap_err();
+    let texts: Vec<_> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        ["clientId: Must contain only alphanumeric characters and : _ - .", "lifecycle: Must be one of all, own, none"]
+    );
+}
