@@ -1,7 +1,7 @@
 //! What we publish about the format: its JSON Schema and its TypeScript types.
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use crate::{Envelope, diff, envelope, meta, stats};
@@ -9,7 +9,13 @@ use crate::{Envelope, diff, envelope, meta, stats};
 /// The JSON Schema of an envelope, `meta` included: it accepts exactly what [`parse`](crate::parse()) does.
 pub fn envelope() -> Value {
     let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
-    generator.into_root_schema_for::<Envelope>().to_value()
+    let mut generated = generator.into_root_schema_for::<Envelope>().to_value();
+    // What a reader wants to know first comes first.
+    let members = generated.as_object_mut().expect("the schema of a struct is an object");
+    let first = ["$schema", "title", "description"];
+    let mut schema: Map<_, _> = first.into_iter().filter_map(|name| members.shift_remove_entry(name)).collect();
+    schema.append(members);
+    Value::Object(schema)
 }
 
 /// The types that a client meets, as a TypeScript module. Members that no type names are allowed everywhere.
@@ -29,6 +35,7 @@ pub fn typescript() -> String {
         };
     }
     declare!(
+        Value,
         Envelope,
         envelope::Version,
         envelope::Message,
@@ -61,6 +68,7 @@ pub fn typescript() -> String {
         diff::Cause,
         stats::Stats,
         stats::Tally,
+        pi_transcript::ToolCallId,
         pi_transcript::Usage,
         pi_transcript::Cost,
     );

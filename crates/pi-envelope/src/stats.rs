@@ -19,7 +19,7 @@ pub struct Stats {
     pub total: Tally,
     pub by_kind: BTreeMap<&'static str, Tally>,
     pub by_role: BTreeMap<&'static str, Tally>,
-    /// By [`Origin`](crate::Origin) as text; segments that do not say where they came from are under `unknown`.
+    /// By origin as text (`mcp:github`); segments that do not say where they came from are under `unknown`.
     pub by_origin: BTreeMap<String, Tally>,
     /// Tokens by how they are known.
     #[ts(type = "Record<string, number>")]
