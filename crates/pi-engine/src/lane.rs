@@ -166,9 +166,9 @@ impl Queue {
         (free && !held).then_some(first)
     }
 
-    /// Whether work with this ticket is a run, or must wait for one to end.
+    /// Whether work with this ticket is a run, or must wait for one to end. Work that is in flight waits for no turn.
     pub(crate) fn is_behind_run(&self, work: Ticket) -> bool {
-        self.turn || self.long.first().is_some_and(|long| *long <= work)
+        self.turn && self.work.contains(&work) || self.long.first().is_some_and(|long| *long <= work)
     }
 
     /// Work that must end before this work can start.
