@@ -82,6 +82,7 @@ struct Command<C, B> {
 
 #[derive(Debug)]
 struct Decided<B> {
+    at: Time,
     outcome: Arc<Outcome<B>>,
     size: usize,
     version: Option<VersionMove>,
@@ -182,7 +183,7 @@ impl<C, B> Engine<C, B> {
             Input::Completed { ticket, completion } => self.complete(ticket, completion, now, effects),
             Input::Persisted(upto) => self.persisted(upto, now, effects),
             Input::JournalFailed => self.journal_failed(now, effects),
-            Input::JournalRestored => self.journal_restored(now, effects),
+            Input::JournalRestored => self.journal_restored(effects),
             Input::TurnTaken(session) => self.take_turn(session),
             Input::TurnReleased(session) => self.lanes.change(&Lane::Session(session), |lane| lane.set_turn(false)),
             Input::Changed(session) => self.changed(&session, effects),

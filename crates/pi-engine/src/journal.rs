@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    name::{Sequence, SessionName, Ticket},
+    name::{Sequence, SessionName, Ticket, Time},
     outcome::Outcome,
     record::VersionMove,
 };
@@ -26,6 +26,7 @@ pub(crate) enum Pending {
 #[derive(Debug)]
 pub(crate) struct Unrecorded<B> {
     pub(crate) ticket: Ticket,
+    pub(crate) at: Time,
     pub(crate) outcome: Arc<Outcome<B>>,
     pub(crate) size: usize,
     pub(crate) version: Option<VersionMove>,

@@ -80,11 +80,12 @@ impl<C, B> Engine<C, B> {
         }
         self.end_request(&header);
         let kind = header.kind.clone();
+        let version = header.lane.session().and_then(|session| self.versions.get(session));
         let refusal = Refusal::JournalUnavailable;
         let error = Some(refusal.to_string());
         effects.push(Effect::Refuse { request: command.request, header, refusal });
         // Who repeated it was told that it was accepted, and is owed an end.
-        let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version: None });
+        let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version });
         for follower in command.followers {
             if let Follower::Plain { header, name, request } = follower {
                 replay(&name, request, &header, Arc::clone(&outcome), effects);
@@ -118,13 +119,13 @@ impl<C, B> Engine<C, B> {
     }
 
     /// Records what is owed.
-    pub(super) fn journal_restored(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+    pub(super) fn journal_restored(&mut self, effects: &mut Vec<Effect<C, B>>) {
         if !self.journal.has_failed() {
             return;
         }
         let (debts, sessions) = self.journal.restore();
         for debt in debts {
-            self.pay(debt, now, effects);
+            self.pay(debt, effects);
         }
         for session in sessions {
             let version = self.versions.get(&session);
@@ -134,12 +135,12 @@ impl<C, B> Engine<C, B> {
     }
 
     /// Sends the record of an end that was told without one.
-    pub(super) fn pay(&mut self, debt: u64, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        let Some(Unrecorded { ticket, outcome, size, version }) = self.journal.debt(debt) else { return };
-        let (ticket, outcome, size, version) = (*ticket, Arc::clone(outcome), *size, version.clone());
+    pub(super) fn pay(&mut self, debt: u64, effects: &mut Vec<Effect<C, B>>) {
+        let Some(Unrecorded { ticket, at, outcome, size, version }) = self.journal.debt(debt) else { return };
+        let (ticket, at, outcome, size) = (*ticket, *at, Arc::clone(outcome), *size);
+        let record = Record::Finished { ticket, at, outcome, size, version: version.clone() };
         let sequence = self.journal.send(Pending::Late(debt));
-        effects
-            .push(Effect::Persist { sequence, record: Record::Finished { ticket, at: now, outcome, size, version } });
+        effects.push(Effect::Persist { sequence, record });
     }
 }
 

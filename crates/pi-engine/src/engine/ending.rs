@@ -105,14 +105,14 @@ impl<C, B> Engine<C, B> {
         let header = Arc::clone(&command.header);
         let waited = std::mem::replace(&mut command.waiting, false);
         let lost = header.access == Access::Write && self.journal.has_failed();
-        let ending = match ending {
+        let (ending, size) = match ending {
             Ending::Succeeded(_) | Ending::Failed { .. } if lost => {
-                Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() })
+                (Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() }), 0)
             }
-            ending => ending,
+            ending => (ending, size),
         };
         let outcome = Arc::new(Outcome { ending, version });
-        command.decided = Some(Decided { outcome: Arc::clone(&outcome), size, version: moved.clone() });
+        command.decided = Some(Decided { at: now, outcome: Arc::clone(&outcome), size, version: moved.clone() });
         if waited {
             self.lanes.change(&header.lane, |lane| lane.leave(ticket));
         }
@@ -129,11 +129,11 @@ impl<C, B> Engine<C, B> {
 
     /// Answers although nothing is recorded, and remembers to record it later.
     pub(super) fn conclude_unrecorded(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        if let Some(Decided { outcome, size, version }) =
+        if let Some(Decided { at, outcome, size, version }) =
             self.commands.get(&ticket).and_then(|command| command.decided.as_ref())
         {
-            let (outcome, size, version) = (Arc::clone(outcome), *size, version.clone());
-            self.journal.owe(Unrecorded { ticket, outcome, size, version });
+            let (outcome, version) = (Arc::clone(outcome), version.clone());
+            self.journal.owe(Unrecorded { ticket, at: *at, outcome, size: *size, version });
         }
         self.conclude(ticket, now, effects);
     }

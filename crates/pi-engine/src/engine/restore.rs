@@ -23,8 +23,8 @@ struct Reading<B> {
     unfinished: BTreeMap<Ticket, Arc<Header>>,
     /// Outcomes that an alias may stand for.
     outcomes: HashMap<Ticket, Arc<Outcome<B>>>,
-    /// Aliases whose command has not ended yet.
-    aliases: Vec<(Ticket, Time, Arc<Header>, Ticket)>,
+    /// Aliases of commands that have not ended yet, by those.
+    aliases: HashMap<Ticket, Vec<(Ticket, Arc<Header>)>>,
 }
 
 impl<C, B> Engine<C, B> {
@@ -39,15 +39,12 @@ impl<C, B> Engine<C, B> {
         effects: &mut Vec<Effect<C, B>>,
     ) -> Self {
         let mut engine = Self::new(config);
-        let mut reading = Reading { unfinished: BTreeMap::new(), outcomes: HashMap::new(), aliases: Vec::new() };
+        let mut reading = Reading { unfinished: BTreeMap::new(), outcomes: HashMap::new(), aliases: HashMap::new() };
         for record in records {
             engine.read(record, &mut reading);
         }
         for (ticket, header) in std::mem::take(&mut reading.unfinished) {
             engine.give_up(ticket, &header, &mut reading, now, effects);
-        }
-        for (ticket, at, header, of) in std::mem::take(&mut reading.aliases) {
-            engine.read_alias(ticket, at.max(now), &header, of, &mut reading);
         }
         engine.evict(now, effects);
         engine
@@ -65,15 +62,17 @@ impl<C, B> Engine<C, B> {
                 }
                 if let Some(header) = reading.unfinished.remove(&ticket) {
                     self.put(ticket, &Names::of(&header), &header, &outcome, size, at);
-                    reading.outcomes.insert(ticket, outcome);
+                    self.end_in_reading(ticket, outcome, at, reading);
                 }
             }
             Record::Alias { ticket, at, header, of } => {
                 self.next_ticket = self.next_ticket.max(ticket.0);
-                if reading.outcomes.contains_key(&of) {
-                    self.read_alias(ticket, at, &header, of, reading);
-                } else {
-                    reading.aliases.push((ticket, at, header, of));
+                // An alias whose command the journal has dropped is dropped as well.
+                if let Some(outcome) = reading.outcomes.get(&of).cloned() {
+                    self.put(ticket, &Names::id_of(&header), &header, &outcome, 0, at);
+                    reading.outcomes.insert(ticket, outcome);
+                } else if reading.unfinished.contains_key(&of) {
+                    reading.aliases.entry(of).or_default().push((ticket, header));
                 }
             }
             Record::Version(moved) => {
@@ -82,12 +81,14 @@ impl<C, B> Engine<C, B> {
         }
     }
 
-    /// An alias whose command the journal has dropped is dropped as well.
-    fn read_alias(&mut self, ticket: Ticket, at: Time, header: &Header, of: Ticket, reading: &mut Reading<B>) {
-        if let Some(outcome) = reading.outcomes.get(&of).cloned() {
-            self.put(ticket, &Names::id_of(header), header, &outcome, 0, at);
-            reading.outcomes.insert(ticket, outcome);
+    /// A command has ended, and its aliases with it: in this order, so that an id which was used again later means the later
+    /// command.
+    fn end_in_reading(&mut self, ticket: Ticket, outcome: Arc<Outcome<B>>, at: Time, reading: &mut Reading<B>) {
+        for (alias, header) in reading.aliases.remove(&ticket).unwrap_or_default() {
+            self.put(alias, &Names::id_of(&header), &header, &outcome, 0, at);
+            reading.outcomes.insert(alias, Arc::clone(&outcome));
         }
+        reading.outcomes.insert(ticket, outcome);
     }
 
     fn give_up(
@@ -101,10 +102,10 @@ impl<C, B> Engine<C, B> {
         let version = header.lane.session().and_then(|session| self.versions.advance(session));
         let found = version.as_ref().and_then(|moved| moved.version);
         let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Recovered), version: found });
-        let debt = self.journal.owe(Unrecorded { ticket, outcome: Arc::clone(&outcome), size: 0, version });
-        self.pay(debt, now, effects);
+        let debt = self.journal.owe(Unrecorded { ticket, at: now, outcome: Arc::clone(&outcome), size: 0, version });
+        self.pay(debt, effects);
         self.put(ticket, &Names::of(header), header, &outcome, 0, now);
-        reading.outcomes.insert(ticket, outcome);
+        self.end_in_reading(ticket, outcome, now, reading);
     }
 
     fn put(
