@@ -10,8 +10,8 @@ pub(crate) enum Exit {
     No = 1,
     /// It could not be done: wrong arguments, a file that cannot be read, output that cannot be written.
     Trouble = 2,
-    /// This version has no such function yet.
-    NotBuilt = 3,
+    /// This version has no such function yet; the number that `sysexits.h` gives to a service that is unavailable.
+    NotBuilt = 69,
 }
 
 /// Every code with its meaning, for `--help`.

@@ -113,7 +113,7 @@ impl Input {
     fn whole(&self) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         self.open()?.take(LARGEST_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| self.unreadable(error))?;
-        self.check_size(&bytes)?;
+        self.check_size(bytes.len() as u64)?;
         Ok(bytes)
     }
 
@@ -126,8 +126,9 @@ impl Input {
             if limited.read_until(b'\n', &mut bytes).map_err(|error| self.unreadable(error))? == 0 {
                 break;
             }
-            self.check_size(&bytes)?;
-            if !bytes.trim_ascii().is_empty() {
+            self.check_size(bytes.len() as u64)?;
+            bytes.truncate(bytes.trim_ascii_end().len());
+            if !bytes.is_empty() {
                 is_empty = false;
                 take(Document { line: Some(line), bytes });
             }
@@ -142,12 +143,19 @@ impl Input {
     fn open(&self) -> Result<Box<dyn Read>, Failure> {
         match &self.source {
             Source::Standard => Ok(Box::new(io::stdin().lock())),
-            Source::File(path) => Ok(Box::new(File::open(path).map_err(|error| self.unreadable(error))?)),
+            Source::File(path) => {
+                let file = File::open(path).map_err(|error| self.unreadable(error))?;
+                if self.layout == Layout::One {
+                    let size = file.metadata().map_err(|error| self.unreadable(error))?.len();
+                    self.check_size(size)?;
+                }
+                Ok(Box::new(file))
+            }
         }
     }
 
-    fn check_size(&self, bytes: &[u8]) -> Result<(), Failure> {
-        if bytes.len() as u64 > LARGEST_DOCUMENT {
+    fn check_size(&self, size: u64) -> Result<(), Failure> {
+        if size > LARGEST_DOCUMENT {
             return Err(Failure::TooLarge { file: self.name.clone(), limit: LARGEST_DOCUMENT_MIB });
         }
         Ok(())

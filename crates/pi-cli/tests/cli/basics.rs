@@ -1,0 +1,249 @@
+//! Version, help, wrong arguments, what is not built, colours, and output that cannot be written.
+
+use std::{process::Stdio, time::Duration};
+
+use insta::assert_snapshot;
+
+use crate::world::{BAD, GOOD, World};
+
+#[test]
+fn version_is_one_line() {
+    assert_snapshot!(World::new().run("--version"), @r"
+    pi 0.1.0
+    --- exit 0
+    ");
+}
+
+#[test]
+fn help_is_grouped_with_examples_codes_and_variables() {
+    assert_snapshot!(World::new().run("--help"), @r"
+    A coding agent as a service: look into its prompts, its protocols and its decisions
+
+    Usage: pi [OPTIONS] <COMMAND>
+
+    Look into files:
+      envelope     Check, compare and sum up prompt envelopes
+      ext-message  Check messages between an extension and its host
+
+    Understand the system:
+      schema  Print a schema: JSON Schema, TypeScript or WIT
+      policy  Ask what an extension may do, and why
+
+    Run:
+      serve  Serve clients (not built yet)
+      ext    Install, allow and deny extensions (not built yet)
+      help   Print help for a command
+
+    Options:
+          --color <WHEN>  When to use colours [default: auto] [possible values: auto, always, never]
+      -h, --help          Print help
+      -V, --version       Print version
+
+    Examples:
+      pi envelope validate logs/
+          check every envelope in a folder
+      pi envelope diff before.json after.json
+          see what changed, and where the cache breaks
+      pi ext-message validate --json trace.jsonl
+          check a recorded exchange, for a script
+      pi schema extension --format ts > messages.ts
+          get types for an extension
+      pi policy explain --config settings.json --extension git --call @call.json
+          see why a call is refused
+
+    Exit codes:
+      0   done; all files are valid, nothing differs
+      1   done, and the answer is no: a file is not valid, envelopes differ
+      2   not done: wrong arguments, unreadable file, unwritable output
+      69  not done: this version cannot do it yet
+
+    Environment:
+      NO_COLOR             no colours, if not empty
+      CLICOLOR_FORCE       colours even where nobody looks, if neither empty nor 0
+      TERM                 no colours and no progress, if dumb
+      HOME                 what ~ means in paths that policy judges
+      PI_CODING_AGENT_DIR  the agent directory, if not ~/.pi/agent
+    --- exit 0
+    ");
+}
+
+#[test]
+fn help_of_a_command_names_its_arguments() {
+    assert_snapshot!(World::new().run("envelope validate --help"), @r"
+    Say whether files are valid envelopes, and what is wrong with those that are not
+
+    Usage: pi envelope validate [OPTIONS] <FILE>...
+
+    Arguments:
+      <FILE>...  Files; `-` is standard input, a folder stands for the .json and .jsonl files below it
+
+    Options:
+          --color <WHEN>  When to use colours [default: auto] [possible values: auto, always, never]
+          --jsonl         Read one document per line, as is done for .jsonl files anyway
+          --json          Print one JSON object per file: {file, valid, errors: [{path, message}]}
+      -q, --quiet         Do not show valid files
+      -h, --help          Print help
+    --- exit 0
+    ");
+    assert_snapshot!(World::new().run("help policy explain"), @r"
+    Show the decision about one host call with every reason on the way to it
+
+    Usage: pi policy explain [OPTIONS] --config <FILE> --extension <ID> --call <JSON>
+
+    Options:
+          --color <WHEN>                 When to use colours [default: auto] [possible values: auto,
+                                         always, never]
+          --config <FILE>                The settings file that holds the policy
+          --extension <ID>               The extension that calls
+          --call <JSON>                  The payload of the host call as JSON; @FILE reads it from a
+                                         file, @- from standard input
+          --manifest <FILE>              The extension's extension.json: its version, and what it
+                                         declares to need
+          --extension-version <VERSION>  The extension's version, if there is no manifest [default:
+                                         0.0.0]
+          --mode <MODE>                  Use this mode instead of the one in the settings [possible
+                                         values: strict, prompt, permissive]
+          --project <FOLDER>             The project folder from which paths count [default: the current
+                                         folder]
+          --untrusted                    The extension came with a project that nobody trusts yet
+          --evidence <NAME=LEVEL>        What is known about the extension, as NAME=LEVEL with a level
+                                         from 0 to 1; may be repeated [default: nobody looked:
+                                         unsigned=1 unscanned=1]
+          --at <TIME>                    Decide as of this time [default: now]
+          --json                         Print the explanation as one JSON object
+      -h, --help                         Print help
+    --- exit 0
+    ");
+}
+
+#[test]
+fn no_arguments_show_the_help_and_are_an_error() {
+    let shown = World::new().run("");
+    assert!(shown.contains("Usage: pi [OPTIONS] <COMMAND>") && shown.ends_with("--- exit 2"), "{shown}");
+}
+
+#[test]
+fn wrong_arguments_say_what_is_right() {
+    assert_snapshot!(World::new().run("envelop"), @r"
+    --- on standard error
+    error: unrecognized subcommand 'envelop'
+
+      tip: a similar subcommand exists: 'envelope'
+
+    Usage: pi [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("envelope validate"), @r"
+    --- on standard error
+    error: the following required arguments were not provided:
+      <FILE>...
+
+    Usage: pi envelope validate <FILE>...
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("schema everything"), @r"
+    --- on standard error
+    error: invalid value 'everything' for '<SCHEMA>'
+      [possible values: wire, extension, manifest, envelope, log, policy]
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+}
+
+#[test]
+fn what_is_not_built_says_so() {
+    assert_snapshot!(World::new().run("serve --port 7777"), @r"
+    --- on standard error
+    error: `pi serve` is not built yet: this version has no server
+    hint: what works today: pi schema, pi envelope, pi ext-message, pi policy explain
+    --- exit 69
+    ");
+    assert_snapshot!(World::new().run("ext allow git exec --command log"), @r"
+    --- on standard error
+    error: `pi ext` is not built yet: this version runs no extensions and changes no settings
+    hint: write grants and denies into the settings file by hand; `pi schema policy` describes it
+    --- exit 69
+    ");
+}
+
+#[test]
+fn colours_are_used_when_asked_for() {
+    let world = World::new().with("good.json", GOOD).with("bad.json", BAD);
+    assert_snapshot!(world.run("--color always envelope validate good.json bad.json gone.json"), @r#"
+    ␛[32mvalid␛[0m    ␛[1mgood.json␛[0m
+    ␛[1;31minvalid␛[0m  ␛[1mbad.json␛[0m
+             ␛[36mmessages[0].role␛[0m: expected one of "system", "user", "assistant", "tool", found "robot"
+             ␛[36mmessages[0].segments␛[0m: expected at least 1 item(s), found 0
+    3 files, 2 documents: 1 valid, ␛[1;31m1 invalid␛[0m, ␛[1;31m1 not read␛[0m
+    --- on standard error
+    ␛[1;31merror:␛[0m cannot read gone.json: No such file or directory (os error 2)
+    ␛[36mhint:␛[0m check the name; `-` reads standard input
+    ␛[36mhint:␛[0m `pi schema envelope` prints what is expected
+    --- exit 2
+    "#);
+    assert_snapshot!(world.run("serve --color always"), @r"
+    --- on standard error
+    ␛[1;31merror:␛[0m `pi serve` is not built yet: this version has no server
+    ␛[36mhint:␛[0m what works today: pi schema, pi envelope, pi ext-message, pi policy explain
+    --- exit 69
+    ");
+    assert!(world.run("--help --color always").contains("␛["));
+}
+
+#[test]
+fn variables_decide_about_colours() {
+    let world = World::new().with("good.json", GOOD);
+    let coloured = |variables: &[(&str, &str)]| {
+        let mut command = world.command("envelope validate good.json");
+        let output = command.envs(variables.iter().copied()).output().expect("pi runs");
+        output.stdout.contains(&0x1b)
+    };
+    assert!(!coloured(&[]));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "0")]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "")]));
+}
+
+#[test]
+fn reader_that_goes_away_is_no_error() {
+    for (arguments, expected) in [("schema wire", 0), ("envelope validate --json bad.json", 1), ("--help", 0)] {
+        let world = World::new().with("bad.json", BAD);
+        let mut child =
+            world.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("pi ends");
+        assert_eq!((output.status.code(), &*output.stderr), (Some(expected), &b""[..]), "{arguments}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let output = World::new().command("schema wire").stdout(full).output().expect("pi runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    error: cannot write the output: No space left on device (os error 28)
+    hint: check the disk and where the output goes
+    ");
+}
+
+/// A measured figure stands in the benchmarks; this only notices if something heavy is done before anything is asked.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test is about time")]
+fn version_starts_fast() {
+    let world = World::new();
+    let best = (0..10).map(|_| {
+        let start = std::time::Instant::now();
+        world.run("--version");
+        start.elapsed()
+    });
+    let best = best.min().expect("ten runs");
+    assert!(best < Duration::from_millis(200), "{best:?}");
+}

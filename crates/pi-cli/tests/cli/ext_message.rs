@@ -1,0 +1,100 @@
+//! `pi ext-message validate`, and the files that are hard to read, which all commands share.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+const CALL: &str =
+    r#"{"id":"1","version":"1.0","type":"tool_call","payload":{"call_id":"c","name":"grep","input":{},"context":{}}}"#;
+const WRONG: &str = r#"{"id":"1","version":"2.0","type":"tool_call","payload":{"call_id":7}}"#;
+
+#[test]
+fn messages_are_checked_line_by_line() {
+    let world = World::new().with("trace.jsonl", format!("{CALL}\n{WRONG}\n")).with("one.json", CALL);
+    assert_snapshot!(world.run("ext-message validate one.json"), @r"
+    valid    one.json
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("ext-message validate trace.jsonl one.json"), @r#"
+    invalid  trace.jsonl
+             line 2: version: expected one of "1.0", found "2.0"
+             line 2: payload.call_id: expected a string, found 7
+             line 2: payload.name: required member is missing
+             line 2: payload.input: required member is missing
+    valid    one.json
+    2 files, 3 documents: 1 valid, 1 invalid
+    --- on standard error
+    hint: `pi schema extension` prints what is expected
+    --- exit 1
+    "#);
+    assert_snapshot!(world.run("ext-message validate --json trace.jsonl"), @r#"
+    {"file":"trace.jsonl","valid":false,"errors":[{"path":"line 2: version","message":"expected one of \"1.0\", found \"2.0\""},{"path":"line 2: payload.call_id","message":"expected a string, found 7"},{"path":"line 2: payload.name","message":"required member is missing"},{"path":"line 2: payload.input","message":"required member is missing"}]}
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn hard_files_get_clear_answers() {
+    let world = World::new()
+        .with("empty.json", "")
+        .with("blank.json", " \n")
+        .with("empty.jsonl", "\n\n")
+        .with("mark.json", "\u{feff}{}")
+        .with("binary.json", b"{\"id\":\"\xff\"}")
+        .with("cut.json", &CALL[..40])
+        .with("list.json", "[1]");
+    assert_snapshot!(world.run("ext-message validate empty.json blank.json empty.jsonl mark.json binary.json cut.json list.json"), @r"
+    invalid  empty.json
+             the document: empty: there is no document
+    invalid  blank.json
+             the document: empty: there is no document
+    invalid  empty.jsonl
+             the document: empty: there is no document
+    invalid  mark.json
+             the document: begins with a byte order mark, which JSON has not
+    invalid  binary.json
+             the document: not UTF-8 at byte 7
+    invalid  cut.json
+             the document: not JSON: EOF while parsing a string at line 1 column 40
+    invalid  list.json
+             the document: expected an object, found an array
+    7 files, 7 documents: 0 valid, 7 invalid
+    --- on standard error
+    hint: `pi schema extension` prints what is expected
+    --- exit 1
+    ");
+}
+
+#[test]
+fn unreadable_files_are_trouble_not_a_verdict() {
+    let world = World::new().with("folder/notes.txt", "x").with("one.json", CALL);
+    assert_snapshot!(world.run("ext-message validate one.json gone.json"), @r"
+    valid    one.json
+    2 files, 1 document: 1 valid, 1 not read
+    --- on standard error
+    error: cannot read gone.json: No such file or directory (os error 2)
+    hint: check the name; `-` reads standard input
+    --- exit 2
+    ");
+    assert_snapshot!(world.run("ext-message validate --json gone.json one.json"), @r#"
+    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
+    {"file":"one.json","valid":true,"errors":[]}
+    --- exit 2
+    "#);
+    assert_snapshot!(world.run("ext-message validate folder"), @r"
+    --- on standard error
+    error: folder contains no .json or .jsonl file
+    hint: name the files, or a folder that holds some
+    --- exit 2
+    ");
+}
+
+#[test]
+fn huge_file_is_refused_before_it_is_read() {
+    assert_snapshot!(World::new().with_hole("huge.json", 300 << 20).run("ext-message validate huge.json"), @r"
+    --- on standard error
+    error: huge.json is larger than 256 MiB
+    hint: write one document per line into a .jsonl file, which is read line by line
+    --- exit 2
+    ");
+}

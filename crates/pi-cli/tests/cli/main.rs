@@ -1,0 +1,9 @@
+//! Runs the real binary and compares everything that it writes, and the code with which it ends.
+
+mod basics;
+mod documents;
+mod envelope;
+mod ext_message;
+mod policy;
+mod schema;
+mod world;
