@@ -152,9 +152,8 @@ impl Queue {
     pub(crate) fn next_control(&self, work_waits_for_run: impl FnOnce(Ticket) -> bool) -> Option<Ticket> {
         let first = *self.control.first()?;
         let short_in_flight = self.controlling.is_some() || matches!(self.working, Some((_, Span::Short)));
-        let passes = self.turn || matches!(self.working, Some((_, Span::Long)));
         let held_by = self.work.first().copied().filter(|work| *work < first);
-        let may = !short_in_flight && (passes || held_by.is_none_or(work_waits_for_run));
+        let may = !short_in_flight && (self.has_run() || held_by.is_none_or(work_waits_for_run));
         may.then_some(first)
     }
 
@@ -171,9 +170,19 @@ impl Queue {
         self.turn && self.work.contains(&work) || self.long.first().is_some_and(|long| *long <= work)
     }
 
-    /// Work that must end before this work can start.
+    /// Whether a run is in flight: control passes it, work waits for its end.
+    pub(crate) fn has_run(&self) -> bool {
+        self.turn || matches!(self.working, Some((_, Span::Long)))
+    }
+
+    /// Work that waits and was admitted before.
     pub(crate) fn work_before(&self, ticket: Ticket) -> impl Iterator<Item = Ticket> + '_ {
-        self.work.range(..ticket).copied().chain(self.working.map(|(working, _)| working))
+        self.work.range(..ticket).copied()
+    }
+
+    /// Control that waits for its turn and was admitted before.
+    pub(crate) fn control_before(&self, ticket: Ticket) -> impl Iterator<Item = Ticket> + '_ {
+        self.control.range(..ticket).copied()
     }
 
     /// Everything in flight, for a lane that goes away.

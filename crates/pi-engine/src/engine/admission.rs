@@ -9,6 +9,7 @@ use crate::{
     header::{Access, Admission, Header, Lane, Order, Role, Span},
     identity::{Names, Place, Seen},
     journal::Pending,
+    lane::Queue,
     name::{CommandId, Request, Ticket, Time},
     outcome::{Failure, Outcome, Refusal, Scarcity},
     record::Record,
@@ -283,34 +284,62 @@ impl<C, B> Engine<C, B> {
         Ok(open)
     }
 
-    /// Whether `ticket` can only end after long work in `lane` has: through what it depends on, or through what is
-    /// ahead of it. Rare, so it may walk what is in flight.
+    /// Whether `ticket` can only end after long work in `lane` has, or a turn taken there: through what it depends on, or
+    /// through what is ahead of it. Long control counts, for like a run it may wait for a person. Rare, so it may walk what
+    /// is in flight.
     fn waits_for_run(&self, ticket: Ticket, lane: &Lane) -> bool {
         let mut seen = HashSet::new();
-        let mut next = vec![ticket];
-        while let Some(ticket) = next.pop() {
-            if !seen.insert(ticket) {
-                continue;
-            }
-            let Some(command) = self.commands.get(&ticket).filter(|command| command.decided.is_none()) else {
-                continue;
-            };
-            let long = command.header.order.span() == Span::Long;
-            let queue = self.lanes.get(&command.header.lane);
-            if command.header.order.is_work() {
-                if command.header.lane == *lane && queue.is_some_and(|queue| queue.is_behind_run(ticket)) {
-                    return true;
-                }
-                if command.waiting {
-                    next.extend(queue.into_iter().flat_map(|queue| queue.work_before(ticket)));
-                }
-            } else if long && command.header.lane == *lane {
+        let mut next = vec![(ticket, Until::End)];
+        while let Some((ticket, until)) = next.pop() {
+            let open = self.commands.get(&ticket).filter(|command| command.decided.is_none());
+            let Some(command) = open.filter(|_| seen.insert((ticket, until))) else { continue };
+            let (order, own) = (command.header.order, command.header.lane == *lane);
+            if own && until == Until::End && order.span() == Span::Long {
                 return true;
             }
-            next.extend(command.open.iter().map(|(_, dependency)| *dependency));
+            let Some(queue) = self.lanes.get(&command.header.lane).filter(|_| command.waiting) else { continue };
+            next.extend(command.open.iter().map(|(_, dependency)| (*dependency, Until::End)));
+            if order.is_work() {
+                if own && queue.has_run() {
+                    return true;
+                }
+                next.extend(queue.work_before(ticket).map(|work| (work, Until::End)));
+                next.extend(queue.control_before(ticket).map(|control| (control, Until::Start)));
+            } else if command.open.is_empty() {
+                next.extend(queue.control_before(ticket).map(|control| (control, Until::Start)));
+                next.extend(self.work_that_holds(queue, ticket));
+            }
         }
         false
     }
+
+    /// The work that a control command waits for. It follows earlier work until a run starts, or until that work waits for
+    /// a run itself, and passes then.
+    fn work_that_holds(&self, queue: &Queue, control: Ticket) -> Vec<(Ticket, Until)> {
+        let mut holding = Vec::new();
+        if queue.has_run() {
+            return holding;
+        }
+        for work in queue.work_before(control) {
+            let Some(command) = self.commands.get(&work) else { continue };
+            if command.open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency)) {
+                break;
+            }
+            if command.header.order.span() == Span::Long {
+                holding.push((work, Until::Start));
+                break;
+            }
+            holding.push((work, Until::End));
+        }
+        holding
+    }
+}
+
+/// What of another command is awaited.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Until {
+    Start,
+    End,
 }
 
 /// Only a command that a run may be waiting for can close a circle.

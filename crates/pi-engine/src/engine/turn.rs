@@ -73,7 +73,7 @@ impl<C, B> Engine<C, B> {
         })
     }
 
-    fn is_run_or_behind_one(&self, ticket: Ticket) -> bool {
+    pub(super) fn is_run_or_behind_one(&self, ticket: Ticket) -> bool {
         self.commands.get(&ticket).is_some_and(|command| {
             let queue = self.lanes.get(&command.header.lane);
             command.decided.is_none()
