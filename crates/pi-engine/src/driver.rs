@@ -82,7 +82,8 @@ pub trait Journal<B>: Send + 'static {
     /// Writes the records in order and returns when they are durable. After an error none of them counts.
     fn append(&mut self, records: Vec<(Sequence, Record<B>)>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Drops records of outcomes that need not be kept, unless a kept [`Record::Alias`] names them. May do so later.
+    /// Drops records of outcomes that need not be kept, unless a kept [`Record::Alias`] names them. The versions that they
+    /// moved stay known. May do so later.
     fn forget(&mut self, tickets: Vec<Ticket>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Whether writing is possible again after an error.

@@ -90,7 +90,8 @@ pub enum Effect<C, B> {
         refusal: Refusal,
     },
     Announce(Announcement<B>),
-    /// The outcome is no longer needed; the journal may drop its records.
+    /// The outcome is no longer needed. The journal may drop the records of this ticket, unless an alias that is not
+    /// forgotten stands for it; a version that they moved must stay known.
     Forget(Ticket),
     /// Shutdown is complete: nothing runs, everything is answered and durable, or the journal is lost.
     Drained,

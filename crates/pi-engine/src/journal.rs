@@ -30,6 +30,8 @@ pub(crate) struct Unrecorded<B> {
     pub(crate) outcome: Arc<Outcome<B>>,
     pub(crate) size: usize,
     pub(crate) version: Option<VersionMove>,
+    /// Whether the outcome is kept. Otherwise its records are of no use once they are complete.
+    pub(crate) kept: bool,
 }
 
 #[derive(Debug)]
@@ -96,8 +98,8 @@ impl<B> Journal<B> {
     }
 
     /// The record of a debt is durable.
-    pub(crate) fn paid(&mut self, debt: u64) {
-        self.debts.remove(&debt);
+    pub(crate) fn paid(&mut self, debt: u64) -> Option<Unrecorded<B>> {
+        self.debts.remove(&debt)
     }
 
     pub(crate) fn owe_version(&mut self, session: SessionName) {

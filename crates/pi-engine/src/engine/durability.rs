@@ -26,8 +26,15 @@ impl<C, B> Engine<C, B> {
                     }
                     self.answer_alias(ticket, now, effects);
                 }
-                Pending::Finished(ticket) => self.conclude(ticket, now, effects),
-                Pending::Late(debt) => self.journal.paid(debt),
+                Pending::Finished(ticket) => {
+                    let nameless = self.commands.get(&ticket).is_some_and(|c| Names::of(&c.header).is_empty());
+                    self.conclude(ticket, now, effects);
+                    effects.extend(nameless.then_some(Effect::Forget(ticket)));
+                }
+                Pending::Late(debt) => {
+                    let paid = self.journal.paid(debt).filter(|paid| !paid.kept);
+                    effects.extend(paid.map(|paid| Effect::Forget(paid.ticket)));
+                }
                 Pending::Version(_) => {}
             }
         }
@@ -136,7 +143,7 @@ impl<C, B> Engine<C, B> {
 
     /// Sends the record of an end that was told without one.
     pub(super) fn pay(&mut self, debt: u64, effects: &mut Vec<Effect<C, B>>) {
-        let Some(Unrecorded { ticket, at, outcome, size, version }) = self.journal.debt(debt) else { return };
+        let Some(Unrecorded { ticket, at, outcome, size, version, .. }) = self.journal.debt(debt) else { return };
         let (ticket, at, outcome, size) = (*ticket, *at, Arc::clone(outcome), *size);
         let record = Record::Finished { ticket, at, outcome, size, version: version.clone() };
         let sequence = self.journal.send(Pending::Late(debt));

@@ -129,11 +129,11 @@ impl<C, B> Engine<C, B> {
 
     /// Answers although nothing is recorded, and remembers to record it later.
     pub(super) fn conclude_unrecorded(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        if let Some(Decided { at, outcome, size, version }) =
-            self.commands.get(&ticket).and_then(|command| command.decided.as_ref())
-        {
+        let Some(command) = self.commands.get(&ticket) else { return };
+        if let Some(Decided { at, outcome, size, version }) = &command.decided {
+            let kept = !Names::of(&command.header).is_empty();
             let (outcome, version) = (Arc::clone(outcome), version.clone());
-            self.journal.owe(Unrecorded { ticket, at: *at, outcome, size: *size, version });
+            self.journal.owe(Unrecorded { ticket, at: *at, outcome, size: *size, version, kept });
         }
         self.conclude(ticket, now, effects);
     }

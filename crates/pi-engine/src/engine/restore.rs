@@ -25,6 +25,8 @@ struct Reading<B> {
     outcomes: HashMap<Ticket, Arc<Outcome<B>>>,
     /// Aliases of commands that have not ended yet, by those.
     aliases: HashMap<Ticket, Vec<(Ticket, Arc<Header>)>>,
+    /// Commands that ended and that nobody can ask for again.
+    nameless: Vec<Ticket>,
 }
 
 impl<C, B> Engine<C, B> {
@@ -39,10 +41,16 @@ impl<C, B> Engine<C, B> {
         effects: &mut Vec<Effect<C, B>>,
     ) -> Self {
         let mut engine = Self::new(config);
-        let mut reading = Reading { unfinished: BTreeMap::new(), outcomes: HashMap::new(), aliases: HashMap::new() };
+        let mut reading = Reading {
+            unfinished: BTreeMap::new(),
+            outcomes: HashMap::new(),
+            aliases: HashMap::new(),
+            nameless: Vec::new(),
+        };
         for record in records {
             engine.read(record, &mut reading);
         }
+        effects.extend(reading.nameless.drain(..).map(Effect::Forget));
         for (ticket, header) in std::mem::take(&mut reading.unfinished) {
             engine.give_up(ticket, &header, &mut reading, now, effects);
         }
@@ -61,7 +69,9 @@ impl<C, B> Engine<C, B> {
                     self.versions.apply(moved);
                 }
                 if let Some(header) = reading.unfinished.remove(&ticket) {
-                    self.put(ticket, &Names::of(&header), &header, &outcome, size, at);
+                    let names = Names::of(&header);
+                    reading.nameless.extend(names.is_empty().then_some(ticket));
+                    self.put(ticket, &names, &header, &outcome, size, at);
                     self.end_in_reading(ticket, outcome, at, reading);
                 }
             }
@@ -102,7 +112,9 @@ impl<C, B> Engine<C, B> {
         let version = header.lane.session().and_then(|session| self.versions.advance(session));
         let found = version.as_ref().and_then(|moved| moved.version);
         let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Recovered), version: found });
-        let debt = self.journal.owe(Unrecorded { ticket, at: now, outcome: Arc::clone(&outcome), size: 0, version });
+        let kept = !Names::of(header).is_empty();
+        let debt =
+            self.journal.owe(Unrecorded { ticket, at: now, outcome: Arc::clone(&outcome), size: 0, version, kept });
         self.pay(debt, effects);
         self.put(ticket, &Names::of(header), header, &outcome, 0, now);
         self.end_in_reading(ticket, outcome, now, reading);
