@@ -1,0 +1,83 @@
+//! A journal that loses what a real one may lose.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use pi_engine::{Record, Sequence, Ticket};
+
+use crate::random::Random;
+
+#[derive(Default)]
+pub(crate) struct Journal {
+    durable: Vec<Record<u64>>,
+    /// Written or not, but not yet reported.
+    pending: VecDeque<(Sequence, Record<u64>)>,
+    forgotten: BTreeSet<Ticket>,
+    pub(crate) failed: bool,
+}
+
+impl Journal {
+    pub(crate) fn append(&mut self, sequence: Sequence, record: Record<u64>) {
+        assert!(!self.failed, "a record was handed to a journal that has failed: {record:?}");
+        self.pending.push_back((sequence, record));
+    }
+
+    pub(crate) fn forget(&mut self, ticket: Ticket) {
+        self.forgotten.insert(ticket);
+    }
+
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Makes the next `count` records durable and says up to where that is.
+    pub(crate) fn report(&mut self, count: usize) -> (Sequence, Vec<Record<u64>>) {
+        let reported: Vec<_> = self.pending.drain(..count).collect();
+        let last = reported.last().expect("at least one record is reported").0;
+        let records: Vec<_> = reported.into_iter().map(|(_, record)| record).collect();
+        self.durable.extend(records.iter().cloned());
+        (last, records)
+    }
+
+    /// Loses what was not reported, and says what that is.
+    pub(crate) fn fail(&mut self) -> Vec<Record<u64>> {
+        self.failed = true;
+        self.pending.drain(..).map(|(_, record)| record).collect()
+    }
+
+    /// What a restart finds: everything reported, some of the rest, and perhaps without what may be dropped.
+    pub(crate) fn crash(&mut self, random: &mut Random) -> Vec<Record<u64>> {
+        let written = random.below(self.pending.len() + 1);
+        self.durable.extend(self.pending.drain(..written).map(|(_, record)| record));
+        self.pending.clear();
+        self.failed = false;
+        if random.percent(50) {
+            self.compact();
+        }
+        self.durable.clone()
+    }
+
+    /// Drops the records of forgotten outcomes. What an alias stands for stays as long as the alias, and versions stay.
+    fn compact(&mut self) {
+        let mut needed = BTreeSet::new();
+        for record in self.durable.iter().rev() {
+            if let Record::Alias { ticket, of, .. } = record
+                && (needed.contains(ticket) || !self.forgotten.contains(ticket))
+            {
+                needed.insert(*of);
+            }
+        }
+        let dropped: BTreeSet<_> = self.forgotten.difference(&needed).copied().collect();
+        self.forgotten.retain(|ticket| needed.contains(ticket));
+        self.durable.retain_mut(|record| match record {
+            Record::Accepted { ticket, .. } | Record::Alias { ticket, .. } => !dropped.contains(ticket),
+            Record::Finished { ticket, version, .. } if dropped.contains(ticket) => match version.take() {
+                Some(moved) => {
+                    *record = Record::Version(moved);
+                    true
+                }
+                None => false,
+            },
+            Record::Finished { .. } | Record::Version(_) => true,
+        });
+    }
+}

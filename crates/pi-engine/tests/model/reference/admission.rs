@@ -1,0 +1,335 @@
+//! What happens to a command that comes in, and what is read back after a restart.
+
+use super::*;
+
+impl Reference {
+    pub(super) fn admit(&mut self, admission: Admission<u64>) {
+        let Admission { request, header, command } = admission;
+        let header = Arc::new(header);
+        match self.judge(&header) {
+            Err(refusal) => self.effects.push(Effect::Refuse { request, header, refusal }),
+            Ok(None) => self.take(request, &header, command),
+            Ok(Some(root)) => self.follow(request, header, command, root),
+        }
+    }
+
+    /// The refusal, or the command that this one repeats.
+    fn judge(&self, header: &Header) -> Result<Option<usize>, Refusal> {
+        match self.life {
+            Life::Open => {}
+            Life::Draining { .. } => return Err(Refusal::ShuttingDown),
+            Life::Drained => return Err(Refusal::ShutDown),
+        }
+        let root = self.find(header)?.map(|known| self.root_of(known));
+        let brings_id = header.id.is_some() && self.find_id(header).is_none();
+        if let Some(root) = root
+            && !brings_id
+            && self.at(root).expect("a root outlives its followers").answered
+        {
+            return Ok(Some(root));
+        }
+        let waiting = |command: &&Command| !command.answered && command.request.is_some();
+        if self.commands.iter().filter(waiting).count() >= self.config.max_in_flight {
+            return Err(Refusal::Busy(Scarcity::InFlight));
+        }
+        let limit = self.config.max_pending_per_client;
+        if self.commands.iter().filter(waiting).filter(|command| command.header.client == header.client).count()
+            >= limit
+        {
+            return Err(Refusal::TooManyPending { limit });
+        }
+        let recorded = header.access == Access::Write && (root.is_none() || brings_id);
+        if recorded && self.journal_failed {
+            return Err(Refusal::JournalUnavailable);
+        }
+        if recorded && (header.id.is_some() || header.key.is_some()) {
+            let load = self.load();
+            let retention = &self.config.retention;
+            if load.outcomes + load.reservations + 1 > retention.max_count {
+                return Err(Refusal::Busy(Scarcity::OutcomeCount));
+            }
+            if load.outcome_bytes + load.reserved_bytes + retention.reserve_bytes > retention.max_bytes {
+                return Err(Refusal::Busy(Scarcity::OutcomeBytes));
+            }
+        }
+        Ok(root)
+    }
+
+    fn find(&self, header: &Header) -> Result<Option<&Command>, Refusal> {
+        let now = header.kind.clone();
+        if let (Some(known), Some(id)) = (self.find_id(header), &header.id) {
+            let before = known.header.kind.clone();
+            return if known.header.fingerprint == header.fingerprint {
+                Ok(Some(known))
+            } else {
+                Err(Refusal::ConflictingId { id: id.clone(), before, now })
+            };
+        }
+        if let (Some(known), Some(key)) = (self.find_key(header), &header.key) {
+            let before = known.header.kind.clone();
+            return if known.header.fingerprint == header.fingerprint {
+                Ok(Some(known))
+            } else {
+                Err(Refusal::ConflictingKey { key: key.clone(), before, now })
+            };
+        }
+        Ok(None)
+    }
+
+    fn find_id(&self, header: &Header) -> Option<&Command> {
+        let id = header.id.as_ref()?;
+        self.commands
+            .iter()
+            .find(|other| other.owns_id && other.header.client == header.client && other.header.id.as_ref() == Some(id))
+    }
+
+    fn find_key(&self, header: &Header) -> Option<&Command> {
+        let key = header.key.as_ref()?;
+        self.commands.iter().find(|other| {
+            let fresh = match &other.end {
+                Some(end) if other.answered => self.now < end.kept.after(self.config.retention.key_ms),
+                _ => true,
+            };
+            other.owns_key && other.header.lane == header.lane && other.header.key.as_ref() == Some(key) && fresh
+        })
+    }
+
+    /// Puts a new command into the list.
+    fn add(&mut self, request: Option<Request>, header: Arc<Header>, payload: u64, ticket: Option<Ticket>) -> usize {
+        self.serials += 1;
+        let name = header.id.clone().unwrap_or_else(|| {
+            self.anonymous += u64::from(request.is_some());
+            CommandId::from(format!("anon:{}:{}", self.config.epoch, self.anonymous))
+        });
+        self.commands.push(Command {
+            serial: self.serials,
+            ticket,
+            name,
+            request,
+            header,
+            payload,
+            follows: None,
+            owns_id: false,
+            owns_key: false,
+            entry: Saving::Needless,
+            entered: 0,
+            announced: false,
+            stage: Stage::Waiting,
+            open: Vec::new(),
+            clock: None,
+            limit: None,
+            kill: None,
+            cancelled: false,
+            end: None,
+            answered: false,
+        });
+        self.serials
+    }
+
+    fn next_ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
+    }
+
+    fn take(&mut self, request: Request, header: &Arc<Header>, payload: u64) {
+        let ticket = self.next_ticket();
+        self.take_over_key(header);
+        let serial = self.add(Some(request), header.clone(), payload, Some(ticket));
+        let at = self.now;
+        let command = self.at_mut(serial);
+        command.owns_id = header.id.is_some();
+        command.owns_key = header.key.is_some();
+        if header.access == Access::Write {
+            command.entry = Saving::Pending;
+            self.persist(Record::Accepted { ticket, at, header: header.clone() });
+        } else {
+            command.announced = true;
+            self.announce(serial, Phase::Accepted);
+        }
+        self.look_up_dependencies(serial, header);
+    }
+
+    /// What had this key before has it no longer.
+    fn take_over_key(&mut self, header: &Header) {
+        for other in &mut self.commands {
+            if header.key.is_some() && other.header.lane == header.lane && other.header.key == header.key {
+                other.owns_key = false;
+            }
+        }
+    }
+
+    /// What had this id before has it no longer.
+    fn take_over_id(&mut self, header: &Header) {
+        for other in &mut self.commands {
+            if header.id.is_some() && other.header.client == header.client && other.header.id == header.id {
+                other.owns_id = false;
+            }
+        }
+    }
+
+    fn look_up_dependencies(&mut self, serial: usize, header: &Header) {
+        let mut open: Vec<(CommandId, usize)> = Vec::new();
+        for id in &header.depends_on {
+            if open.iter().any(|(other, _)| other == id) {
+                continue;
+            }
+            let sought = Header { id: Some(id.clone()), ..header.clone() };
+            let known = self.find_id(&sought).map(|known| self.root_of(known));
+            let failure = match known.and_then(|root| self.at(root)) {
+                _ if header.id.as_ref() == Some(id) => Some(Failure::DependsOnItself { id: id.clone() }),
+                None => Some(Failure::DependencyUnknown { id: id.clone() }),
+                Some(root) if root.answered => {
+                    let outcome = &root.end.as_ref().expect("what is answered ended").outcome;
+                    outcome.error().map(|error| Failure::DependencyFailed { id: id.clone(), error })
+                }
+                Some(root) => {
+                    let needed = matches!(header.order, Order::Control { role: Role::NeededByRun, .. });
+                    let inverted = needed && self.end_needs_run(root.serial, &header.lane);
+                    open.push((id.clone(), root.serial));
+                    inverted.then(|| Failure::DependencyInverted { id: id.clone() })
+                }
+            };
+            if let Some(failure) = failure {
+                return self.break_off(serial, failure);
+            }
+        }
+        self.at_mut(serial).open = open;
+    }
+
+    fn follow(&mut self, request: Request, header: Arc<Header>, payload: u64, root: usize) {
+        let brings_id = header.id.is_some() && self.find_id(&header).is_none();
+        let ticket = brings_id.then(|| self.next_ticket());
+        let known = self.find(&header).ok().flatten().expect("it was found a moment ago");
+        let of = if known.answered { known.ticket } else { self.at(root).expect("just found").ticket };
+        let of = of.expect("what can be followed has a ticket");
+        let serial = self.add(Some(request), header.clone(), payload, ticket);
+        let at = self.now;
+        let command = self.at_mut(serial);
+        command.follows = Some(root);
+        command.owns_id = brings_id;
+        if let (Some(ticket), Access::Write) = (ticket, header.access) {
+            command.entry = Saving::Pending;
+            self.persist(Record::Alias { ticket, at, header, of });
+        }
+    }
+
+    pub(super) fn load(&self) -> Store {
+        let cost = |serials: &[usize]| serials.iter().filter_map(|serial| self.at(*serial)).map(Command::cost).sum();
+        let reserved =
+            self.commands.iter().filter(|command| command.is_write() && command.is_kept() && !command.answered);
+        Store {
+            outcomes: self.shelf.len(),
+            outcome_bytes: cost(&self.shelf),
+            reservations: reserved.clone().count(),
+            reserved_bytes: reserved.count() * self.config.retention.reserve_bytes,
+            reads: self.reads.len(),
+            read_bytes: cost(&self.reads),
+        }
+    }
+
+    /// Begins again from what the journal holds.
+    pub(crate) fn restore(config: Config, now: Time, records: &[Record<u64>]) -> (Self, Effects) {
+        let mut model = Self::new(config, now);
+        for record in records {
+            model.read_back(record);
+        }
+        for serial in model.serials_where(|command| command.follows.is_none() && !command.answered) {
+            model.recover(serial);
+        }
+        model.settle();
+        let effects = std::mem::take(&mut model.effects);
+        (model, effects)
+    }
+
+    /// It was accepted and did not end. What it ends with follows from the journal as it is, so nobody need wait for the record.
+    fn recover(&mut self, serial: usize) {
+        let session = self.at(serial).and_then(|command| command.header.lane.session().cloned());
+        let moved = session.and_then(|session| {
+            let version = self.version(&session)? + 1;
+            Some(VersionMove { session, version: Some(version) })
+        });
+        let version = moved.as_ref().and_then(|moved| moved.version);
+        if let Some(moved) = &moved {
+            self.apply(moved);
+        }
+        self.end(serial, Outcome { ending: Ending::Broken(Failure::Recovered), version }, 0, moved);
+        self.take_back(serial, self.now);
+    }
+
+    /// An answer of an earlier life. Aliases that waited for it are answered with it.
+    fn take_back(&mut self, serial: usize, at: Time) {
+        let command = self.at_mut(serial);
+        command.stage = Stage::Over;
+        command.answered = true;
+        let end = command.end.as_mut().expect("what is taken back ended");
+        end.kept = at;
+        let outcome = end.outcome.clone();
+        self.shelve(serial);
+        for alias in self.serials_where(|alias| alias.follows == Some(serial) && !alias.answered) {
+            self.alias_back(alias, outcome.clone(), at);
+        }
+    }
+
+    fn alias_back(&mut self, serial: usize, outcome: Arc<Outcome<u64>>, at: Time) {
+        let saving = Saving::Durable;
+        self.at_mut(serial).end = Some(End { outcome, at, size: 0, moved: None, saving, order: 0, kept: at });
+        self.take_back(serial, at);
+    }
+
+    fn read_back(&mut self, record: &Record<u64>) {
+        match record {
+            Record::Accepted { ticket, header, .. } => {
+                self.take_over_key(header);
+                let serial = self.add_back(*ticket, header);
+                self.at_mut(serial).owns_key = header.key.is_some();
+            }
+            Record::Finished { ticket, at, outcome, size, version } => {
+                if let Some(moved) = version {
+                    self.apply(moved);
+                }
+                let Some(serial) = self.with_ticket(*ticket) else { return };
+                let (outcome, saving) = (outcome.clone(), Saving::Durable);
+                let end = End { outcome, at: *at, size: *size, moved: version.clone(), saving, order: 0, kept: *at };
+                let command = self.at_mut(serial);
+                command.end = Some(end);
+                if !command.is_kept() {
+                    self.effects.push(Effect::Forget(*ticket));
+                }
+                self.take_back(serial, *at);
+            }
+            Record::Alias { ticket, header, of, at } => {
+                let Some(root) = self.with_ticket(*of) else { return };
+                let known = self.at(root).filter(|root| root.answered).and_then(|root| root.end.as_ref());
+                let outcome = known.map(|end| end.outcome.clone());
+                let serial = self.add_back(*ticket, header);
+                self.at_mut(serial).follows = Some(root);
+                if let Some(outcome) = outcome {
+                    self.alias_back(serial, outcome, *at);
+                }
+            }
+            Record::Version(moved) => self.apply(moved),
+        }
+    }
+
+    fn add_back(&mut self, ticket: Ticket, header: &Arc<Header>) -> usize {
+        self.tickets = self.tickets.max(ticket.0);
+        self.take_over_id(header);
+        let serial = self.add(None, header.clone(), 0, Some(ticket));
+        let command = self.at_mut(serial);
+        command.entry = Saving::Durable;
+        command.announced = true;
+        command.owns_id = header.id.is_some();
+        serial
+    }
+}
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Store {
+    pub(crate) outcomes: usize,
+    pub(crate) outcome_bytes: usize,
+    pub(crate) reservations: usize,
+    pub(crate) reserved_bytes: usize,
+    pub(crate) reads: usize,
+    pub(crate) read_bytes: usize,
+}
