@@ -1205,7 +1205,7 @@ usage?: Usage,
  */
 residual?: number, 
 /**
- * Of the envelope without `meta`, as [`Envelope::digest`](crate::Envelope::digest) computes it.
+ * Of the envelope without `meta`, SHA-256 of its canonical JSON.
  */
 digest?: string, 
 /**
@@ -1843,7 +1843,7 @@ export type SegmentMeta = {
  */
 id?: string, origin?: Origin, trust?: Trust, tokens?: Tokens, cache?: CacheState, 
 /**
- * Of the segment without `meta`, as [`Segment::digest`](crate::Segment::digest) computes it.
+ * Of the segment without `meta`, SHA-256 of its canonical JSON.
  */
 digest?: string, 
 /**
@@ -1859,7 +1859,7 @@ call?: ToolCallId,
  */
 signature?: string, 
 /**
- * The text sent before, between and after the texts of the segment; see [`Segment::sent`](crate::Segment::sent).
+ * The text sent before, between and after the texts of the segment.
  */
 frame?: Array<string>, };
 

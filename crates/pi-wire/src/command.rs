@@ -99,21 +99,21 @@ macro_rules! payload {
         }
 
         impl Payload for $payload {
-            #[allow(unused_variables, reason = "a payload without fields reads none")]
             fn read(fields: &mut Fields<'_>) -> Option<Self> {
+                let _: &Fields<'_> = fields; // A payload without fields reads none.
                 $( let $field = fields.$presence($name, &$rule); )*
                 let payload = Self { $( $field: $field?, )* };
                 $( $check(&payload, &mut fields.report)?; )?
                 Some(payload)
             }
 
-            #[allow(unused_variables, reason = "a payload without fields writes none")]
             fn write(&self, members: &mut Map<String, Value>) {
+                let _: &Map<_, _> = members;
                 $( write::$presence(members, $name, &self.$field); )*
             }
 
-            #[allow(unused_variables, reason = "a payload without fields has none to show")]
             fn describe(visitor: &mut impl MemberVisitor) {
+                let _ = &visitor;
                 $( visitor.member(payload!(@presence $presence), $name, concat!("", $($field_doc, "\n"),*), &$rule); )*
             }
         }

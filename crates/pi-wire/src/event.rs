@@ -38,7 +38,7 @@ pub enum ServerEvent {
     },
     /// There is a new session, made or loaded.
     SessionCreated {
-        data: SessionCreated,
+        data: Box<SessionCreated>,
     },
     SessionDeleted {
         data: SessionDeleted,

@@ -131,7 +131,7 @@ fn head(generator: &mut SchemaGenerator) -> Value {
 }
 
 fn success(kind: Kind, generator: &mut SchemaGenerator) -> Value {
-    let mut properties = response_properties(json!(kind.name()), true);
+    let mut properties = response_properties(&json!({ "const": kind.name() }), &json!(true));
     let mut required = vec!["type", "command", "success"];
     match kind.data_schema(generator) {
         Some(data) => {
@@ -144,9 +144,8 @@ fn success(kind: Kind, generator: &mut SchemaGenerator) -> Value {
 }
 
 fn failure(generator: &mut SchemaGenerator) -> Value {
-    let mut properties = response_properties(json!(null), false);
     // Of a refused command: its type as it was sent, or `unknown`, and its id whatever it is.
-    properties.insert("command".to_owned(), json!({ "type": "string" }));
+    let mut properties = response_properties(&json!({ "type": "string" }), &json!(false));
     properties.insert("id".to_owned(), json!(true));
     properties.insert("error".to_owned(), json!({ "type": "string" }));
     properties.insert("code".to_owned(), generator.subschema_for::<ErrorCode>().to_value());
@@ -157,11 +156,11 @@ fn failure(generator: &mut SchemaGenerator) -> Value {
     json!({ "type": "object", "properties": properties, "required": ["type", "command", "success", "error"] })
 }
 
-fn response_properties(command: Value, success: bool) -> Map<String, Value> {
+fn response_properties(command: &Value, success: &Value) -> Map<String, Value> {
     let properties = [
         ("type", json!({ "const": "response" })),
         ("id", json!({ "type": "string" })),
-        ("command", json!({ "const": command })),
+        ("command", command.clone()),
         ("success", json!({ "const": success })),
         ("sessionVersion", json!({ "type": "integer", "minimum": 0 })),
         ("replayed", json!({ "const": true })),

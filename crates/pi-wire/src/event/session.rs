@@ -31,7 +31,7 @@ pub struct Numbered {
 #[serde(untagged)]
 pub enum SessionEvent {
     Render(ExtensionUiRender),
-    Agent(AgentEvent),
+    Agent(Box<AgentEvent>),
 }
 
 /// How a growing message is sent.

@@ -17,6 +17,7 @@ fn answer(bytes: &[u8]) -> Value {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a test hands over the values that it writes down")]
 fn check(bytes: impl AsRef<[u8]>, expected: Value) {
     assert_eq!(answer(bytes.as_ref()), expected);
 }

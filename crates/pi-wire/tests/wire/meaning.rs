@@ -19,11 +19,13 @@ fn frame(json: &Value) -> Frame {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a test hands over the values that it writes down")]
 fn same(a: Value, b: Value) {
     assert_eq!(frame(&a).fingerprint(), frame(&b).fingerprint(), "{a} and {b} are the same command");
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a test hands over the values that it writes down")]
 fn different(a: Value, b: Value) {
     assert_ne!(frame(&a).fingerprint(), frame(&b).fingerprint(), "{a} and {b} are different commands");
 }

@@ -12,6 +12,7 @@ fn verdict(frame: &Value) -> String {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a test hands over the values that it writes down")]
 fn check(frame: Value, expected: &str) {
     assert_eq!(verdict(&frame), expected, "{frame}");
 }

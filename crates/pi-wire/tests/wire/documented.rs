@@ -1,0 +1,53 @@
+//! The page about our additions shows frames that are as it says.
+
+use pi_wire::{COMMANDS, Feature, Limits, Response, ServerEvent, parse};
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../../../docs/protocol-additions.md");
+
+/// Every JSON example of the page.
+fn examples() -> Vec<&'static str> {
+    PAGE.split("```json\n").skip(1).filter_map(|rest| rest.split_once("\n```")).map(|(example, _)| example).collect()
+}
+
+#[test]
+fn every_example_of_the_page_is_read_and_written_unchanged() {
+    for example in examples() {
+        let value: Value = serde_json::from_str(example).unwrap();
+        let written = match value["type"].as_str().unwrap() {
+            "response" => {
+                let raw: Response<Value> = serde_json::from_value(value.clone()).unwrap();
+                serde_json::to_value(raw.typed().unwrap()).unwrap()
+            }
+            name if COMMANDS.iter().any(|spec| spec.name == name) => {
+                let frame = parse(example.as_bytes(), &Limits::default()).unwrap();
+                assert!(frame.extra.is_empty(), "{example}");
+                serde_json::to_value(frame).unwrap()
+            }
+            _ => serde_json::to_value(serde_json::from_value::<ServerEvent>(value.clone()).unwrap()).unwrap(),
+        };
+        assert_eq!(written, value);
+    }
+}
+
+#[test]
+fn the_page_shows_every_command_that_we_add() {
+    for spec in COMMANDS.iter().filter(|spec| spec.feature().is_some()) {
+        let shown = format!("{{\"type\":\"{}\"", spec.name);
+        assert!(examples().iter().any(|example| example.starts_with(&shown)), "{} has no example", spec.name);
+    }
+}
+
+#[test]
+fn the_page_names_every_feature() {
+    for feature in Feature::ALL {
+        let name = serde_json::to_value(feature).unwrap();
+        assert!(PAGE.contains(&format!("`{}`", name.as_str().unwrap())), "{name} is not explained");
+    }
+}
+
+#[test]
+fn the_page_states_the_limits_in_force() {
+    assert_eq!(Limits::default(), Limits { bytes: 10 << 20, depth: 64, values: 65_536 });
+    assert!(PAGE.contains("larger than 10 MiB, nested deeper than 64 levels, holds more than 65 536"));
+}
