@@ -384,7 +384,7 @@ fn narrow(entry: &mut GrantEntry, how: usize) {
 }
 
 fn cases() -> u32 {
-    std::env::var("PI_TEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(64)
+    std::env::var("PI_TEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(128)
 }
 
 proptest! {
