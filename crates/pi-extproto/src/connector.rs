@@ -164,6 +164,13 @@ mod tests {
                               "delivery": "follow_up" });
         check("session", Capability::Session, &message);
         check("ui", Capability::Ui, &json!({ "op": "notify", "message": "m", "level": "warning" }));
+        let interview = json!({ "op": "interview", "questions": [
+            { "type": "text", "id": "a", "label": "A", "required": true },
+            { "type": "select", "id": "b", "label": "B", "options": ["x", "y"], "required": false },
+            { "type": "multi", "id": "c", "label": "C", "options": ["x"], "required": false },
+            { "type": "confirm", "id": "d", "label": "D", "required": true },
+        ], "timeout_ms": 5 });
+        check("ui", Capability::Ui, &interview);
         check("events", Capability::Events, &json!({ "op": "emit", "channel": "c", "data": null }));
         check("env", Capability::Env, &json!({ "op": "get", "name": "HOME" }));
         check("log", Capability::Log, &json!({ "level": "info", "event": "x", "message": "m" }));
@@ -194,6 +201,9 @@ mod tests {
         };
         assert_eq!(refused("teleport", json!({})), "there is no connector teleport");
         assert_eq!(refused("exec", json!({ "command": "ls" })), "parameters of exec: missing field `args`");
+        let choice = json!({ "type": "select", "id": "a", "label": "A", "required": true });
+        let interview = refused("ui", json!({ "op": "interview", "questions": [choice] }));
+        assert_eq!(interview, "parameters of ui: missing field `options`");
         assert!(refused("fs", json!({ "op": "mount" })).starts_with("parameters of fs: unknown variant `mount`"));
     }
 }

@@ -66,6 +66,7 @@ fn rust_types() -> Map<String, Value> {
         ui::UiCall,
         ui::Answer,
         ui::Confirmation,
+        ui::FormAnswer,
         events::EventsCall,
         environment::EnvCall,
         environment::Variable,
@@ -204,21 +205,27 @@ impl Comparison {
                     self.differ(path, format!("bytes in WIT, {schema} in Rust"));
                 }
             }
-            TypeDefKind::List(item) if self.is_pair_of_strings(item) => {
-                if schema["additionalProperties"] != json!({ "type": "string" }) {
-                    self.differ(path, format!("pairs in WIT, {schema} in Rust"));
-                }
-            }
             TypeDefKind::List(item) if schema["type"] == "array" => {
                 self.compare(&format!("{path}[]"), item, &schema["items"]);
             }
+            TypeDefKind::List(item) => match (self.value_of_pair(item), schema.get("additionalProperties")) {
+                (Some(value), Some(shape)) => self.compare(&format!("{path}{{}}"), &value, shape),
+                _ => self.differ(path, format!("a list in WIT, {schema} in Rust")),
+            },
             other => self.differ(path, format!("{} in WIT, {schema} in Rust", other.as_str())),
         }
     }
 
-    fn is_pair_of_strings(&self, item: &Type) -> bool {
-        matches!(item, Type::Id(id) if matches!(&self.resolve.types[*id].kind,
-            TypeDefKind::Tuple(tuple) if tuple.types == [Type::String, Type::String]))
+    /// What a name is paired with.
+    fn value_of_pair(&self, item: &Type) -> Option<Type> {
+        let Type::Id(id) = item else { return None };
+        match &self.resolve.types[*id].kind {
+            TypeDefKind::Tuple(tuple) => match tuple.types.as_slice() {
+                [Type::String, value] => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Named members on both sides, `tag` excepted: the same names, absent and present alike, the same types.
@@ -266,6 +273,9 @@ impl Comparison {
     }
 
     fn compare_cases(&self, path: &str, wit: &[(&str, Option<&Type>)], schema: &Value) {
+        if schema.get("anyOf").is_some() {
+            return self.compare_bare_cases(path, wit, schema);
+        }
         let variants = variants_of(schema);
         let names: BTreeSet<_> = variants.iter().map(|(word, ..)| kebab(word)).collect();
         let wit_names: BTreeSet<_> = wit.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -276,6 +286,23 @@ impl Comparison {
             let (_, tag, variant) =
                 variants.iter().find(|(word, ..)| kebab(word) == *name).expect("the names are the same");
             self.compare_whole(&format!("{path}({name})"), *payload, variant, Some(tag));
+        }
+    }
+
+    /// Cases that stand in JSON as bare values: the titles of the schemas are their names.
+    fn compare_bare_cases(&self, path: &str, wit: &[(&str, Option<&Type>)], schema: &Value) {
+        let choices: Vec<_> = schema["anyOf"].as_array().into_iter().flatten().collect();
+        let names: Vec<_> = choices.iter().map(|choice| choice["title"].as_str().unwrap_or_default()).collect();
+        let wit_names: Vec<_> = wit.iter().map(|(name, _)| *name).collect();
+        if names != wit_names {
+            return self.differ(path, format!("{wit_names:?} in WIT, {names:?} in Rust"));
+        }
+        for ((name, payload), choice) in wit.iter().zip(choices) {
+            let path = format!("{path}({name})");
+            match payload {
+                Some(payload) => self.compare(&path, payload, choice),
+                None => self.differ(&path, format!("nothing in WIT, {choice} in Rust")),
+            }
         }
     }
 
@@ -462,6 +489,7 @@ fn package_says_what_the_types_say() {
             ("confirm", "Confirmation"),
             ("input", "Answer"),
             ("editor", "Answer"),
+            ("interview", "FormAnswer"),
             ("get_editor_text", "Answer"),
         ],
     );

@@ -1,8 +1,12 @@
 //! Questions to a person and things shown to one.
 
+mod form;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+pub use self::form::{ChoiceField, FieldAnswer, FormAnswer, FormField, OpenField};
 
 /// Parameters of `ui`. Questions wait for an answer or their deadline; the rest returns at once, with an empty output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -36,6 +40,14 @@ pub enum UiCall {
         title: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefill: Option<String>,
+    },
+    /// Several questions at once, each with an id of its own. Output: [`FormAnswer`].
+    Interview {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        questions: Vec<FormField>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
     },
     Notify {
         message: String,

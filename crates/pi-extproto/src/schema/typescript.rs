@@ -72,6 +72,7 @@ impl Writer {
         self.visit::<ui::UiCall>();
         self.visit::<ui::Answer>();
         self.visit::<ui::Confirmation>();
+        self.visit::<ui::FormAnswer>();
         self.visit::<events::EventsCall>();
         self.visit::<events::BusEvent>();
         self.visit::<environment::EnvCall>();
