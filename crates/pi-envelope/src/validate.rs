@@ -72,7 +72,7 @@ const ITEMS_SLOT: usize = 6;
 const MEDIA_TYPE_SLOT: usize = 7;
 
 /// The place where facts about a member are kept.
-#[inline]
+#[inline(always)] // so that only the names of the level at hand are compared
 const fn slot(level: Level, name: &[u8]) -> Option<usize> {
     let slot = match level {
         Level::Document => match name {
@@ -88,28 +88,52 @@ const fn slot(level: Level, name: &[u8]) -> Option<usize> {
             b"timestamp" => 3,
             _ => return None,
         },
-        Level::Segment => match name {
-            b"kind" => KIND_SLOT,
-            b"content" => 1,
-            b"collapsed" => 2,
-            b"name" => 3,
-            b"value" => 4,
-            b"description" => 5,
-            b"items" => ITEMS_SLOT,
-            b"mediaType" => MEDIA_TYPE_SLOT,
-            b"toolName" => 8,
-            b"arguments" => 9,
-            b"result" => 10,
-            b"success" => 11,
-            b"fileName" => 12,
-            b"mimeType" => 13,
-            b"snippet" => 14,
-            b"sizeBytes" => 15,
-            b"parsedContent" => 16,
-            b"charCount" => 17,
-            b"url" => 18,
-            b"altText" => 19,
-            _ => return None,
+        // By length first: a name is then compared with five others at most.
+        Level::Segment => match name.len() {
+            3 => match name {
+                b"url" => 18,
+                _ => return None,
+            },
+            4 => match name {
+                b"kind" => KIND_SLOT,
+                b"name" => 3,
+                _ => return None,
+            },
+            5 => match name {
+                b"value" => 4,
+                b"items" => ITEMS_SLOT,
+                _ => return None,
+            },
+            6 => match name {
+                b"result" => 10,
+                _ => return None,
+            },
+            7 => match name {
+                b"content" => 1,
+                b"success" => 11,
+                b"snippet" => 14,
+                b"altText" => 19,
+                _ => return None,
+            },
+            8 => match name {
+                b"toolName" => 8,
+                b"fileName" => 12,
+                b"mimeType" => 13,
+                _ => return None,
+            },
+            9 => match name {
+                b"collapsed" => 2,
+                b"mediaType" => MEDIA_TYPE_SLOT,
+                b"arguments" => 9,
+                b"sizeBytes" => 15,
+                b"charCount" => 17,
+                _ => return None,
+            },
+            _ => match name {
+                b"description" => 5,
+                b"parsedContent" => 16,
+                _ => return None,
+            },
         },
         Level::Item => match name {
             b"title" => 0,

@@ -97,7 +97,6 @@ impl<'a> Scanner<'a> {
         self.enter(b'{')?;
         if self.token()? != b'}' {
             loop {
-                self.token()?;
                 let name = self.text()?;
                 self.punctuation(b':')?;
                 member(self, name)?;
@@ -135,17 +134,33 @@ impl<'a> Scanner<'a> {
     pub(super) fn text(&mut self) -> Result<Text<'a>, NotJson> {
         self.punctuation(b'"')?;
         let start = self.at;
-        let mut escaped = false;
+        // Names and other short strings end at the first special byte.
+        match self.marks.next(start) {
+            Some((end, b'"')) => {
+                self.at = end + 1;
+                Ok(Text { raw: &self.bytes[start..end], escaped: false })
+            }
+            Some((place, b'\\')) => self.escaped_text(start, place),
+            Some(_) | None => Err(NotJson),
+        }
+    }
+
+    /// Passes the rest of a string that begins at `start` and has its first backslash at `backslash`.
+    fn escaped_text(&mut self, start: usize, mut backslash: usize) -> Result<Text<'a>, NotJson> {
         loop {
-            let (place, byte) = self.marks.next(self.at).ok_or(NotJson)?;
-            self.at = place + 1;
-            match byte {
-                b'"' => return Ok(Text { raw: &self.bytes[start..place], escaped }),
-                b'\\' => {
-                    escaped = true;
-                    self.escape()?;
+            self.at = backslash + 1;
+            match self.bytes.get(self.at) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+                Some(b'u') => self.character()?,
+                Some(_) | None => return Err(NotJson),
+            }
+            match self.marks.next(self.at) {
+                Some((end, b'"')) => {
+                    self.at = end + 1;
+                    return Ok(Text { raw: &self.bytes[start..end], escaped: true });
                 }
-                _ => return Err(NotJson),
+                Some((place, b'\\')) => backslash = place,
+                Some(_) | None => return Err(NotJson),
             }
         }
     }
@@ -196,20 +211,16 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), NotJson> {
-        let byte = *self.bytes.get(self.at).ok_or(NotJson)?;
-        self.at += 1;
-        match byte {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-            b'u' => match self.unit()? {
-                0xD800..=0xDBFF => {
-                    self.literal(b"\\u")?;
-                    if matches!(self.unit()?, 0xDC00..=0xDFFF) { Ok(()) } else { Err(NotJson) }
-                }
-                0xDC00..=0xDFFF => Err(NotJson),
-                _ => Ok(()),
-            },
-            _ => Err(NotJson),
+    /// Passes what follows the backslash of a character that is written as one or two UTF-16 units.
+    fn character(&mut self) -> Result<(), NotJson> {
+        self.literal(b"u")?;
+        match self.unit()? {
+            0xD800..=0xDBFF => {
+                self.literal(b"\\u")?;
+                if matches!(self.unit()?, 0xDC00..=0xDFFF) { Ok(()) } else { Err(NotJson) }
+            }
+            0xDC00..=0xDFFF => Err(NotJson),
+            _ => Ok(()),
         }
     }
 
