@@ -172,6 +172,9 @@ mod tests {
         ], "timeout_ms": 5 });
         check("ui", Capability::Ui, &interview);
         check("events", Capability::Events, &json!({ "op": "emit", "channel": "c", "data": null }));
+        let update = json!({ "op": "tool_update", "call_id": "t", "content": [{ "type": "text", "text": "10%" }],
+                             "details": { "done": 1 } });
+        check("events", Capability::Events, &update);
         check("env", Capability::Env, &json!({ "op": "get", "name": "HOME" }));
         check("log", Capability::Log, &json!({ "level": "info", "event": "x", "message": "m" }));
         check("credentials", Capability::Credentials, &json!({ "op": "get", "provider": "p" }));
@@ -204,6 +207,8 @@ mod tests {
         let choice = json!({ "type": "select", "id": "a", "label": "A", "required": true });
         let interview = refused("ui", json!({ "op": "interview", "questions": [choice] }));
         assert_eq!(interview, "parameters of ui: missing field `options`");
+        let update = refused("events", json!({ "op": "tool_update", "content": [] }));
+        assert_eq!(update, "parameters of events: missing field `call_id`");
         assert!(refused("fs", json!({ "op": "mount" })).starts_with("parameters of fs: unknown variant `mount`"));
     }
 }
