@@ -1,6 +1,6 @@
 //! What a client asks: one payload type per command.
 //!
-//! A payload is a list of fields, each with the [`rule`](crate::rule) that reads it, writes it back, and describes it. A
+//! A payload is a list of fields, each with the rule (`rule.rs`) that reads it, writes it back, and describes it. A
 //! field whose value is its default is not written, which is what makes "absent" and "default" the same command (see
 //! `fingerprint`). Members that no rule names are kept: in the frame, or beside a nested object in [`Extended`].
 
@@ -34,6 +34,9 @@ impl<T: Serialize> Serialize for Extended<T> {
 
 /// Implemented by every payload, through `payload!`.
 pub(crate) trait Payload: Sized {
+    /// One sentence, or two.
+    const SUMMARY: &'static str;
+
     /// `None` when a field was refused; it is then reported.
     fn read(fields: &mut Fields<'_>) -> Option<Self>;
     fn write(&self, members: &mut Map<String, Value>);
@@ -86,19 +89,22 @@ macro_rules! payload {
     (@presence optional) => { write::OPTIONAL };
     (@presence defaulted) => { write::OPTIONAL };
     ($(
-        $(#[$attribute:meta])+
+        $(#[doc = $doc:literal])+
+        $(#[derive($derive:ident)])?
         $payload:ident {
             $( $(#[doc = $field_doc:literal])* $field:ident: $type:ty = $presence:ident $name:literal $rule:expr, )*
         }
         $(check $check:path)?
     )+) => { $(
-        $(#[$attribute])+
-        #[derive(Debug, Clone, PartialEq)]
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, $($derive)?)]
         pub struct $payload {
             $( $(#[doc = $field_doc])* pub $field: $type, )*
         }
 
         impl Payload for $payload {
+            const SUMMARY: &'static str = concat!($($doc),+).trim_ascii();
+
             fn read(fields: &mut Fields<'_>) -> Option<Self> {
                 let _: &Fields<'_> = fields; // A payload without fields reads none.
                 $( let $field = fields.$presence($name, &$rule); )*

@@ -3,167 +3,16 @@
 //! [`Error`] is the vocabulary onto which server, engine and session map what went wrong; its texts begin as §22.1 of
 //! the document wants them. [`ErrorCode`] is the same for programs. Clients branch on the code, people read the text.
 
-use pi_transcript::{EntryId, RequestId, SessionId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+mod code;
 
+use pi_transcript::{EntryId, RequestId, SessionId};
+
+pub use self::code::{ErrorCode, Retry};
 use crate::{
     id::{CommandId, ContextSourceId, ExtensionId, ModelRequestId},
     registry::Role,
     response::Failure,
 };
-
-/// Why, for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorCode {
-    InvalidJson,
-    NotAnObject,
-    DuplicateMember,
-    TooDeep,
-    TooManyValues,
-    MessageTooLarge,
-    UnknownCommand,
-    ValidationFailed,
-    InvalidSessionPath,
-    SessionNotFound,
-    SessionExists,
-    SessionLimit,
-    SessionInUse,
-    VersionMismatch,
-    Conflict,
-    DependencyUnknown,
-    DependencyFailed,
-    DependencyTimeout,
-    DependencyCycle,
-    Timeout,
-    RateLimited,
-    Busy,
-    TooManyPending,
-    ConnectionLimit,
-    ShuttingDown,
-    Interrupted,
-    CircuitOpen,
-    BashCircuitOpen,
-    NoPendingRequest,
-    RequestSettled,
-    RequestMismatch,
-    AnswerRefused,
-    ModelNotFound,
-    NotFound,
-    QueueChanged,
-    Aborted,
-    ProviderFailed,
-    JournalUnavailable,
-    StorageFailed,
-    Forbidden,
-    Internal,
-}
-
-/// When it makes sense to try again, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retry {
-    /// The same command will fail again.
-    Never,
-    /// It was not admitted: send the same frame again, later.
-    SameId,
-    /// It was admitted and its failure is its outcome: send it under a new id and key.
-    NewId,
-}
-
-impl ErrorCode {
-    /// Every code.
-    pub const ALL: [Self; 41] = [
-        Self::InvalidJson,
-        Self::NotAnObject,
-        Self::DuplicateMember,
-        Self::TooDeep,
-        Self::TooManyValues,
-        Self::MessageTooLarge,
-        Self::UnknownCommand,
-        Self::ValidationFailed,
-        Self::InvalidSessionPath,
-        Self::SessionNotFound,
-        Self::SessionExists,
-        Self::SessionLimit,
-        Self::SessionInUse,
-        Self::VersionMismatch,
-        Self::Conflict,
-        Self::DependencyUnknown,
-        Self::DependencyFailed,
-        Self::DependencyTimeout,
-        Self::DependencyCycle,
-        Self::Timeout,
-        Self::RateLimited,
-        Self::Busy,
-        Self::TooManyPending,
-        Self::ConnectionLimit,
-        Self::ShuttingDown,
-        Self::Interrupted,
-        Self::CircuitOpen,
-        Self::BashCircuitOpen,
-        Self::NoPendingRequest,
-        Self::RequestSettled,
-        Self::RequestMismatch,
-        Self::AnswerRefused,
-        Self::ModelNotFound,
-        Self::NotFound,
-        Self::QueueChanged,
-        Self::Aborted,
-        Self::ProviderFailed,
-        Self::JournalUnavailable,
-        Self::StorageFailed,
-        Self::Forbidden,
-        Self::Internal,
-    ];
-
-    pub const fn retry(self) -> Retry {
-        match self {
-            Self::RateLimited
-            | Self::Busy
-            | Self::TooManyPending
-            | Self::ConnectionLimit
-            | Self::ShuttingDown
-            | Self::JournalUnavailable => Retry::SameId,
-            Self::SessionLimit
-            | Self::SessionInUse
-            | Self::VersionMismatch
-            | Self::DependencyTimeout
-            | Self::Timeout
-            | Self::Interrupted
-            | Self::CircuitOpen
-            | Self::BashCircuitOpen
-            | Self::QueueChanged
-            | Self::Aborted
-            | Self::ProviderFailed
-            | Self::StorageFailed => Retry::NewId,
-            Self::InvalidJson
-            | Self::NotAnObject
-            | Self::DuplicateMember
-            | Self::TooDeep
-            | Self::TooManyValues
-            | Self::MessageTooLarge
-            | Self::UnknownCommand
-            | Self::ValidationFailed
-            | Self::InvalidSessionPath
-            | Self::SessionNotFound
-            | Self::SessionExists
-            | Self::Conflict
-            | Self::DependencyUnknown
-            | Self::DependencyFailed
-            | Self::DependencyCycle
-            | Self::NoPendingRequest
-            | Self::RequestSettled
-            | Self::RequestMismatch
-            | Self::AnswerRefused
-            | Self::ModelNotFound
-            | Self::NotFound
-            | Self::Forbidden
-            | Self::Internal => Retry::Never,
-        }
-    }
-}
 
 /// Which token of identity was used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,6 +123,9 @@ pub enum Error {
     Interrupted,
     #[error("Circuit breaker open for {provider} (recovery in {}s)", .recovery_ms.div_ceil(1000))]
     CircuitOpen { provider: String, recovery_ms: u64 },
+    /// It is being tried whether the provider is well again.
+    #[error("Circuit breaker open for {provider} (half-open, max test calls reached)")]
+    CircuitTesting { provider: String },
     #[error("Bash circuit breaker open for session {session_id} (recovery in {}s)", .recovery_ms.div_ceil(1000))]
     BashCircuitOpen { session_id: SessionId, recovery_ms: u64 },
     #[error("Bash circuit breaker open globally (recovery in {}s)", .recovery_ms.div_ceil(1000))]
@@ -334,7 +186,7 @@ impl Error {
             Self::ConnectionLimit { .. } => ErrorCode::ConnectionLimit,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::CancelledByShutdown | Self::Interrupted => ErrorCode::Interrupted,
-            Self::CircuitOpen { .. } => ErrorCode::CircuitOpen,
+            Self::CircuitOpen { .. } | Self::CircuitTesting { .. } => ErrorCode::CircuitOpen,
             Self::BashCircuitOpen { .. } | Self::BashCircuitOpenGlobally { .. } => ErrorCode::BashCircuitOpen,
             Self::NoPendingRequest(_) => ErrorCode::NoPendingRequest,
             Self::RequestSettled(_) => ErrorCode::RequestSettled,
@@ -379,6 +231,7 @@ impl Error {
             | Self::CancelledByShutdown
             | Self::Interrupted
             | Self::CircuitOpen { .. }
+            | Self::CircuitTesting { .. }
             | Self::BashCircuitOpen { .. }
             | Self::BashCircuitOpenGlobally { .. }
             | Self::ModelNotFound { .. }
@@ -393,49 +246,9 @@ impl Error {
         }
     }
 
-    /// What to do about it: by code, because clients of every command get the same advice.
+    /// What to do about it.
     pub const fn hint(&self) -> Option<&'static str> {
-        match self.code() {
-            ErrorCode::SessionNotFound => Some("list_sessions shows what is loaded, load_session loads from disk"),
-            ErrorCode::SessionExists => Some("choose another sessionId, or leave it out"),
-            ErrorCode::SessionLimit => Some("delete_session unloads one; its file stays"),
-            ErrorCode::SessionInUse => Some("work with the session that has the file open"),
-            ErrorCode::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
-            ErrorCode::VersionMismatch => Some("read the session again and decide on what it is now"),
-            ErrorCode::Conflict => Some("use a new id and a new key for a new command"),
-            ErrorCode::DependencyUnknown => Some("send the dependency first, from the same client"),
-            ErrorCode::DependencyCycle => Some("send the command without this dependency"),
-            ErrorCode::Timeout | ErrorCode::DependencyTimeout => Some("look at the state, then use a new id"),
-            ErrorCode::CircuitOpen => Some("wait for the recovery, or choose another model"),
-            ErrorCode::BashCircuitOpen => Some("wait for the recovery"),
-            ErrorCode::ModelNotFound => Some("get_available_models lists the models with credentials"),
-            ErrorCode::QueueChanged => Some("get_queue shows what waits now"),
-            ErrorCode::AnswerRefused => Some("the question is still open: answer it again"),
-            ErrorCode::JournalUnavailable | ErrorCode::StorageFailed => Some("see the server's log; reads still work"),
-            ErrorCode::Internal => Some("please report this with the server's log"),
-            ErrorCode::InvalidJson
-            | ErrorCode::NotAnObject
-            | ErrorCode::DuplicateMember
-            | ErrorCode::TooDeep
-            | ErrorCode::TooManyValues
-            | ErrorCode::MessageTooLarge
-            | ErrorCode::UnknownCommand
-            | ErrorCode::ValidationFailed
-            | ErrorCode::DependencyFailed
-            | ErrorCode::RateLimited
-            | ErrorCode::Busy
-            | ErrorCode::TooManyPending
-            | ErrorCode::ConnectionLimit
-            | ErrorCode::ShuttingDown
-            | ErrorCode::Interrupted
-            | ErrorCode::NoPendingRequest
-            | ErrorCode::RequestSettled
-            | ErrorCode::RequestMismatch
-            | ErrorCode::NotFound
-            | ErrorCode::Aborted
-            | ErrorCode::ProviderFailed
-            | ErrorCode::Forbidden => None,
-        }
+        self.code().hint()
     }
 
     /// How long to wait before trying again, where that is known.

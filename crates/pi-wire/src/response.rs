@@ -1,5 +1,6 @@
 //! What the server answers: one response per command, with typed `data`.
 
+mod context;
 mod extension;
 mod history;
 mod metrics;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use ts_rs::TS;
 
-pub use self::{extension::*, history::*, metrics::*, server::*, session::*};
+pub use self::{context::*, extension::*, history::*, metrics::*, server::*, session::*};
 pub use crate::registry::Data;
 use crate::{
     error::{Error, ErrorCode},

@@ -11,7 +11,6 @@ macro_rules! registry {
     (
         $( $section:ident as $commands:ident, $target:ident, $commands_doc:literal {
             $(
-                $(#[doc = $summary:literal])+
                 $payload:ident = $name:literal $(-> $data:ty)?:
                     $effect:ident $order:ident $timeout:ident $role:ident $($need:ident)?, $source:ident $place:tt;
             )+
@@ -20,7 +19,7 @@ macro_rules! registry {
         /// Which command; one for each row of the registry.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
-            $($( $(#[doc = $summary])+ $payload, )+)+
+            $($( #[doc = concat!("`", $name, "`")] $payload, )+)+
         }
 
         /// The registry, in the order of [`Kind`].
@@ -28,7 +27,7 @@ macro_rules! registry {
             $($( Spec {
                 kind: Kind::$payload,
                 name: $name,
-                summary: concat!($($summary),+).trim_ascii(),
+                summary: command::$payload::SUMMARY,
                 target: Target::$target,
                 effect: Effect::$effect,
                 order: Order::$order,

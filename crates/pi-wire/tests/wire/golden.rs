@@ -69,3 +69,24 @@ fn a_full_server_announces_every_feature_under_the_documents_version() {
     let announced = ready.features.unwrap();
     assert!(COMMANDS.iter().filter_map(pi_wire::Spec::feature).all(|feature| announced.contains(&feature)));
 }
+
+#[test]
+fn data_that_does_not_fit_its_command_is_refused() {
+    for (command, data, fits) in [
+        ("bash", Some(serde_json::json!({ "exitCode": 0, "output": "", "cancelled": false })), true),
+        ("bash", Some(serde_json::json!({ "exitCode": "0" })), false),
+        ("bash", None, false),
+        ("prompt", None, true),
+        ("prompt", Some(serde_json::json!({})), false),
+        ("cycle_model", Some(Value::Null), true),
+        ("cycle_model", None, false),
+        ("fly", None, false),
+    ] {
+        let mut answer = serde_json::json!({ "type": "response", "command": command, "success": true });
+        if let Some(data) = data {
+            answer["data"] = data;
+        }
+        let raw: Response<Value> = serde_json::from_value(answer.clone()).unwrap();
+        assert_eq!(raw.typed().is_ok(), fits, "{answer}");
+    }
+}

@@ -146,7 +146,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn cases() -> u32 {
-    std::env::var("PI_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1500)
+    std::env::var("PI_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(800)
 }
 
 proptest! {

@@ -1,0 +1,201 @@
+//! Why a command failed, for programs: what it is, whether to try again, what to do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Why, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    InvalidJson,
+    NotAnObject,
+    DuplicateMember,
+    TooDeep,
+    TooManyValues,
+    MessageTooLarge,
+    UnknownCommand,
+    ValidationFailed,
+    InvalidSessionPath,
+    SessionNotFound,
+    SessionExists,
+    SessionLimit,
+    SessionInUse,
+    VersionMismatch,
+    Conflict,
+    DependencyUnknown,
+    DependencyFailed,
+    DependencyTimeout,
+    DependencyCycle,
+    Timeout,
+    RateLimited,
+    Busy,
+    TooManyPending,
+    ConnectionLimit,
+    ShuttingDown,
+    Interrupted,
+    CircuitOpen,
+    BashCircuitOpen,
+    NoPendingRequest,
+    RequestSettled,
+    RequestMismatch,
+    AnswerRefused,
+    ModelNotFound,
+    NotFound,
+    QueueChanged,
+    Aborted,
+    ProviderFailed,
+    JournalUnavailable,
+    StorageFailed,
+    Forbidden,
+    Internal,
+}
+
+/// When it makes sense to try again, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// The same command will fail again.
+    Never,
+    /// It was not admitted: send the same frame again, later.
+    SameId,
+    /// It was admitted and its failure is its outcome: send it under a new id and key.
+    NewId,
+}
+
+impl ErrorCode {
+    /// Every code.
+    pub const ALL: [Self; 41] = [
+        Self::InvalidJson,
+        Self::NotAnObject,
+        Self::DuplicateMember,
+        Self::TooDeep,
+        Self::TooManyValues,
+        Self::MessageTooLarge,
+        Self::UnknownCommand,
+        Self::ValidationFailed,
+        Self::InvalidSessionPath,
+        Self::SessionNotFound,
+        Self::SessionExists,
+        Self::SessionLimit,
+        Self::SessionInUse,
+        Self::VersionMismatch,
+        Self::Conflict,
+        Self::DependencyUnknown,
+        Self::DependencyFailed,
+        Self::DependencyTimeout,
+        Self::DependencyCycle,
+        Self::Timeout,
+        Self::RateLimited,
+        Self::Busy,
+        Self::TooManyPending,
+        Self::ConnectionLimit,
+        Self::ShuttingDown,
+        Self::Interrupted,
+        Self::CircuitOpen,
+        Self::BashCircuitOpen,
+        Self::NoPendingRequest,
+        Self::RequestSettled,
+        Self::RequestMismatch,
+        Self::AnswerRefused,
+        Self::ModelNotFound,
+        Self::NotFound,
+        Self::QueueChanged,
+        Self::Aborted,
+        Self::ProviderFailed,
+        Self::JournalUnavailable,
+        Self::StorageFailed,
+        Self::Forbidden,
+        Self::Internal,
+    ];
+
+    pub const fn retry(self) -> Retry {
+        match self {
+            Self::RateLimited
+            | Self::Busy
+            | Self::TooManyPending
+            | Self::ConnectionLimit
+            | Self::ShuttingDown
+            | Self::JournalUnavailable => Retry::SameId,
+            Self::SessionLimit
+            | Self::SessionInUse
+            | Self::VersionMismatch
+            | Self::DependencyTimeout
+            | Self::Timeout
+            | Self::Interrupted
+            | Self::CircuitOpen
+            | Self::BashCircuitOpen
+            | Self::QueueChanged
+            | Self::Aborted
+            | Self::ProviderFailed
+            | Self::StorageFailed => Retry::NewId,
+            Self::InvalidJson
+            | Self::NotAnObject
+            | Self::DuplicateMember
+            | Self::TooDeep
+            | Self::TooManyValues
+            | Self::MessageTooLarge
+            | Self::UnknownCommand
+            | Self::ValidationFailed
+            | Self::InvalidSessionPath
+            | Self::SessionNotFound
+            | Self::SessionExists
+            | Self::Conflict
+            | Self::DependencyUnknown
+            | Self::DependencyFailed
+            | Self::DependencyCycle
+            | Self::NoPendingRequest
+            | Self::RequestSettled
+            | Self::RequestMismatch
+            | Self::AnswerRefused
+            | Self::ModelNotFound
+            | Self::NotFound
+            | Self::Forbidden
+            | Self::Internal => Retry::Never,
+        }
+    }
+
+    /// What to do about it.
+    pub const fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::SessionNotFound => Some("list_sessions shows what is loaded, load_session loads from disk"),
+            Self::SessionExists => Some("choose another sessionId, or leave it out"),
+            Self::SessionLimit => Some("delete_session unloads one; its file stays"),
+            Self::SessionInUse => Some("work with the session that has the file open"),
+            Self::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
+            Self::VersionMismatch => Some("read the session again and decide on what it is now"),
+            Self::Conflict => Some("use a new id and a new key for a new command"),
+            Self::DependencyUnknown => Some("send the dependency first, from the same client"),
+            Self::DependencyCycle => Some("send the command without this dependency"),
+            Self::Timeout | Self::DependencyTimeout => Some("look at the state, then use a new id"),
+            Self::CircuitOpen => Some("wait for the recovery, or choose another model"),
+            Self::BashCircuitOpen => Some("wait for the recovery"),
+            Self::ModelNotFound => Some("get_available_models lists the models with credentials"),
+            Self::QueueChanged => Some("get_queue shows what waits now"),
+            Self::AnswerRefused => Some("the question is still open: answer it again"),
+            Self::JournalUnavailable | Self::StorageFailed => Some("see the server's log; reads still work"),
+            Self::Internal => Some("please report this with the server's log"),
+            Self::InvalidJson
+            | Self::NotAnObject
+            | Self::DuplicateMember
+            | Self::TooDeep
+            | Self::TooManyValues
+            | Self::MessageTooLarge
+            | Self::UnknownCommand
+            | Self::ValidationFailed
+            | Self::DependencyFailed
+            | Self::RateLimited
+            | Self::Busy
+            | Self::TooManyPending
+            | Self::ConnectionLimit
+            | Self::ShuttingDown
+            | Self::Interrupted
+            | Self::NoPendingRequest
+            | Self::RequestSettled
+            | Self::RequestMismatch
+            | Self::NotFound
+            | Self::Aborted
+            | Self::ProviderFailed
+            | Self::Forbidden => None,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What session commands answer about the context: what a model was given, what fills it, what waits to enter it.
+
+use pi_envelope::{Envelope, Tokens};
+use pi_transcript::{EntryId, Usage, json::present};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{
+    command::StreamingBehavior,
+    id::{ContextSourceId, ModelRequestId, QueueItemId},
+};
+
+/// To `list_requests`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRequestList {
+    pub requests: Vec<ModelRequest>,
+    pub has_more: bool,
+}
+
+/// A call of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ModelRequest {
+    pub request_id: ModelRequestId,
+    /// When, in milliseconds since 1970.
+    pub time: u64,
+    pub provider: String,
+    pub model: String,
+    pub purpose: Purpose,
+    /// The entry that holds what the model answered.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EntryId")]
+    pub entry_id: Option<EntryId>,
+    /// Tokens of everything that was sent, as counted before the call.
+    pub tokens: Tokens,
+    /// The segments of its envelope.
+    pub segment_count: u64,
+    /// What the provider says it took.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usage")]
+    pub usage: Option<Usage>,
+}
+
+/// What a model was called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A turn of the conversation.
+    Turn,
+    Compaction,
+    BranchSummary,
+    /// An extension asked.
+    Extension,
+}
+
+/// To `get_envelope`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptEnvelope {
+    pub request_id: ModelRequestId,
+    pub envelope: Envelope,
+}
+
+/// To `get_queue` and `edit_queue`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Queue {
+    /// Moves with every change.
+    pub revision: u64,
+    pub items: Vec<QueueItem>,
+}
+
+/// A message that waits to be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueItem {
+    pub item_id: QueueItemId,
+    pub behavior: StreamingBehavior,
+    pub message: String,
+    pub image_count: u64,
+}
+
+/// To `set_active_tools`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveTools {
+    pub tools: Vec<String>,
+}
+
+/// To `list_context_sources`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextSourceList {
+    pub sources: Vec<ContextSource>,
+}
+
+/// Something that fills the context beside the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ContextSource {
+    pub source_id: ContextSourceId,
+    pub kind: ContextSourceKind,
+    pub name: String,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub path: Option<String>,
+    pub enabled: bool,
+    /// What it takes in every turn.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Tokens")]
+    pub tokens: Option<Tokens>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextSourceKind {
+    Skill,
+    Memory,
+    /// A set of tools.
+    Tools,
+}
