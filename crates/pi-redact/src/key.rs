@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use crate::MARK;
+use crate::{MARK, personal};
 
 /// The document's list (`extensions.md` §3.1) without separators, then the synonyms that occur in the wild.
 const SECRET_WORDS: [&str; 27] = [
@@ -172,7 +172,7 @@ pub(crate) fn is_count(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
         // What is already hidden says nothing against the rest being counts.
-        Value::String(text) => text == MARK || is_written_count(text),
+        Value::String(text) => text == MARK || personal::is_treated(text) || is_written_count(text),
         Value::Array(items) => items.iter().all(is_count),
         Value::Object(members) => members.values().all(is_count),
     }

@@ -32,6 +32,8 @@ pub(crate) fn redact(redactor: &Redactor, value: &mut Value) {
 }
 
 fn redact_members(redactor: &Redactor, members: &mut Map<String, Value>) {
+    // First, so that a second look, which sees only the new names, judges the members alike.
+    redact_names(redactor, members);
     let names_secret = NAME_MEMBERS.iter().find_map(|name| named(members, name)).map(str::to_owned);
     for (name, value) in members.iter_mut() {
         let described =
@@ -44,7 +46,6 @@ fn redact_members(redactor: &Redactor, members: &mut Map<String, Value>) {
             redact(redactor, value);
         }
     }
-    redact_names(redactor, members);
 }
 
 /// A name may itself be a secret (a map from token to user). Names that become equal are told apart by a number.

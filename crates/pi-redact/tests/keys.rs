@@ -120,7 +120,20 @@ fn secret_member_names_are_hidden_and_told_apart() {
     check(json!({first: 1, second: 2, "c": 3}), &json!({MARK: 1, "[REDACTED]#2": 2, "c": 3}));
 }
 
+#[test]
+fn second_look_changes_nothing_that_the_first_made() {
+    // A count that held personal data, an address under the name of a phone, a name that ended in an open word.
+    let bearer = format!("Bearer {}At", "a1B2".repeat(9));
+    check(json!({"max_tokens": {"phone": 1000000}}), &json!({"max_tokens": {"phone": "***00"}}));
+    check(json!({"phone": "j@x.de"}), &json!({"phone": "j***@x***.de"}));
+    check(json!({bearer: 1}), &json!({"Bearer [REDACTED]": MARK}));
+}
+
+#[track_caller]
 fn check(mut value: Value, expected: &Value) {
-    Redactor::default().redact_value(&mut value);
+    let redactor = Redactor::default();
+    redactor.redact_value(&mut value);
     assert_eq!(&value, expected);
+    redactor.redact_value(&mut value);
+    assert_eq!(&value, expected, "second time");
 }

@@ -22,7 +22,7 @@ static HASHING: LazyLock<Redactor> = LazyLock::new(|| {
 
 fn cases() -> ProptestConfig {
     let cases = std::env::var("PI_TEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
-    ProptestConfig { cases, ..ProptestConfig::default() }
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// A secret together with the part of it that must not be seen afterwards.
@@ -164,17 +164,19 @@ proptest! {
     #[test]
     fn twice_is_once_in_json(mut value in json(), secret in planted(), place in any::<prop::sample::Index>(), as_name: bool) {
         plant(&mut value, &secret.text, &[place], as_name);
-        REDACTOR.redact_value(&mut value);
-        let once = value.clone();
-        REDACTOR.redact_value(&mut value);
-        prop_assert_eq!(value, once);
+        for redactor in [&*REDACTOR, &*HASHING] {
+            let mut once = value.clone();
+            redactor.redact_value(&mut once);
+            let mut twice = once.clone();
+            redactor.redact_value(&mut twice);
+            prop_assert_eq!(twice, once);
+        }
     }
 
     #[test]
     fn plain_words_stay(text in "[ a-df-z0-9\n.,;!?()éß😀]{0,200}") {
-        // Without the letter e no stem of a key and no vendor's prefix can be written that this alphabet would complete.
-        let redactor = Redactor::new(Options { secrets: Vec::new(), personal: Personal::Keep });
-        prop_assert_eq!(redactor.redact_text(&text), text.as_str());
+        // Without `=`, `:`, `-`, `_`, `@` and capitals nothing is assigned and no vendor's key can be written.
+        prop_assert_eq!(REDACTOR.redact_text(&text), text.as_str());
     }
 
     #[test]
