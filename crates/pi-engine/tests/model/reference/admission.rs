@@ -213,20 +213,6 @@ impl Reference {
         }
     }
 
-    pub(super) fn load(&self) -> Store {
-        let cost = |serials: &[usize]| serials.iter().filter_map(|serial| self.at(*serial)).map(Command::cost).sum();
-        let reserved =
-            self.commands.iter().filter(|command| command.is_write() && command.is_kept() && !command.answered);
-        Store {
-            outcomes: self.shelf.len(),
-            outcome_bytes: cost(&self.shelf),
-            reservations: reserved.clone().count(),
-            reserved_bytes: reserved.count() * self.config.retention.reserve_bytes,
-            reads: self.reads.len(),
-            read_bytes: cost(&self.reads),
-        }
-    }
-
     /// Begins again from what the journal holds.
     pub(crate) fn restore(config: Config, now: Time, records: &[Record<u64>]) -> (Self, Effects) {
         let mut model = Self::new(config, now);
@@ -321,15 +307,4 @@ impl Reference {
         command.owns_id = header.id.is_some();
         serial
     }
-}
-
-/// How much is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Store {
-    pub(crate) outcomes: usize,
-    pub(crate) outcome_bytes: usize,
-    pub(crate) reservations: usize,
-    pub(crate) reserved_bytes: usize,
-    pub(crate) reads: usize,
-    pub(crate) read_bytes: usize,
 }

@@ -1,0 +1,170 @@
+//! How commands end and are answered.
+
+use super::*;
+
+impl Reference {
+    pub(super) fn cancel(&mut self, serial: usize, kill_at: Time) {
+        let command = self.at_mut(serial);
+        if command.cancelled {
+            return;
+        }
+        command.cancelled = true;
+        command.kill = Some(kill_at);
+        let ticket = command.ticket.expect("what runs has a ticket");
+        self.effects.push(Effect::Cancel(ticket));
+    }
+
+    /// The engine itself ends a command.
+    pub(super) fn break_off(&mut self, serial: usize, failure: Failure) {
+        let lane = self.at(serial).expect("only known commands end").header.lane.clone();
+        let version = self.lane_version(&lane);
+        self.end(serial, Outcome { ending: Ending::Broken(failure), version }, 0, None);
+    }
+
+    pub(super) fn end(
+        &mut self,
+        serial: usize,
+        mut outcome: Outcome<u64>,
+        mut size: usize,
+        moved: Option<VersionMove>,
+    ) {
+        let (now, failed) = (self.now, self.journal_failed);
+        let command = self.at_mut(serial);
+        let saving = match (command.header.access, failed) {
+            (Access::Read, _) => Saving::Needless,
+            (Access::Write, false) => Saving::Pending,
+            (Access::Write, true) => Saving::Lost,
+        };
+        if saving == Saving::Lost && !matches!(outcome.ending, Ending::Broken(_)) {
+            outcome.ending = Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone() });
+            size = 0;
+        }
+        if command.stage == Stage::Waiting {
+            command.stage = Stage::Over;
+        }
+        command.open.clear();
+        command.clock = None;
+        command.limit = None;
+        command.end = Some(End { outcome: Arc::new(outcome), at: now, size, moved, saving, order: 0, kept: now });
+        if saving != Saving::Pending {
+            self.settle_end(serial);
+        } else {
+            self.persist_end(serial);
+        }
+    }
+
+    pub(super) fn complete(&mut self, ticket: Ticket, completion: Completion<u64>) {
+        let Some(command) = self.commands.iter_mut().find(|command| command.ticket == Some(ticket) && command.runs())
+        else {
+            return;
+        };
+        command.stage = Stage::Over;
+        command.kill = None;
+        let (serial, header, ended) = (command.serial, command.header.clone(), command.end.is_some());
+        if ended {
+            return;
+        }
+        let succeeded = matches!(completion.ending, Ending::Succeeded(_));
+        let mut moved = None;
+        let mut version = self.lane_version(&header.lane);
+        if header.access == Access::Write {
+            match &completion.change {
+                Change::Created(session) => {
+                    moved = Some(VersionMove { session: session.clone(), version: Some(0) });
+                    version = Some(0);
+                }
+                Change::Removed(session) => {
+                    moved = Some(VersionMove { session: session.clone(), version: None });
+                    version = None;
+                }
+                Change::Usual if !succeeded => {}
+                Change::Usual | Change::Altered => {
+                    version = version.map(|version| version + 1);
+                    moved = header
+                        .lane
+                        .session()
+                        .filter(|_| version.is_some())
+                        .map(|session| VersionMove { session: session.clone(), version });
+                }
+            }
+        }
+        if let Some(moved) = &moved {
+            self.apply(moved);
+        }
+        let removed = moved.as_ref().filter(|moved| moved.version.is_none()).map(|moved| moved.session.clone());
+        self.end(serial, Outcome { ending: completion.ending, version }, completion.size, moved);
+        if let Some(session) = removed {
+            self.remove(&session);
+        }
+    }
+
+    pub(super) fn apply(&mut self, moved: &VersionMove) {
+        match moved.version {
+            Some(version) => self.versions.insert(moved.session.clone(), version),
+            None => self.versions.remove(&moved.session),
+        };
+    }
+
+    pub(super) fn remove(&mut self, session: &SessionName) {
+        let lane = Lane::Session(session.clone());
+        for serial in self.serials_where(|command| command.waits() && command.header.lane == lane) {
+            self.break_off(serial, Failure::SessionGone { session: session.clone() });
+        }
+        for serial in self.serials_where(|command| command.runs() && command.header.lane == lane) {
+            self.cancel(serial, self.now.after(self.config.kill_after_ms));
+        }
+    }
+
+    pub(super) fn change(&mut self, session: &SessionName) {
+        let Some(version) = self.version(session) else { return };
+        let moved = VersionMove { session: session.clone(), version: Some(version + 1) };
+        self.apply(&moved);
+        if self.journal_failed {
+            self.owed.insert(session.clone());
+        } else {
+            self.moves += 1;
+            self.persist(Record::Version(moved));
+        }
+    }
+
+    /// Announces one acceptance or gives one answer, in the order in which they became certain.
+    pub(super) fn answer_one(&mut self) -> bool {
+        let unannounced = self.commands.iter().find(|command| !command.announced && command.entry != Saving::Pending);
+        if let Some(serial) = unannounced.map(|command| command.serial) {
+            self.at_mut(serial).announced = true;
+            self.announce(serial, Phase::Accepted);
+            return true;
+        }
+        let waiting = self.commands.iter().filter(|command| command.announced && !command.answered);
+        let ready = waiting.filter_map(|command| {
+            let root = command.follows.map_or(Some(command), |root| self.at(root).filter(|root| root.answered))?;
+            let end = root.end.as_ref().filter(|end| end.saving != Saving::Pending || root.answered)?;
+            Some((end.order.max(command.entered), command.follows.is_some(), command.serial, end.outcome.clone()))
+        });
+        let Some((_, follows, serial, outcome)) =
+            ready.min_by_key(|(order, follows, serial, _)| (*order, *follows, *serial))
+        else {
+            return false;
+        };
+        self.answer(serial, outcome, if follows { Replay::Replayed } else { Replay::First });
+        true
+    }
+
+    pub(super) fn answer(&mut self, serial: usize, outcome: Arc<Outcome<u64>>, replay: Replay) {
+        let now = self.now;
+        let command = self.at_mut(serial);
+        command.answered = true;
+        if command.follows.is_some() {
+            let saving = Saving::Needless;
+            command.end =
+                Some(End { outcome: outcome.clone(), at: now, size: 0, moved: None, saving, order: 0, kept: now });
+        }
+        command.end.as_mut().expect("what is answered ended").kept = now;
+        let (request, header) = (command.request, command.header.clone());
+        if let Some(request) = request {
+            self.announce(serial, Phase::Finished { outcome: outcome.clone(), replay });
+            self.effects.push(Effect::Respond { request, header, outcome, replay });
+        }
+        self.shelve(serial);
+    }
+}
