@@ -41,6 +41,11 @@ pub(crate) trait Payload: Sized {
     fn read(fields: &mut Fields<'_>) -> Option<Self>;
     fn write(&self, members: &mut Map<String, Value>);
     fn describe(visitor: &mut impl MemberVisitor);
+
+    /// What the fields have to do with each other, as far as a JSON Schema can say it.
+    fn relations() -> Value {
+        Value::Object(Map::new())
+    }
 }
 
 /// Looks at the fields of a payload one by one: once for JSON Schema, once for TypeScript.
@@ -82,8 +87,8 @@ mod write {
     }
 }
 
-/// Defines payloads: `field: Type = required|optional|defaulted "name" RULE`, and `check` for what one field alone
-/// cannot say.
+/// Defines payloads: `field: Type = required|optional|defaulted "name" RULE`, and `check … as …` for what one field alone
+/// cannot say: the function that checks it, and as much of it as a JSON Schema can express.
 macro_rules! payload {
     (@presence required) => { write::REQUIRED };
     (@presence optional) => { write::OPTIONAL };
@@ -94,7 +99,7 @@ macro_rules! payload {
         $payload:ident {
             $( $(#[doc = $field_doc:literal])* $field:ident: $type:ty = $presence:ident $name:literal $rule:expr, )*
         }
-        $(check $check:path)?
+        $(check $check:path as $relations:expr;)?
     )+) => { $(
         $(#[doc = $doc])+
         #[derive(Debug, Clone, PartialEq, $($derive)?)]
@@ -122,6 +127,12 @@ macro_rules! payload {
                 let _ = &visitor;
                 $( visitor.member(payload!(@presence $presence), $name, concat!("", $($field_doc, "\n"),*), &$rule); )*
             }
+
+            $(
+                fn relations() -> Value {
+                    $relations
+                }
+            )?
         }
 
         impl Serialize for $payload {

@@ -258,7 +258,42 @@ impl Error {
             Self::CircuitOpen { recovery_ms, .. }
             | Self::BashCircuitOpen { recovery_ms, .. }
             | Self::BashCircuitOpenGlobally { recovery_ms } => Some(*recovery_ms),
-            _ => None,
+            Self::SessionNotFound(_)
+            | Self::SessionNotFoundForVersion { .. }
+            | Self::SessionExists(_)
+            | Self::SessionLimit { .. }
+            | Self::SessionInUse { .. }
+            | Self::SessionPath(_)
+            | Self::CwdMissing
+            | Self::VersionMismatch { .. }
+            | Self::Conflict { .. }
+            | Self::DependencyUnknown(_)
+            | Self::DependencyFailed { .. }
+            | Self::DependencyInversion(_)
+            | Self::DependencySelf(_)
+            | Self::DependencyCycle(_)
+            | Self::DependencyTimeout { .. }
+            | Self::Timeout { .. }
+            | Self::TooManyPending { .. }
+            | Self::ConnectionLimit { .. }
+            | Self::ShuttingDown
+            | Self::CancelledByShutdown
+            | Self::Interrupted
+            | Self::CircuitTesting { .. }
+            | Self::NoPendingRequest(_)
+            | Self::RequestSettled(_)
+            | Self::RequestMismatch(_)
+            | Self::AnswerRefused(_)
+            | Self::ModelNotFound { .. }
+            | Self::NotFound(_)
+            | Self::QueueChanged { .. }
+            | Self::Aborted
+            | Self::ProviderFailed { .. }
+            | Self::JournalUnavailable { .. }
+            | Self::JournalFailed { .. }
+            | Self::StorageFailed { .. }
+            | Self::Forbidden { .. }
+            | Self::Internal { .. } => None,
         }
     }
 }

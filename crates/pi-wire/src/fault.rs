@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
 /// A field of a command that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
@@ -15,16 +13,10 @@ pub struct FieldFault {
 impl fmt::Display for FieldFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The document wants the texts about a session's path bare: they name their field themselves.
-        match self.fault {
-            Fault::SessionPath(_) => write!(f, "{}", self.fault),
-            _ => write!(f, "{}: {}", self.field, self.fault),
+        if !matches!(self.fault, Fault::SessionPath(_)) {
+            write!(f, "{}: ", self.field)?;
         }
-    }
-}
-
-impl Serialize for FieldFault {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        self.fault.fmt(f)
     }
 }
 
@@ -151,7 +143,28 @@ impl Fault {
             Self::VersionNotSupported => Some("leave ifSessionVersion out of server commands"),
             Self::SessionPath(_) => Some("list_stored_sessions shows the files that can be loaded"),
             Self::NotBase64 => Some("send the bare data, without a data: prefix, padded with ="),
-            _ => None,
+            Self::NoType
+            | Self::Required(_)
+            | Self::Mistyped(_)
+            | Self::TooLong { .. }
+            | Self::TooManyDependencies { .. }
+            | Self::TooManyItems { .. }
+            | Self::ReservedPrefix { .. }
+            | Self::IdRequired
+            | Self::NotWhole
+            | Self::OutOfRange { .. }
+            | Self::BeforeStart { .. }
+            | Self::NotOneOf { .. }
+            | Self::ControlCharacters
+            | Self::Nul
+            | Self::SessionIdCharacters
+            | Self::RequestIdCharacters
+            | Self::Cwd(_)
+            | Self::Path(_)
+            | Self::NotAnImageType
+            | Self::RequiredWith { .. }
+            | Self::NotWith { .. }
+            | Self::NotTheFileName { .. } => None,
         }
     }
 }

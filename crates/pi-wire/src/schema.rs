@@ -98,21 +98,10 @@ fn command(spec: &Spec, generator: &mut SchemaGenerator) -> Schema {
         "properties": properties,
         "required": required,
     });
-    schema.ensure_object().extend(relations(spec.kind));
-    schema
-}
-
-/// What the fields of a payload have to do with each other, as far as a schema can say it.
-fn relations(kind: Kind) -> Map<String, Value> {
-    let relations = match kind {
-        Kind::Subscribe => json!({ "dependentRequired": { "afterSeq": ["epoch"], "epoch": ["afterSeq"] } }),
-        Kind::GetMessages => json!({ "not": { "required": ["before", "after"] } }),
-        _ => json!({}),
-    };
-    match relations {
-        Value::Object(relations) => relations,
-        _ => Map::new(),
+    if let Value::Object(relations) = spec.kind.relations() {
+        schema.ensure_object().extend(relations);
     }
+    schema
 }
 
 fn head(generator: &mut SchemaGenerator) -> Value {

@@ -3,7 +3,7 @@
 use pi_transcript::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use ts_rs::TS;
 
 use super::{MemberVisitor, Payload, payload, write};
@@ -57,7 +57,7 @@ payload! {
         /// Milliseconds since 1970, not before `fromTimestamp`.
         to_timestamp: Option<u64> = optional "toTimestamp" WHOLE,
         limit: Option<u64> = optional "limit" HISTORY_LIMIT,
-    } check in_order
+    } check in_order as json!({});
 
     /// Lists the sessions on disk, newest first.
     ListStoredSessions {
@@ -81,7 +81,7 @@ payload! {
         after_seq: Option<u64> = optional "afterSeq" WHOLE,
         /// The numbering to which it belongs.
         epoch: Option<Epoch> = optional "epoch" EPOCH,
-    } check both_or_none
+    } check both_or_none as json!({ "dependentRequired": { "afterSeq": ["epoch"], "epoch": ["afterSeq"] } });
 
     /// Sends this connection no more events of the session.
     Unsubscribe {
@@ -98,7 +98,7 @@ payload! {
         session_path: String = required "sessionPath" Path::SessionFile,
         /// The file's name once more: nobody removes a file by mistake.
         file_name: String = required "fileName" FILE_NAME,
-    } check names_the_file
+    } check names_the_file as json!({});
 
     /// Lists the extensions that are installed and what they do.
     ListExtensions {

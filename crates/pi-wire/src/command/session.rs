@@ -3,7 +3,7 @@
 use pi_transcript::{Block, EntryId, RequestId, ThinkingLevel, question::Answer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use ts_rs::TS;
 
 use super::{Extended, MemberVisitor, Payload, payload, write};
@@ -64,7 +64,7 @@ payload! {
         before: Option<EntryId> = optional "before" ENTRY_ID,
         /// Only messages after this entry, the nearest ones.
         after: Option<EntryId> = optional "after" ENTRY_ID,
-    } check one_direction
+    } check one_direction as json!({ "not": { "required": ["before", "after"] } });
 
     /// Asks another model from the next turn on.
     SetModel {

@@ -64,6 +64,13 @@ macro_rules! registry {
                 }
             }
 
+            /// What the fields of its payload have to do with each other.
+            pub(crate) fn relations(self) -> Value {
+                match self {
+                    $($( Self::$payload => command::$payload::relations(), )+)+
+                }
+            }
+
             /// The schema of its `data`; `None` if it has none.
             pub(crate) fn data_schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
                 match self {
