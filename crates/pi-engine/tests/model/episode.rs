@@ -190,7 +190,7 @@ impl<'a> Episode<'a> {
     }
 
     fn shut_down(&mut self) {
-        let deadline = self.now.after(self.random.below(800) as u64);
+        let deadline = self.now.after(20 * self.random.below(40) as u64);
         self.step(Event::Shutdown { deadline });
     }
 
@@ -203,7 +203,7 @@ impl<'a> Episode<'a> {
         self.stopped.clear();
         self.turns.clear();
         self.drained = false;
-        self.now = self.now.after(self.random.below(50) as u64);
+        self.now = self.now.after(20 * self.random.below(3) as u64);
         self.config.epoch += 1;
         let (model, expected) = Reference::restore(self.config.clone(), self.now, &records);
         self.model = model;

@@ -205,8 +205,7 @@ impl Reference {
 
     pub(crate) fn step(&mut self, event: Event, now: Time) -> Effects {
         self.now = now;
-        self.run_clocks();
-        self.settle();
+        self.forget_old();
         match event {
             Event::Admit(admission) => self.admit(admission),
             Event::Completed { ticket, completion } => self.complete(ticket, completion),
@@ -224,6 +223,7 @@ impl Reference {
             Event::Tick => {}
         }
         self.settle();
+        self.run_clocks();
         std::mem::take(&mut self.effects)
     }
 

@@ -275,6 +275,8 @@ impl Witness {
         }
         if let Some(identity) = identity {
             match header.access {
+                // Who repeats an id does not make it known.
+                Access::Write if replay == Replay::Replayed && ticket.is_none() => None,
                 Access::Write => self.answers.insert(identity, outcome.clone()),
                 Access::Read => self.life.reads.insert(identity, outcome.clone()),
             };

@@ -143,12 +143,13 @@ pub(crate) fn config(random: &mut Random, epoch: u64) -> Config {
     }
 }
 
-/// A moment soon after: mostly none or a little later, sometimes far beyond every limit.
+/// A moment soon after: mostly none or a little later, sometimes far beyond every limit. Times are even, like the limits, so
+/// that they meet exactly as often as they miss each other.
 pub(crate) fn later(random: &mut Random, now: Time) -> Time {
     now.after(match random.below(20) {
         0..=9 => 0,
-        10..=16 => 1 + random.below(60) as u64,
-        17..=18 => 100 + random.below(300) as u64,
-        _ => random.below(3_000) as u64,
+        10..=16 => 20 * random.below(4) as u64,
+        17..=18 => 100 + 20 * random.below(15) as u64,
+        _ => 20 * random.below(150) as u64,
     })
 }

@@ -53,6 +53,7 @@ fn another_name_that_is_not_durable_is_refused() {
          durable             | accepted a.1; start a.1
          b.1 prompt s1 key=k | record b.1 as a.1
          journal lost        | refuse b.1: Durable journal is not available
+         load                | in flight 1; running 1; lanes 1; reserved bytes 16384; ids 1; keys 1
          b.2 prompt s1 key=k | refuse b.2: Durable journal is not available
          b.- prompt s1 key=k | accepted b.-
          done a.1            | answer a.1 broken: Durable journal append failed for command 'prompt';
