@@ -73,7 +73,7 @@ impl Host for Log {
 
 impl Log {
     fn note(&self, line: String) {
-        self.0.lock().unwrap().push(line);
+        self.0.lock().expect("nobody panics with the lock held").push(line);
     }
 }
 
@@ -98,9 +98,9 @@ impl Journal<&'static str> for Memory {
     type Error = Full;
 
     async fn append(&mut self, records: Vec<(Sequence, Record<&'static str>)>) -> Result<(), Full> {
-        let delay = self.0.lock().unwrap().delay;
+        let delay = self.0.lock().expect("nobody panics with the lock held").delay;
         sleep(Duration::from_millis(delay)).await;
-        let mut pages = self.0.lock().unwrap();
+        let mut pages = self.0.lock().expect("nobody panics with the lock held");
         assert!(!pages.panics, "as told");
         if pages.full {
             return Err(Full);
@@ -115,7 +115,7 @@ impl Journal<&'static str> for Memory {
     }
 
     async fn recover(&mut self) -> Result<(), Full> {
-        if self.0.lock().unwrap().full { Err(Full) } else { Ok(()) }
+        if self.0.lock().expect("nobody panics with the lock held").full { Err(Full) } else { Ok(()) }
     }
 }
 
@@ -135,7 +135,7 @@ impl Rig {
     fn with(journal: Memory) -> Self {
         let log = Arc::new(Log::default());
         let options = Options { mailbox: 4, retry: Duration::from_secs(1), start: Time(1_000_000) };
-        let records = journal.0.lock().unwrap().records.clone();
+        let records = journal.0.lock().expect("nobody panics with the lock held").records.clone();
         let mut effects = Vec::new();
         let engine = Engine::restore(Config::standard(7), options.start, records, &mut effects);
         let (mailbox, task) = spawn(engine, effects, Arc::clone(&log), journal.clone(), &options);
@@ -164,7 +164,7 @@ impl Rig {
             if_version: None,
         };
         let admission = Admission { request: Request(self.next), header, command: work };
-        self.mailbox.admit(admission).await.unwrap();
+        self.mailbox.admit(admission).await.expect("the driver runs");
     }
 
     /// Lets everything happen that happens within `milliseconds`.
@@ -174,11 +174,11 @@ impl Rig {
 
     /// What was noted since the last look.
     fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut self.log.0.lock().unwrap())
+        std::mem::take(&mut self.log.0.lock().expect("nobody panics with the lock held"))
     }
 
     fn pages<T>(&self, look: impl FnOnce(&mut Pages) -> T) -> T {
-        look(&mut self.journal.0.lock().unwrap())
+        look(&mut self.journal.0.lock().expect("nobody panics with the lock held"))
     }
 }
 
@@ -298,7 +298,7 @@ async fn dropping_the_last_mailbox_ends_the_engine() {
     let Rig { log, mailbox, task, .. } = rig;
     drop(mailbox);
     task.await.unwrap();
-    let heard = std::mem::take(&mut *log.0.lock().unwrap());
+    let heard = std::mem::take(&mut *log.0.lock().expect("nobody panics with the lock held"));
     assert_eq!(heard[heard.len() - 2..], [format!("answer run {}", Failure::ShutDown), "drained".to_owned()]);
 }
 
