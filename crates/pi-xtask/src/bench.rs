@@ -41,6 +41,8 @@ pub(crate) struct Figure {
     pub median: f64,
     /// CPU time of the same amount of work.
     pub cpu: Option<f64>,
+    /// How many of something are done in a second, where the bench says how many it does.
+    pub rate: Option<f64>,
     pub unit: Unit,
 }
 
@@ -86,7 +88,7 @@ fn run_benches(chosen: &[&str], quick: bool) -> Result<Figures> {
     let built = cargo::build(cargo::cargo().args(["bench", "--workspace", "--no-run"]).args(selected))?;
     let mut figures = Figures::new();
     for name in chosen {
-        let program = built.iter().find(|built| built.name == *name);
+        let program = built.iter().find(|built| built.kind == "bench" && built.name == *name);
         let program = program.with_context(|| format!("cargo built no bench {name}"))?;
         figures.extend(run_bench(name, &program.path, quick)?);
     }

@@ -1,7 +1,7 @@
 //! Cargo, as this repository calls it.
 //!
-//! One shape of command (`--workspace`, the dev profile) wherever possible: another selection of packages is another
-//! set of features, and every dependency would be built again for it.
+//! One shape of command (`--workspace`, with tests, the dev profile) wherever possible: another selection of packages is
+//! another set of features, and every dependency would be built again for it.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,38 @@ pub(crate) fn target_folder() -> Result<PathBuf> {
 pub(crate) struct Built {
     /// The name of the target, as in its manifest.
     pub name: String,
+    /// `bin`, `bench` or `test`. A binary is also built as a test of itself, which is told by its profile.
+    pub kind: String,
     pub path: PathBuf,
+}
+
+/// With what the binary is built; it is the same binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// By itself: the shortest way, and tests that do not compile are not in it.
+    Nothing,
+    /// With all tests, whose dependencies turn on features of ours: in a round that runs the tests anyway, the other way
+    /// would compile most crates twice.
+    Tests,
+}
+
+/// Builds the binary `pi` in the dev profile.
+pub(crate) fn build_pi(beside: Beside) -> Result<PathBuf> {
+    let selection: &[&str] = match beside {
+        Beside::Nothing => &["--package", "pi-cli"],
+        Beside::Tests => &["--workspace", "--bins", "--tests"],
+    };
+    find_pi(build(cargo().arg("build").args(selection))?)
+}
+
+/// Builds the binary `pi` as it is released.
+pub(crate) fn build_released_pi() -> Result<PathBuf> {
+    find_pi(build(cargo().args(["build", "--release"]))?)
+}
+
+fn find_pi(built: Vec<Built>) -> Result<PathBuf> {
+    let pi = built.into_iter().find(|built| built.kind == "bin" && built.name == "pi");
+    Ok(pi.context("cargo built no binary pi")?.path)
 }
 
 /// Runs a building command and returns the programs it made; its messages are shown as always.
@@ -54,16 +85,25 @@ fn executables(messages: &str) -> Result<Vec<Built>> {
     struct Message {
         target: Option<Target>,
         executable: Option<PathBuf>,
+        profile: Option<Profile>,
     }
     #[derive(Deserialize)]
     struct Target {
         name: String,
+        kind: Vec<String>,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
     }
     let mut built = Vec::new();
     for line in messages.lines().filter(|line| line.starts_with('{')) {
         let message: Message = serde_json::from_str(line).context("cargo printed a message that cannot be read")?;
         if let (Some(target), Some(path)) = (message.target, message.executable) {
-            built.push(Built { name: target.name, path });
+            let tests_itself = message.profile.is_some_and(|profile| profile.test);
+            let kind = target.kind.into_iter().next().unwrap_or_default();
+            let kind = if tests_itself && kind == "bin" { "test".to_owned() } else { kind };
+            built.push(Built { name: target.name, kind, path });
         }
     }
     Ok(built)
@@ -77,10 +117,14 @@ mod tests {
     fn programs_are_found_among_cargos_messages() {
         let messages = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"pi_wire"},"executable":null}
 {"reason":"build-script-executed","package_id":"x"}
-{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"pi"},"executable":"/out/debug/pi"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"pi"},"profile":{"test":true},"executable":"/out/pi-1f"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"pi"},"profile":{"test":false},"executable":"/out/debug/pi"}
 {"reason":"build-finished","success":true}"#;
-        let pi = Built { name: "pi".to_owned(), path: PathBuf::from("/out/debug/pi") };
-        assert_eq!(executables(messages).expect("they are JSON"), [pi]);
+        let pi =
+            |kind: &str, path: &str| Built { name: "pi".to_owned(), kind: kind.to_owned(), path: PathBuf::from(path) };
+        let built = executables(messages).expect("they are JSON");
+        assert_eq!(built, [pi("test", "/out/pi-1f"), pi("bin", "/out/debug/pi")]);
+        assert_eq!(find_pi(built).expect("it is there"), PathBuf::from("/out/debug/pi"));
     }
 
     #[test]

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::cargo::Beside;
 use crate::console::{self, Tone, paint};
 use crate::process::Program;
 use crate::{cargo, files};
@@ -45,14 +46,14 @@ enum State {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.check { check() } else { write() }
+    if arguments.check { check(Beside::Nothing) } else { write() }
 }
 
 /// Fails with the list of files that are not what the binary prints.
-pub(crate) fn check() -> Result<()> {
+pub(crate) fn check(beside: Beside) -> Result<()> {
     let root = cargo::root();
     let mut problems = left_over(root)?;
-    for (output, text) in print_all()? {
+    for (output, text) in print_all(beside)? {
         match state(files::read_if_there(&root.join(output.file))?.as_deref(), &text) {
             State::Current => {}
             State::Stale => problems.push(format!("{} is stale", output.file)),
@@ -68,7 +69,7 @@ pub(crate) fn check() -> Result<()> {
 
 fn write() -> Result<()> {
     let root = cargo::root();
-    for (output, text) in print_all()? {
+    for (output, text) in print_all(Beside::Nothing)? {
         let path = root.join(output.file);
         let note = match state(files::read_if_there(&path)?.as_deref(), &text) {
             State::Current => paint(Tone::Quiet, "current"),
@@ -94,10 +95,9 @@ fn state(kept: Option<&str>, printed: &str) -> State {
 }
 
 /// Builds the binary once and asks it for everything, before a file is touched.
-fn print_all() -> Result<Vec<(&'static Output, String)>> {
-    let built = cargo::build(cargo::cargo().args(["build", "--package", "pi-cli"]))?;
-    let pi = built.into_iter().find(|built| built.name == "pi").context("cargo built no binary pi")?;
-    OUTPUTS.iter().map(|output| Ok((output, print(&pi.path, output)?))).collect()
+fn print_all(beside: Beside) -> Result<Vec<(&'static Output, String)>> {
+    let pi = cargo::build_pi(beside)?;
+    OUTPUTS.iter().map(|output| Ok((output, print(&pi, output)?))).collect()
 }
 
 fn print(pi: &Path, output: &Output) -> Result<String> {

@@ -120,7 +120,9 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", self.command.get_program().to_string_lossy())?;
+        // The name says enough; where a toolchain lies is nobody's concern.
+        let program = Path::new(self.command.get_program());
+        write!(out, "{}", program.file_name().unwrap_or(program.as_os_str()).to_string_lossy())?;
         self.command.get_args().try_for_each(|argument| write!(out, " {}", argument.to_string_lossy()))
     }
 }

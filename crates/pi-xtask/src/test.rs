@@ -2,10 +2,9 @@
 //!
 //! A failing step does not end the round: one run names all that is wrong.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 
+use crate::cargo::Beside;
 use crate::install::{self, Missing, Need};
 use crate::process::{Finished, Program};
 use crate::report::{Report, Verdict};
@@ -27,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     report.step("formatting", formatting);
     report.step("clippy", || with(install::CLIPPY, clippy));
     report.step("tidy", || tidy::run().map(passed));
-    report.step("generated files", || codegen::check().map(passed));
+    report.step("generated files", || codegen::check(Beside::Tests).map(passed));
     tests(&mut report, "tests", &[]);
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {
@@ -88,9 +87,7 @@ fn documentation() -> Result<Verdict> {
 }
 
 fn release_binary() -> Result<Verdict> {
-    let built = cargo::build(cargo::cargo().args(["build", "--release"]))?;
-    let Some(pi) = built.iter().find(|built| built.name == "pi") else { bail!("cargo built no binary pi") };
-    show(Program::new(&pi.path as &Path).arg("--help"))
+    show(Program::new(cargo::build_released_pi()?).arg("--help"))
 }
 
 /// Runs all tests; what they skip is a line of the report, although they pass.

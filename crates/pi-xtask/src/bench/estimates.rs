@@ -11,6 +11,14 @@ use crate::files;
 #[derive(Deserialize)]
 struct Benchmark {
     full_id: String,
+    throughput: Option<Throughput>,
+}
+
+/// How much one iteration does; bytes are not counted here.
+#[derive(Deserialize)]
+struct Throughput {
+    #[serde(rename = "Elements")]
+    elements: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -31,7 +39,9 @@ pub(super) fn read(folder: &Path, share: f64) -> Result<Figures> {
         let benchmark: Benchmark = parse(&id)?;
         let Estimates { median } = parse(&id.with_file_name("estimates.json"))?;
         let median = median.point_estimate;
-        let figure = Figure { median, cpu: Some(median * share), unit: Unit::Nanoseconds };
+        let elements = benchmark.throughput.and_then(|throughput| throughput.elements);
+        let rate = elements.map(|elements| elements * 1e9 / median);
+        let figure = Figure { median, cpu: Some(median * share), rate, unit: Unit::Nanoseconds };
         figures.insert(benchmark.full_id, figure);
     }
     Ok(figures)
@@ -56,7 +66,7 @@ fn metric(bench: &str, line: &str) -> Option<(String, Figure)> {
         Some(_) | None => Unit::Count,
     };
     let name = name.strip_prefix(&format!("{bench}/")).unwrap_or(name);
-    Some((format!("{bench}/{name}"), Figure { median: number, cpu: None, unit }))
+    Some((format!("{bench}/{name}"), Figure { median: number, cpu: None, rate: None, unit }))
 }
 
 #[cfg(test)]
@@ -64,11 +74,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn medians_are_read_from_criterions_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("engine/lanes_1/new");
+        let id =
+            r#"{"group_id":"engine","function_id":"lanes/1","full_id":"engine/lanes/1","throughput":{"Elements":4}}"#;
+        files::write(&place.join("benchmark.json"), id.as_bytes()).expect("it can be written");
+        let estimates = r#"{"mean":{"point_estimate":900.0},"median":{"point_estimate":800.0,"standard_error":1.0}}"#;
+        files::write(&place.join("estimates.json"), estimates.as_bytes()).expect("it can be written");
+        let expected = Figure { median: 800.0, cpu: Some(400.0), rate: Some(5e6), unit: Unit::Nanoseconds };
+        let figures = read(folder.path(), 0.5).expect("they are what criterion writes");
+        assert_eq!(figures, Figures::from([("engine/lanes/1".to_owned(), expected)]));
+    }
+
+    #[test]
     fn lines_of_metrics_are_read_among_others() {
         let printed =
             "Benchmarking…\nmetric ops_per_step/100 11.5 ops\nmetric engine/step 40 ns\nmetric broken\nmetrics 1 2";
-        let count = Figure { median: 11.5, cpu: None, unit: Unit::Count };
-        let time = Figure { median: 40.0, cpu: None, unit: Unit::Nanoseconds };
+        let count = Figure { median: 11.5, cpu: None, rate: None, unit: Unit::Count };
+        let time = Figure { median: 40.0, cpu: None, rate: None, unit: Unit::Nanoseconds };
         let expected: Figures =
             [("engine/ops_per_step/100".to_owned(), count), ("engine/step".to_owned(), time)].into();
         assert_eq!(metrics("engine", printed), expected);

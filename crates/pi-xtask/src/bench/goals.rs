@@ -25,6 +25,9 @@ pub(crate) struct Goal {
     pub limit: Limit,
 }
 
+/// Counted work may differ by this much and still be called constant.
+const CONSTANT: f64 = 1.05;
+
 /// In the order in which they are shown; figures without a goal follow.
 pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "startup/pi --version, peak", limit: Limit::Beside { peer: "startup/echo, peak memory" } },
@@ -33,6 +36,15 @@ pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "wire/parse_prompt", limit: Limit::TimesOf { peer: "wire/value_prompt", most: 1.5 } },
     Goal { name: "engine/lanes/100", limit: Limit::TimesOf { peer: "engine/lanes/1", most: 2.0 } },
     Goal { name: "engine/lanes/10000", limit: Limit::TimesOf { peer: "engine/lanes/1", most: 2.0 } },
+    Goal { name: "engine/lanes/1", limit: Limit::Beside { peer: "engine/lanes/1_empty" } },
+    Goal {
+        name: "engine/ops_per_step/lanes_100",
+        limit: Limit::TimesOf { peer: "engine/ops_per_step/lanes_1", most: CONSTANT },
+    },
+    Goal {
+        name: "engine/ops_per_step/lanes_10000",
+        limit: Limit::TimesOf { peer: "engine/ops_per_step/lanes_1", most: CONSTANT },
+    },
     Goal { name: "policy/decide_", limit: Limit::Below(300.0) },
     Goal {
         name: "envelope/validate_small",
@@ -125,6 +137,7 @@ impl Judged {
             Cell::left(Tone::Plain, &self.name),
             Cell::right(Tone::Strong, amount(self.figure.median, self.figure.unit)),
             Cell::right(Tone::Plain, self.figure.cpu.map(|cpu| amount(cpu, self.figure.unit)).unwrap_or_default()),
+            Cell::right(Tone::Plain, self.figure.rate.map(rate).unwrap_or_default()),
             Cell::left(Tone::Quiet, self.goal()),
             Cell::right(Tone::Plain, self.ratio.map(|ratio| format!("{ratio:.2}×")).unwrap_or_default()),
             Cell::left(tone, verdict),
@@ -143,7 +156,7 @@ impl Judged {
             Outcome::NoGoal => None,
         };
         json!({
-            "name": self.name, "unit": unit, "median": self.figure.median, "cpu": self.figure.cpu,
+            "name": self.name, "unit": unit, "median": self.figure.median, "cpu": self.figure.cpu, "per_second": self.figure.rate,
             "goal": self.goal(), "ratio": self.ratio, "verdict": verdict,
         })
     }
@@ -157,6 +170,10 @@ impl Judged {
             Some(Limit::Beside { peer }) => format!("none; beside {peer}"),
         }
     }
+}
+
+fn rate(per_second: f64) -> String {
+    if per_second < 1e6 { format!("{:.1} k", per_second / 1e3) } else { format!("{:.2} M", per_second / 1e6) }
 }
 
 /// A number with the unit in which it is easiest to read.
@@ -182,7 +199,7 @@ mod tests {
     ];
 
     fn check(figures: &[(&str, f64)], benches: &[&str], expected: &[(&str, Option<f64>, Outcome)]) {
-        let time = |median: f64| Figure { median, cpu: None, unit: Unit::Nanoseconds };
+        let time = |median: f64| Figure { median, cpu: None, rate: None, unit: Unit::Nanoseconds };
         let figures = figures.iter().map(|(name, median)| ((*name).to_owned(), time(*median))).collect();
         let judged = judge(SOME, &figures, benches).expect("everything is measured");
         let found: Vec<_> = judged.iter().map(|one| (one.name.as_str(), one.ratio, one.outcome)).collect();
@@ -221,7 +238,8 @@ mod tests {
         let none = Figures::new();
         assert!(judge(SOME, &none, &["a"]).is_err_and(|error| error.to_string().contains("a/ours")));
         assert!(judge(SOME, &none, &["other"]).is_ok_and(|judged| judged.is_empty()));
-        let alone: Figures = [("a/ours".to_owned(), Figure { median: 1.0, cpu: None, unit: Unit::Count })].into();
+        let alone: Figures =
+            [("a/ours".to_owned(), Figure { median: 1.0, cpu: None, rate: None, unit: Unit::Count })].into();
         assert!(judge(SOME, &alone, &["a"]).is_err_and(|error| error.to_string().contains("a/theirs")));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::{Figure, Figures, Unit, memory};
 use crate::cargo;
@@ -15,10 +15,9 @@ const WARM: usize = 5;
 
 /// Measures both in turns, so that a busy moment of the machine hits both.
 pub(super) fn measure(quick: bool) -> Result<Figures> {
-    let built = cargo::build(cargo::cargo().args(["build", "--release", "--package", "pi-cli"]))?;
-    let pi = built.into_iter().find(|built| built.name == "pi").context("cargo built no binary pi")?;
+    let pi = cargo::build_released_pi()?;
     let programs: [(&str, &Path, &[&str]); 2] =
-        [("startup/pi --version", &pi.path, &["--version"]), ("startup/echo", Path::new("/bin/echo"), &["pi"])];
+        [("startup/pi --version", &pi, &["--version"]), ("startup/echo", Path::new("/bin/echo"), &["pi"])];
     let runs = if quick { QUICK_RUNS } else { RUNS };
     let mut walls: [Vec<Duration>; 2] = [Vec::new(), Vec::new()];
     let mut cpu = [Duration::ZERO; 2];
@@ -34,10 +33,11 @@ pub(super) fn measure(quick: bool) -> Result<Figures> {
     let mut figures = Figures::new();
     for (at, (name, program, arguments)) in programs.iter().enumerate() {
         let cpu = nanoseconds(cpu[at]) / runs as f64;
-        let time = Figure { median: nanoseconds(median(&mut walls[at])), cpu: Some(cpu), unit: Unit::Nanoseconds };
+        let time =
+            Figure { median: nanoseconds(median(&mut walls[at])), cpu: Some(cpu), rate: None, unit: Unit::Nanoseconds };
         figures.insert((*name).to_owned(), time);
         if let Some(peak) = memory::peak(program, arguments)? {
-            let peak = Figure { median: peak as f64, cpu: None, unit: Unit::Kibibytes };
+            let peak = Figure { median: peak as f64, cpu: None, rate: None, unit: Unit::Kibibytes };
             figures.insert(format!("{name}, peak memory"), peak);
         }
     }
