@@ -3,10 +3,11 @@
 //! A pattern is relative to the project, or absolute. `*` and `?` stay within a name, `**` crosses folders, `[ab]` and
 //! `{a,b}` choose. A grant means exactly what is written; a deny also means everything below what it names, in any case.
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+mod matcher;
 
 use pi_extproto::capability::Capability;
 
+use self::matcher::Matcher;
 use crate::{
     place::{Extent, Location, Place},
     target::is_place_within_reach,
@@ -80,7 +81,7 @@ pub(crate) struct PathPatterns {
 /// The patterns of one kind: relative or absolute.
 #[derive(Debug, Default)]
 struct Side {
-    /// What matches a thing itself, and which written pattern each glob came from.
+    /// What matches a thing itself.
     files: Matcher,
     /// What matches a folder whose whole content is meant.
     trees: Matcher,
@@ -90,25 +91,18 @@ struct Side {
     literals: Vec<String>,
 }
 
-#[derive(Debug, Default)]
-struct Matcher {
-    set: GlobSet,
-    owners: Vec<usize>,
-}
-
 const WILD: [char; 4] = ['*', '?', '[', '{'];
 
 impl PathPatterns {
     pub(crate) fn compile(written: &[String], purpose: Purpose) -> Result<Self, (usize, GlobFault)> {
-        let mut kinds = [SideBuilder::default(), SideBuilder::default()];
+        let mut kinds = [Side::default(), Side::default()];
         for (owner, pattern) in written.iter().enumerate() {
             let clean = clean(pattern).map_err(|fault| (owner, fault))?;
             let kind = usize::from(is_absolute(&clean));
             kinds[kind].add(owner, &clean, purpose).map_err(|fault| (owner, fault))?;
         }
-        let [relative, absolute] = kinds.map(SideBuilder::build);
-        let broken = |fault| (written.len().saturating_sub(1), fault);
-        Ok(Self { written: written.to_vec(), relative: relative.map_err(broken)?, absolute: absolute.map_err(broken)? })
+        let [relative, absolute] = kinds;
+        Ok(Self { written: written.to_vec(), relative, absolute })
     }
 
     pub(crate) fn written(&self) -> &[String] {
@@ -181,25 +175,7 @@ impl Side {
     }
 }
 
-impl Matcher {
-    fn is_match(&self, path: &str) -> bool {
-        self.set.is_match_candidate(&Candidate::from_bytes(path))
-    }
-
-    fn matching(&self, path: &str) -> Vec<usize> {
-        self.set.matches(path).into_iter().map(|glob| self.owners[glob]).collect()
-    }
-}
-
-#[derive(Default)]
-struct SideBuilder {
-    files: (Vec<globset::Glob>, Vec<usize>),
-    trees: (Vec<globset::Glob>, Vec<usize>),
-    stems: Vec<String>,
-    literals: Vec<String>,
-}
-
-impl SideBuilder {
+impl Side {
     fn add(&mut self, owner: usize, pattern: &str, purpose: Purpose) -> Result<(), GlobFault> {
         let pattern = match purpose {
             Purpose::Grant => pattern.to_owned(),
@@ -209,58 +185,20 @@ impl SideBuilder {
         if !pattern.contains(WILD) {
             self.literals.push(pattern.clone());
         }
-        let push = |list: &mut (Vec<_>, Vec<_>), text: &str| -> Result<(), GlobFault> {
-            list.0.push(glob(text)?);
-            list.1.push(owner);
-            Ok(())
+        let folder = match pattern.as_str() {
+            "**" | "**/*" => Some(""),
+            pattern => pattern.strip_suffix("/**/*").or_else(|| pattern.strip_suffix("/**")),
         };
-        let content = if pattern == "**" || pattern == "**/*" {
-            Some("")
-        } else {
-            pattern.strip_suffix("/**/*").or_else(|| pattern.strip_suffix("/**"))
-        };
-        match (content, purpose) {
-            (Some(folder), _) => {
-                let everything =
-                    if folder.is_empty() && !pattern.starts_with('/') { "**" } else { &format!("{folder}/**") };
-                push(&mut self.files, everything)?;
-                push(&mut self.trees, everything)?;
-                let itself = if folder.is_empty() { "{,/}" } else { folder };
-                push(&mut self.trees, itself)?;
-                if purpose == Purpose::Deny {
-                    push(&mut self.files, itself)?;
-                }
+        match (folder, purpose) {
+            (Some(folder), Purpose::Grant) => {
+                let everything = if folder.is_empty() { "**" } else { &format!("{folder}/**") };
+                self.files.add(everything, owner)?;
+                self.trees.add_with_content(folder, owner)
             }
-            (None, Purpose::Grant) => push(&mut self.files, &pattern)?,
-            (None, Purpose::Deny) => {
-                push(&mut self.files, &pattern)?;
-                push(&mut self.files, &format!("{pattern}/**"))?;
-            }
+            (None, Purpose::Grant) => self.files.add(&pattern, owner),
+            (folder, Purpose::Deny) => self.files.add_with_content(folder.unwrap_or(&pattern), owner),
         }
-        Ok(())
     }
-
-    fn build(self) -> Result<Side, GlobFault> {
-        let matcher = |(globs, owners): (Vec<globset::Glob>, Vec<usize>)| -> Result<Matcher, GlobFault> {
-            let mut set = GlobSetBuilder::new();
-            for glob in globs {
-                set.add(glob);
-            }
-            Ok(Matcher { set: set.build().map_err(|error| GlobFault::Malformed(error.kind().to_string()))?, owners })
-        };
-        Ok(Side {
-            files: matcher(self.files)?,
-            trees: matcher(self.trees)?,
-            stems: self.stems,
-            literals: self.literals,
-        })
-    }
-}
-
-fn glob(pattern: &str) -> Result<globset::Glob, GlobFault> {
-    let built =
-        GlobBuilder::new(pattern).literal_separator(true).backslash_escape(false).empty_alternates(true).build();
-    built.map_err(|error| GlobFault::Malformed(error.kind().to_string()))
 }
 
 /// Refuses what cannot mean anything, and takes away what means nothing: `./`, `//` and a `/` at the end, which says
@@ -279,6 +217,7 @@ fn clean(written: &str) -> Result<String, GlobFault> {
         return Err(GlobFault::Home);
     }
     let mut names: Vec<&str> = written.split('/').filter(|name| !["", "."].contains(name)).collect();
+    names.dedup_by(|next, name| *name == "**" && next == name);
     if names.contains(&"..") {
         return Err(GlobFault::Climbs);
     }
