@@ -189,7 +189,7 @@ fn judge(name: &str, finished: &Finished) -> Result<Verdict> {
     if stats.edges < FEWEST_EDGES {
         bail!("{name} saw {} edges only: it was built without coverage", stats.edges);
     }
-    let note = format!("{} runs, {} edges from {} by the seeds alone", stats.runs, stats.edges, stats.seeded);
+    let note = format!("{} runs, {} edges covered, {} before", stats.runs, stats.edges, stats.before);
     console::say(&paint(Tone::Quiet, &note));
     Ok(Verdict::Passed(note))
 }
@@ -198,8 +198,8 @@ fn judge(name: &str, finished: &Finished) -> Result<Verdict> {
 #[derive(Debug, PartialEq)]
 struct Statistics {
     runs: u64,
-    /// Edges covered after the inputs that were there already.
-    seeded: u64,
+    /// Edges covered by the inputs that were there already.
+    before: u64,
     edges: u64,
 }
 
@@ -211,7 +211,7 @@ impl Statistics {
         };
         Some(Self {
             runs: said.lines().rev().find_map(|line| after(line, "stat::number_of_executed_units:"))?,
-            seeded: said.lines().filter(|line| line.contains("INITED")).find_map(|line| after(line, " cov: "))?,
+            before: said.lines().filter(|line| line.contains("INITED")).find_map(|line| after(line, " cov: "))?,
             edges: said.lines().rev().find_map(|line| after(line, " cov: "))?,
         })
     }
@@ -244,7 +244,7 @@ stat::average_exec_per_sec:     900";
 
     #[test]
     fn a_run_is_read_from_what_it_prints() {
-        assert_eq!(Statistics::read(SAID), Some(Statistics { runs: 9876, seeded: 412, edges: 531 }));
+        assert_eq!(Statistics::read(SAID), Some(Statistics { runs: 9876, before: 412, edges: 531 }));
         assert_eq!(Statistics::read("nothing"), None);
     }
 
@@ -260,7 +260,7 @@ stat::average_exec_per_sec:     900";
         let finished =
             |script: &str| Program::new("sh").args(["-c", script, "sh", SAID]).capture_all().expect("sh starts");
         let passed = judge("a", &finished("echo \"$1\" >&2")).expect("it has statistics");
-        assert_eq!(passed, Verdict::Passed("9876 runs, 531 edges from 412 by the seeds alone".to_owned()));
+        assert_eq!(passed, Verdict::Passed("9876 runs, 531 edges covered, 412 before".to_owned()));
         let blind = judge("a", &finished("echo \"$1\" | sed 's/cov: [0-9]*/cov: 4/' >&2"));
         assert!(blind.is_err_and(|error| error.to_string().contains("without coverage")));
         let crashed =

@@ -39,13 +39,16 @@ impl Report {
             Verdict::Failed(why) => console::say(&paint(Tone::Bad, &format!("FAILED: {why}"))),
             Verdict::Skipped(why) => console::say(&paint(Tone::Warning, &format!("SKIPPED: {why}"))),
         }
+        self.keep(name, verdict, usage);
+    }
+
+    fn keep(&mut self, name: &str, verdict: Verdict, usage: Usage) {
         self.lines.push(Line { name: name.to_owned(), verdict, usage });
     }
 
     /// Keeps what a step that passed has left out.
     pub(crate) fn skip(&mut self, name: &str, why: &str) {
-        let verdict = Verdict::Skipped(why.to_owned());
-        self.lines.push(Line { name: format!("{name}, in part"), verdict, usage: Usage::default() });
+        self.keep(&format!("{name}, in part"), Verdict::Skipped(why.to_owned()), Usage::default());
     }
 
     pub(crate) fn failures(&self) -> usize {
@@ -116,19 +119,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failing_step_does_not_end_the_round() {
+    fn what_failed_and_what_was_skipped_is_said_once_more_below_the_table() {
         let mut report = Report::default();
-        report.step("first", || Ok(Verdict::Passed("2 files".to_owned())));
-        report.step("second", || anyhow::bail!("it broke"));
-        report.step("third", || Ok(Verdict::Skipped("no compiler".to_owned())));
+        report.keep("first", Verdict::Passed("2 files".to_owned()), Usage::default());
+        report.keep("second", Verdict::Failed("it broke".to_owned()), Usage::default());
+        report.skip("third", "no compiler");
         assert_eq!(report.failures(), 1);
         let summary = report.summary();
         let words: Vec<Vec<&str>> = summary.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[1], ["first", "passed", "0.0", "s", "0.0", "s", "2", "files"]);
         assert_eq!(words[2][..2], ["second", "FAILED"]);
-        assert_eq!(words[3][..2], ["third", "SKIPPED"]);
+        assert_eq!(words[3][..4], ["third,", "in", "part", "SKIPPED"]);
         assert_eq!(words[4][..3], ["all", "1", "failed"]);
         assert_eq!(words[5], ["FAILED:", "second:", "it", "broke"]);
-        assert_eq!(words[6], ["SKIPPED:", "third:", "no", "compiler"]);
+        assert_eq!(words[6], ["SKIPPED:", "third,", "in", "part:", "no", "compiler"]);
+    }
+
+    #[test]
+    fn an_error_is_a_failed_step_and_does_not_end_the_round() {
+        let mut report = Report::default();
+        report.step("first", || anyhow::bail!("it broke"));
+        report.step("second", || Ok(Verdict::Passed(String::new())));
+        assert_eq!((report.failures(), report.lines.len()), (1, 2));
     }
 }
