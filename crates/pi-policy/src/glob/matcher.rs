@@ -116,7 +116,8 @@ impl Fixed {
     }
 
     fn is_part_of(&self, path: &str) -> bool {
-        path.starts_with(&*self.head) && path.ends_with(&*self.tail)
+        // Comparing with nothing is a call all the same, and most patterns have no head or no tail.
+        (self.head.is_empty() || path.starts_with(&*self.head)) && (self.tail.is_empty() || path.ends_with(&*self.tail))
     }
 }
 
