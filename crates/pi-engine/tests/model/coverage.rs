@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pi_engine::{Effect, Ending, Failure, Phase, Record, Refusal, Replay, Scarcity};
 
 /// All that must be seen before a run counts.
-const EXPECTED: [&str; 40] = [
+const EXPECTED: [&str; 41] = [
     "accepted",
     "started",
     "finished",
@@ -46,6 +46,7 @@ const EXPECTED: [&str; 40] = [
     "refuse shutting down",
     "refuse shut down",
     "crash",
+    "second shutdown",
 ];
 
 #[derive(Default)]

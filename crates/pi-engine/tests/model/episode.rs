@@ -29,6 +29,7 @@ pub(crate) struct Episode<'a> {
     /// What ran once and has stopped, for reports that come twice.
     stopped: Vec<Ticket>,
     turns: Vec<SessionName>,
+    draining: bool,
     drained: bool,
     history: VecDeque<(Time, Line)>,
 }
@@ -60,6 +61,7 @@ impl<'a> Episode<'a> {
             bodies: 0,
             stopped: Vec::new(),
             turns: Vec::new(),
+            draining: false,
             drained: false,
             history: VecDeque::new(),
         };
@@ -113,6 +115,11 @@ impl<'a> Episode<'a> {
             970..=972 => self.fail_journal(),
             980..=984 => self.crash(),
             985 => self.shut_down(),
+            // Who is impatient asks twice.
+            986..=999 if self.draining => {
+                self.coverage.see("second shutdown");
+                self.shut_down();
+            }
             _ => self.step(Event::Tick),
         }
         if self.drained && self.random.percent(50) {
@@ -190,6 +197,7 @@ impl<'a> Episode<'a> {
     }
 
     fn shut_down(&mut self) {
+        self.draining = true;
         let deadline = self.now.after(20 * self.random.below(40) as u64);
         self.step(Event::Shutdown { deadline });
     }
@@ -202,6 +210,7 @@ impl<'a> Episode<'a> {
         self.witness.crashed(&records);
         self.stopped.clear();
         self.turns.clear();
+        self.draining = false;
         self.drained = false;
         self.now = self.now.after(20 * self.random.below(3) as u64);
         self.config.epoch += 1;

@@ -98,3 +98,19 @@ fn refused_command_leaves_nothing_behind() {
          a.2 bash s1 key=k | record a.2",
     );
 }
+
+#[test]
+fn answered_commands_make_room_for_their_client() {
+    check(
+        "limits max_pending=1
+         a.1 get_state s1      | accepted a.1; start a.1
+         done a.1              | answer a.1 ok
+         a.2 fork s1           | record a.2
+         durable               | accepted a.2; start a.2
+         done a.2              | record a.2 ended
+         a.3 get_state s1      | refuse a.3: Too many pending commands for this client (max 1)
+         durable               | answer a.2 ok
+         a.3 export s1 after=9 | accepted a.3; answer a.3 broken: Dependency '9' is unknown
+         a.4 get_state s1      | accepted a.4; start a.4",
+    );
+}

@@ -287,3 +287,15 @@ fn bystander_may_wait_for_the_run_beside_it() {
          durable                  | answer a.1 ok; start a.2",
     );
 }
+
+#[test]
+fn short_work_in_flight_is_not_behind_a_turn_that_is_taken_beside_it() {
+    check(
+        "a.1 fork s1              | record a.1
+         durable                  | accepted a.1; start a.1
+         turn s1
+         a.2 get_state s2 after=1 | accepted a.2
+         a.3 abort s1 after=1     | record a.3
+         wait 30s                 | answer a.2 broken: Command 'dependsOn:1' timed out after 30000ms; record a.3 ended",
+    );
+}

@@ -156,3 +156,19 @@ fn debts_survive_a_second_loss() {
          journal back",
     );
 }
+
+#[test]
+fn late_record_bears_the_time_of_the_end() {
+    check(
+        "limits keep=10s keep_count=0
+         a.1 fork s1  | record a.1
+         durable      | accepted a.1; start a.1
+         journal lost
+         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork'
+         wait 9s
+         journal back | record a.1 ended
+         durable
+         wait 1s      | forget a.1
+         crash        | forget a.1",
+    );
+}
