@@ -7,7 +7,8 @@ use super::{Count, LogEntry};
 impl LogEntry {
     /// Replaces time, process, machine and run ids by placeholders, and paths below `cwd` by `<cwd>/…`.
     ///
-    /// The entry stays valid: `pid` becomes zero, everything else the name of its member in angle brackets.
+    /// `pid` becomes zero, everything else the name of its member in angle brackets. The schema still accepts the entry,
+    /// but `<ts>` is no time: it is for comparing, and [`breaches`](Self::breaches) says so.
     pub fn normalise(&mut self, cwd: &str) {
         "<ts>".clone_into(&mut self.ts);
         let correlation = &mut self.correlation;

@@ -1,13 +1,13 @@
 //! Redaction of log entries: mandatory, and therefore a type.
 
-use std::mem;
+use std::{borrow::Cow, mem};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use pi_redact::Redactor;
 
-use super::LogEntry;
+use super::{Correlation, LogEntry, LogEvent, Source};
 use crate::Object;
 
 /// An entry that may be written. Sinks take this type, so forgetting to redact does not compile.
@@ -16,11 +16,19 @@ use crate::Object;
 pub struct RedactedEntry(LogEntry);
 
 impl LogEntry {
-    /// Hides secrets and personal data in the message, the data and everything that this version does not know.
+    /// Hides secrets and personal data in every text and in everything that this version does not know.
     ///
-    /// Ids stay as they are: they join entries, and are made by the host.
+    /// Names and ids are no exception: an extension chooses the event of its notes, a provider the id of a tool call, and
+    /// a whole entry may come from an extension. What is not a secret stays as it is, so ids still join entries.
     pub fn redact(mut self, redactor: &Redactor) -> RedactedEntry {
-        self.message = redactor.redact_text(&self.message).into_owned();
+        if let Cow::Owned(event) = redactor.redact_text(self.event.as_str()) {
+            self.event = LogEvent::from(event.as_str());
+        }
+        for text in texts(&mut self) {
+            if let Cow::Owned(redacted) = redactor.redact_text(text) {
+                *text = redacted;
+            }
+        }
         let free = [
             Some(&mut self.extra),
             Some(&mut self.correlation.extra),
@@ -32,6 +40,31 @@ impl LogEntry {
         }
         RedactedEntry(self)
     }
+}
+
+/// Every text of an entry that its writer chooses, the event apart. Each member is named: a new one does not compile
+/// before somebody has decided about it.
+fn texts(entry: &mut LogEntry) -> impl Iterator<Item = &mut String> {
+    let LogEntry { schema: _, ts, level: _, event: _, message, correlation, source, data: _, extra: _ } = entry;
+    let Correlation {
+        extension_id,
+        scenario_id,
+        session_id,
+        run_id,
+        artifact_id,
+        tool_call_id,
+        slash_command_id,
+        event_id,
+        host_call_id,
+        rpc_id,
+        trace_id,
+        span_id,
+        extra: _,
+    } = correlation;
+    let host = source.as_mut().and_then(|Source { component: _, host, pid: _, extra: _ }| host.as_mut());
+    let ids = [session_id, run_id, artifact_id, tool_call_id, slash_command_id, event_id, host_call_id];
+    let ids = ids.into_iter().chain([rpc_id, trace_id, span_id]).flatten();
+    [ts, message, extension_id, scenario_id].into_iter().chain(ids).chain(host)
 }
 
 impl RedactedEntry {
@@ -59,10 +92,11 @@ fn redact_object(object: &mut Object, redactor: &Redactor) {
 mod tests {
     use serde_json::json;
 
-    use pi_redact::MARK;
+    use pi_redact::{MARK, Options, Personal};
     use pi_transcript::json::Digest;
 
     use super::*;
+    use crate::log::Component;
 
     fn entry(data: &Value) -> LogEntry {
         serde_json::from_value(json!({
@@ -85,6 +119,72 @@ mod tests {
             assert_eq!(written.pointer(place), Some(&json!(MARK)), "{place}");
         }
         assert_eq!((&written["data"]["max_tokens"], &written["data"]["note"]), (&json!(7), &json!("fine")));
+    }
+
+    #[test]
+    fn secrets_in_names_and_ids_do_not_reach_a_line() {
+        let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+        let ids = [
+            "extension_id",
+            "scenario_id",
+            "session_id",
+            "run_id",
+            "artifact_id",
+            "tool_call_id",
+            "slash_command_id",
+            "event_id",
+            "host_call_id",
+            "rpc_id",
+            "trace_id",
+            "span_id",
+        ];
+        let correlation: Object = ids.into_iter().map(|name| (name.to_owned(), json!(secret))).collect();
+        let entry: LogEntry = serde_json::from_value(json!({
+            "schema": "pi.ext.log.v1", "ts": secret, "level": "info", "event": secret, "message": secret,
+            "correlation": correlation, "source": { "component": "extension", "host": secret },
+        }))
+        .expect("an entry");
+        let redacted = entry.redact(&Redactor::default());
+        let redacted_ids: Object = ids.into_iter().map(|name| (name.to_owned(), json!(MARK))).collect();
+        let expected = json!({
+            "schema": "pi.ext.log.v1", "ts": MARK, "level": "info", "event": MARK, "message": MARK,
+            "correlation": redacted_ids, "source": { "component": "extension", "host": MARK },
+        });
+        assert_eq!(serde_json::to_value(&redacted).expect("JSON"), expected);
+    }
+
+    #[test]
+    fn exact_secret_inside_an_id_is_hidden_and_the_rest_stays() {
+        let options = Options { secrets: vec!["hunter2-hunter2".to_owned()], personal: Personal::Keep };
+        let mut entry = entry(&json!({}));
+        entry.event = LogEvent::from("login.hunter2-hunter2");
+        entry.correlation.session_id = Some("s-hunter2-hunter2-1".to_owned());
+        let redacted = entry.redact(&Redactor::new(options));
+        assert_eq!(redacted.entry().event.as_str(), format!("login.{MARK}"));
+        assert_eq!(redacted.entry().correlation.session_id, Some(format!("s-{MARK}-1")));
+    }
+
+    #[test]
+    fn names_times_and_ids_that_are_no_secrets_stay() {
+        let mut entry = entry(&json!({}));
+        entry.message = String::new();
+        let ids = &mut entry.correlation;
+        ids.extra.clear();
+        ids.session_id = Some("0198c5c3-7d5e-7d0e-9b0e-6f1a2b3c4d5e".to_owned());
+        ids.tool_call_id = Some("toolu_01A09q90qw90lq917835lq9".to_owned());
+        ids.trace_id = Some("4bf92f3577b34da6a3ce929d0e0e4736".to_owned());
+        ids.artifact_id = Some(Digest::of(b"a").to_string());
+        entry.extra.clear();
+        entry.source = Some(Source {
+            component: Component::Runtime,
+            host: Some("build-7.example.org".to_owned()),
+            pid: None,
+            extra: Object::new(),
+        });
+        for ts in ["2026-01-01T00:00:00Z", "2026-02-03T03:01:02.123456+01:30"] {
+            ts.clone_into(&mut entry.ts);
+            assert_eq!(entry.clone().redact(&Redactor::default()).entry(), &entry);
+        }
     }
 
     #[test]
