@@ -1585,7 +1585,10 @@ export type Metrics = { sessionCount: number, connectionCount: number, pendingCo
 export type Modality = "text" | "image";
 
 /**
- * A model that can be asked.
+ * A model that can be asked, as anybody may see it: it is sent to every client and stands in logs.
+ *
+ * What a request needs beyond that is the provider's secret. The models of other programs have a member `headers` with
+ * keys in it; it is dropped on reading, so that no answer and no debug print can pass it on.
  */
 export type Model = { id: string, name: string, 
 /**
@@ -1603,11 +1606,7 @@ contextWindow: number,
 /**
  * Tokens that one answer may have.
  */
-maxTokens: number, 
-/**
- * May hold secrets: remove it before showing a model to anybody.
- */
-headers?: { [key in string]: string }, compat?: JsonValue, 
+maxTokens: number, compat?: JsonValue, 
 /**
  * Thinking level to the provider's word for it; `null` for a level that the model does not have.
  */

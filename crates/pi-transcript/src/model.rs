@@ -1,15 +1,18 @@
 //! A model and how hard it may think.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use crate::json::{Amount, Extra, Open, present};
 
-/// A model that can be asked.
+/// A model that can be asked, as anybody may see it: it is sent to every client and stands in logs.
+///
+/// What a request needs beyond that is the provider's secret. The models of other programs have a member `headers` with
+/// keys in it; it is dropped on reading, so that no answer and no debug print can pass it on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
@@ -28,10 +31,6 @@ pub struct Model {
     pub context_window: u64,
     /// Tokens that one answer may have.
     pub max_tokens: u64,
-    /// May hold secrets: remove it before showing a model to anybody.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "BTreeMap<String, String>")]
-    pub headers: Option<BTreeMap<String, String>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     pub compat: Option<Value>,
@@ -39,7 +38,7 @@ pub struct Model {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Map<String, Value>")]
     pub thinking_level_map: Option<Map<String, Value>>,
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "without_headers")]
     #[ts(skip)]
     pub extra: Extra,
 }
@@ -117,4 +116,10 @@ impl FromStr for ThinkingLevel {
         let known = Self::ALL.into_iter().find(|level| level.as_str() == word);
         known.ok_or_else(|| UnknownThinkingLevel { word: word.to_owned() })
     }
+}
+
+fn without_headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Extra, D::Error> {
+    let mut extra = Extra::deserialize(deserializer)?;
+    extra.retain(|name, _| !name.eq_ignore_ascii_case("headers"));
+    Ok(extra)
 }

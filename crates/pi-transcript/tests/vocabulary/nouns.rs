@@ -28,7 +28,7 @@ fn model() -> Value {
         "id": "m", "name": "M", "api": "openai-completions", "provider": "p", "baseUrl": "http://localhost",
         "reasoning": true, "input": ["text", "image", "smell"],
         "cost": { "input": 3, "output": 15.5, "cacheRead": 0, "cacheWrite": 0, "tiers": [1] },
-        "contextWindow": 200_000, "maxTokens": 8192, "headers": { "X-A": "b" }, "compat": { "supportsStore": false },
+        "contextWindow": 200_000, "maxTokens": 8192, "compat": { "supportsStore": false },
         "thinkingLevelMap": { "off": null, "high": "max" }, "later": 1
     })
 }
@@ -40,7 +40,7 @@ fn models() {
     assert_eq!(read.input, senses);
     assert_eq!(read.cost.output.as_f64(), 15.5);
     let mut least = model();
-    for optional in ["headers", "compat", "thinkingLevelMap", "later"] {
+    for optional in ["compat", "thinkingLevelMap", "later"] {
         least.as_object_mut().unwrap().shift_remove(optional);
     }
     check::<Model>(&least);
@@ -50,6 +50,21 @@ fn models() {
         let mut lacking = least.clone();
         lacking.as_object_mut().unwrap().shift_remove(required);
         refuse::<Model>(&lacking);
+    }
+}
+
+#[test]
+fn headers_of_a_model_are_neither_written_nor_printed() {
+    for name in ["headers", "Headers"] {
+        let mut secret = model();
+        secret[name] = json!({ "Authorization": "Bearer sk-1" });
+        let session = json!({
+            "sessionId": "s", "model": secret, "thinkingLevel": "off", "isStreaming": false, "messageCount": 0,
+            "createdAt": "t"
+        });
+        let read: SessionInfo = serde_json::from_str(&session.to_string()).unwrap();
+        assert_eq!(serde_json::to_string(&read.model).unwrap(), model().to_string());
+        assert!(!format!("{read:?}").contains("sk-1"));
     }
 }
 
