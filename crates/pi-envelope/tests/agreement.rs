@@ -289,7 +289,7 @@ fn every_fault_is_named_with_its_path() {
             r#"version: expected one of "1.0", found "2.0""#,
             r#"messages[0].segments[0].kind: expected one of "text", "static_var", "system_prompt", "memory", "skills", "tool_overview", "tool_call_request", "tool_call_result", "document", "long_text", "media", found "txt""#,
             "messages[0].segments[3].items[1].title: expected a string, found null",
-            "messages[0].segments[4].items: expected at least 1 item(s), found 0",
+            "messages[0].segments[4].items: expected at least 1 item, found 0",
             "messages[1].role: required member is missing",
         ]
     );

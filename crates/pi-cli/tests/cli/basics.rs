@@ -178,7 +178,7 @@ fn colours_are_used_when_asked_for() {
     ␛[32mvalid␛[0m    ␛[1mgood.json␛[0m
     ␛[1;31minvalid␛[0m  ␛[1mbad.json␛[0m
              ␛[36mmessages[0].role␛[0m: expected one of "system", "user", "assistant", "tool", found "robot"
-             ␛[36mmessages[0].segments␛[0m: expected at least 1 item(s), found 0
+             ␛[36mmessages[0].segments␛[0m: expected at least 1 item, found 0
     3 files, 2 documents: 1 valid, ␛[1;31m1 invalid␛[0m, ␛[1;31m1 not read␛[0m
     --- on standard error
     ␛[1;31merror:␛[0m cannot read gone.json: No such file or directory (os error 2)

@@ -22,7 +22,7 @@ fn invalid_file_is_explained_with_paths() {
     valid    good.json
     invalid  bad.json
              messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-             messages[0].segments: expected at least 1 item(s), found 0
+             messages[0].segments: expected at least 1 item, found 0
     2 files, 2 documents: 1 valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
@@ -35,7 +35,7 @@ fn quiet_shows_only_what_is_wrong() {
     assert_snapshot!(world().run("envelope validate --quiet good.json bad.json"), @r#"
     invalid  bad.json
              messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-             messages[0].segments: expected at least 1 item(s), found 0
+             messages[0].segments: expected at least 1 item, found 0
     2 files, 2 documents: 1 valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
@@ -48,7 +48,7 @@ fn quiet_shows_only_what_is_wrong() {
 fn machine_reads_one_object_per_file() {
     assert_snapshot!(world().run("envelope validate --json good.json bad.json gone.json"), @r#"
     {"file":"good.json","valid":true,"errors":[]}
-    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item(s), found 0"}]}
+    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
     --- exit 2
     "#);
@@ -61,7 +61,7 @@ fn one_document_per_line_is_told_by_its_line() {
     assert_snapshot!(world.run("envelope validate all.jsonl"), @r#"
     invalid  all.jsonl
              line 3: messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-             line 3: messages[0].segments: expected at least 1 item(s), found 0
+             line 3: messages[0].segments: expected at least 1 item, found 0
              line 4: not JSON that we read: EOF while parsing an object at line 1 column 1
     1 file, 4 documents: 0 valid, 1 invalid
     --- on standard error
@@ -69,12 +69,12 @@ fn one_document_per_line_is_told_by_its_line() {
     --- exit 1
     "#);
     assert_snapshot!(world.run("envelope validate --json all.jsonl"), @r#"
-    {"file":"all.jsonl","valid":false,"errors":[{"path":"line 3: messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"line 3: messages[0].segments","message":"expected at least 1 item(s), found 0"},{"path":"line 4","message":"not JSON that we read: EOF while parsing an object at line 1 column 1"}]}
+    {"file":"all.jsonl","valid":false,"errors":[{"path":"line 3: messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"line 3: messages[0].segments","message":"expected at least 1 item, found 0"},{"path":"line 4","message":"not JSON that we read: EOF while parsing an object at line 1 column 1"}]}
     --- exit 1
     "#);
     assert_snapshot!(world.run("envelope stats --json all.jsonl"), @r#"
     {"file":"all.jsonl:1","stats":{"messages":2,"total":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":18,"bytes":18,"share":0.3125},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.5},"text":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byRole":{"system":{"segments":2,"tokens":13,"characters":48,"bytes":48,"share":0.8125},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byOrigin":{"unknown":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0}},"byCount":{"estimated":16}}}
-    {"file":"all.jsonl:3","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item(s), found 0"}]}
+    {"file":"all.jsonl:3","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"all.jsonl:4","errors":[{"path":"","message":"not JSON that we read: EOF while parsing an object at line 1 column 1"}]}
     {"file":"all.jsonl:5","stats":{"messages":3,"total":{"segments":4,"tokens":18,"characters":69,"bytes":69,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":20,"bytes":20,"share":0.2777777777777778},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.4444444444444444},"text":{"segments":2,"tokens":5,"characters":19,"bytes":19,"share":0.2777777777777778}},"byRole":{"assistant":{"segments":1,"tokens":2,"characters":8,"bytes":8,"share":0.1111111111111111},"system":{"segments":2,"tokens":13,"characters":50,"bytes":50,"share":0.7222222222222222},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.16666666666666666}},"byOrigin":{"unknown":{"segments":4,"tokens":18,"characters":69,"bytes":69,"share":1.0}},"byCount":{"estimated":18}}}
     --- exit 1
@@ -88,7 +88,7 @@ fn folder_stands_for_its_files() {
     assert_snapshot!(world.run("envelope validate f"), @r#"
     invalid  f/a/x.JSONL
              line 1: messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-             line 1: messages[0].segments: expected at least 1 item(s), found 0
+             line 1: messages[0].segments: expected at least 1 item, found 0
     valid    f/b.json
     2 files, 2 documents: 1 valid, 1 invalid
     --- on standard error
@@ -100,7 +100,7 @@ fn folder_stands_for_its_files() {
 #[test]
 fn standard_input_is_a_dash() {
     assert_snapshot!(world().run_with_input("envelope validate --json -", BAD), @r#"
-    {"file":"-","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item(s), found 0"}]}
+    {"file":"-","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     --- exit 1
     "#);
     assert_snapshot!(world().run_with_input("envelope validate --jsonl -", "{}\n[]"), @r"
@@ -138,7 +138,7 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
     assert_snapshot!(world.run("envelope validate x.json"), @r#"
     invalid  x.json
              version: expected one of "1.0", found "\u{1b}[31m"
-             messages: expected at least 1 item(s), found 0
+             messages: expected at least 1 item, found 0
     --- on standard error
     hint: `pi schema envelope` prints what is expected
     --- exit 1
@@ -205,7 +205,7 @@ fn diff_needs_two_envelopes() {
     --- on standard error
     error: bad.json is not a valid envelope
       messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-      messages[0].segments: expected at least 1 item(s), found 0
+      messages[0].segments: expected at least 1 item, found 0
     hint: `pi schema envelope` prints what is expected
     --- exit 2
     "#);
@@ -260,7 +260,7 @@ fn stats_are_bars_or_json() {
 #[test]
 fn stats_pass_over_what_is_no_envelope() {
     assert_snapshot!(world().run("envelope stats --json bad.json good.json gone.json"), @r#"
-    {"file":"bad.json","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item(s), found 0"}]}
+    {"file":"bad.json","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"good.json","stats":{"messages":2,"total":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":18,"bytes":18,"share":0.3125},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.5},"text":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byRole":{"system":{"segments":2,"tokens":13,"characters":48,"bytes":48,"share":0.8125},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byOrigin":{"unknown":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0}},"byCount":{"estimated":16}}}
     --- on standard error
     error: cannot read gone.json: No such file or directory (os error 2)
@@ -271,7 +271,7 @@ fn stats_pass_over_what_is_no_envelope() {
     --- on standard error
     error: bad.json is not a valid envelope
       messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
-      messages[0].segments: expected at least 1 item(s), found 0
+      messages[0].segments: expected at least 1 item, found 0
     hint: `pi schema envelope` prints what is expected
     --- exit 1
     "#);

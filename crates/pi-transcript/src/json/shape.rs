@@ -1,8 +1,8 @@
 //! Says what is wrong with a JSON document, and where.
 //!
 //! A [`Shape`] describes what a vocabulary accepts. It is the slow, talkative twin of a typed parser: parsers decide,
-//! and when they refuse, [`problems`] walks the document and names every fault with its path. Each vocabulary tests
-//! that the two always agree.
+//! and when they refuse, [`problems`] walks the document and names its faults with their paths, up to a [`LIMIT`]. Each
+//! vocabulary tests that the two always agree.
 
 use std::fmt;
 
@@ -82,7 +82,13 @@ pub const fn optional(name: &'static str, shape: Shape) -> Member {
     Member { name, presence: Presence::Optional, shape }
 }
 
-/// Everything in `value` that does not fit `shape`, members in the order in which the shape lists them.
+/// How many faults [`problems`] names. A reader mends a few at a time, and two bytes of a hostile document must not
+/// become a hundred bytes of report without end.
+pub const LIMIT: usize = 100;
+
+/// What in `value` does not fit `shape`, members in the order in which the shape lists them.
+///
+/// After [`LIMIT`] of them the walk ends, and a last problem without a path says `and more`.
 pub fn problems(shape: &Shape, value: &Value) -> Vec<Problem> {
     let mut walk = Walk { path: String::new(), found: Vec::new() };
     walk.value(shape, value);
@@ -132,9 +138,13 @@ impl Walk {
             return self.expect(false, "an array", value);
         };
         if list.len() < least {
-            self.report(format!("expected at least {least} item(s), found {}", list.len()));
+            let items = if least == 1 { "item" } else { "items" };
+            self.report(format!("expected at least {least} {items}, found {}", list.len()));
         }
         for (index, item) in list.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
             self.within(&format!("[{index}]"), |walk| walk.value(items, item));
         }
     }
@@ -190,7 +200,16 @@ impl Walk {
     }
 
     fn report(&mut self, message: String) {
-        self.found.push(Problem { path: self.path.clone(), message });
+        if self.found.len() < LIMIT {
+            self.found.push(Problem { path: self.path.clone(), message });
+        } else if !self.is_full() {
+            self.found.push(Problem { path: String::new(), message: "and more".to_owned() });
+        }
+    }
+
+    /// Whether it was already said that there is more.
+    fn is_full(&self) -> bool {
+        self.found.len() > LIMIT
     }
 }
 

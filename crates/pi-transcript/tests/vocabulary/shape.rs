@@ -1,6 +1,6 @@
 //! Problems name the place and the fault.
 
-use pi_transcript::json::shape::{Problem, Shape, optional, problems, required};
+use pi_transcript::json::shape::{LIMIT, Problem, Shape, optional, problems, required};
 use serde_json::{Value, json};
 
 const SEGMENT: Shape = Shape::Tagged {
@@ -105,7 +105,9 @@ fn every_fault_is_found_with_its_path() {
 
 #[test]
 fn lists_may_need_items() {
-    check(&json!({ "version": "1.0", "messages": [] }), &["messages: expected at least 1 item(s), found 0"]);
+    check(&json!({ "version": "1.0", "messages": [] }), &["messages: expected at least 1 item, found 0"]);
+    let pair = problems(&Shape::List { items: &Shape::Any, least: 2 }, &json!([1]));
+    assert_eq!(pair[0].message, "expected at least 2 items, found 1");
 }
 
 #[test]
@@ -147,4 +149,28 @@ fn long_values_are_not_repeated() {
         &json!({ "version": long, "messages": [{ "segments": [] }] }),
         &["version: expected one of \"1.0\", \"1.1\", found a string of 1000 characters"],
     );
+}
+
+/// Two bytes of input must not become a hundred bytes of report, without end.
+#[test]
+fn report_ends_at_the_limit_and_says_so() {
+    const TEXTS: Shape = Shape::List { items: &Shape::Text, least: 0 };
+    let fault = |index: usize| Problem { path: format!("[{index}]"), message: "expected a string, found 0".to_owned() };
+    let all: Vec<_> = (0..LIMIT).map(fault).collect();
+    assert_eq!(problems(&TEXTS, &json!(vec![0; LIMIT])), all);
+    let more = Problem { path: String::new(), message: "and more".to_owned() };
+    let cut: Vec<_> = all.into_iter().chain([more]).collect();
+    for faults in [LIMIT + 1, 100_000] {
+        assert_eq!(problems(&TEXTS, &json!(vec![0; faults])), cut);
+    }
+}
+
+#[test]
+fn report_ends_at_the_limit_however_deep_the_faults_are() {
+    let segments: Vec<_> = (0..70).map(|_| json!({ "kind": "text" })).collect();
+    let message = json!({ "segments": segments, "done": 0 });
+    let found = problems(&DOCUMENT, &json!({ "version": 1, "messages": vec![message; 70], "score": "" }));
+    assert_eq!(found.len(), LIMIT + 1);
+    assert_eq!(found[LIMIT].to_string(), "and more");
+    assert_eq!(found[LIMIT - 1].to_string(), "messages[1].segments[26].text: required member is missing");
 }
