@@ -1,7 +1,8 @@
 //! What happens in a session while it happens.
 //!
 //! Names are those of the server protocol; where later versions of Pi renamed an event, its new name is read as well.
-//! Events pass by and are not kept, so members that we do not know are dropped here, unlike in messages and entries.
+//! Events pass by and are not kept, so a member of an event itself that we do not know is dropped, unlike in messages and
+//! entries. What an event carries keeps its own rule: a message, an entry and [`ToolOutput`] keep such members here too.
 
 mod assistant;
 

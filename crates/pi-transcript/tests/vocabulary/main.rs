@@ -1,6 +1,6 @@
 //! The vocabulary from outside: what is read, what is written, what is refused.
 //!
-//! One test program, because linking one is faster than linking eight.
+//! One test program, because linking one is faster than linking one for each module.
 
 #[cfg(test)]
 mod canonical;
