@@ -99,7 +99,20 @@ pub enum Role {
 pub enum Access {
     /// Needs no journal and moves no version.
     Read,
+    /// Is recorded like a write, but its success moves no version: it answers a question, or changes something that has
+    /// none.
+    Act,
     Write,
+}
+
+impl Access {
+    /// Whether acceptance and outcome go to the journal.
+    pub fn is_recorded(self) -> bool {
+        match self {
+            Self::Read => false,
+            Self::Act | Self::Write => true,
+        }
+    }
 }
 
 /// How long a command may run, counted from its start. The times are in [`crate::Config`].

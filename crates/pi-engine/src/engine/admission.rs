@@ -6,7 +6,7 @@ use super::{Alias, Command, Drain, Engine, Follower, announce};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
-    header::{Access, Admission, Header, Lane, Order, Role, Span},
+    header::{Admission, Header, Lane, Order, Role, Span},
     identity::{Names, Place, Seen},
     journal::Pending,
     lane::Queue,
@@ -122,14 +122,14 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) -> Result<(), Refusal> {
-        let writes = header.access == Access::Write;
-        if writes {
+        let recorded = header.access.is_recorded();
+        if recorded {
             self.check_room()?;
             self.reserved += 1;
         }
         let (ticket, name) = (self.ticket(), self.name(header));
         self.identities.remember(&Names::id_of(header), header, Place::InFlight(ticket));
-        if writes {
+        if recorded {
             let sequence = self.journal.send(Pending::Alias(ticket));
             let record = Record::Alias { ticket, at: now, header: Arc::clone(header), of };
             effects.push(Effect::Persist { sequence, record });
@@ -140,7 +140,7 @@ impl<C, B> Engine<C, B> {
             let followed = self.commands.get_mut(&of).expect("an unanswered command is in the table");
             followed.followers.push(Follower::Alias(ticket));
         }
-        let alias = Alias { header: Arc::clone(header), name, request, of, accepted: !writes, outcome };
+        let alias = Alias { header: Arc::clone(header), name, request, of, accepted: !recorded, outcome };
         self.aliases.insert(ticket, alias);
         self.begin_request(header);
         self.answer_alias(ticket, now, effects);
@@ -158,16 +158,16 @@ impl<C, B> Engine<C, B> {
     ) -> Result<(), Refusal> {
         self.check_load(header)?;
         let names = Names::of(header);
-        let writes = header.access == Access::Write;
-        if writes && self.journal.has_failed() {
+        let recorded = header.access.is_recorded();
+        if recorded && self.journal.has_failed() {
             return Err(Refusal::JournalUnavailable);
         }
-        if writes && !names.is_empty() {
+        if recorded && !names.is_empty() {
             self.check_room()?;
             self.reserved += 1;
         }
         let (ticket, name) = (self.ticket(), self.name(header));
-        if writes {
+        if recorded {
             let sequence = self.journal.send(Pending::Accepted(ticket));
             let record = Record::Accepted { ticket, at: now, header: Arc::clone(header) };
             effects.push(Effect::Persist { sequence, record });
@@ -191,7 +191,7 @@ impl<C, B> Engine<C, B> {
             name,
             request,
             payload: Some(payload),
-            accepted: !writes,
+            accepted: !recorded,
             waiting: waits,
             open,
             dependents: Vec::new(),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{Ended, Engine, Follower, admission::replay, announce};
 use crate::{
     effect::{Effect, Phase},
-    header::{Access, Header},
     identity::{Names, Place},
     journal::{Pending, Unrecorded},
     name::{Sequence, Ticket, Time},
@@ -64,7 +63,8 @@ impl<C, B> Engine<C, B> {
                 Pending::Late(_) => {}
             }
         }
-        let mut waiting: Vec<_> = self.commands.iter().filter(|(_, c)| c.waiting && is_write(&c.header)).collect();
+        let mut waiting: Vec<_> =
+            self.commands.iter().filter(|(_, c)| c.waiting && c.header.access.is_recorded()).collect();
         waiting.sort_unstable_by_key(|(ticket, _)| **ticket);
         let waiting: Vec<_> = waiting.into_iter().map(|(ticket, c)| (*ticket, c.header.kind.clone())).collect();
         for (ticket, kind) in waiting {
@@ -149,8 +149,4 @@ impl<C, B> Engine<C, B> {
         let sequence = self.journal.send(Pending::Late(debt));
         effects.push(Effect::Persist { sequence, record });
     }
-}
-
-fn is_write(header: &Header) -> bool {
-    header.access == Access::Write
 }

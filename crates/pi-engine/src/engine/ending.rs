@@ -41,7 +41,7 @@ impl<C, B> Engine<C, B> {
             None => header.lane.session().and_then(|session| self.versions.get(session)),
         };
         let removed = match change {
-            Change::Removed(session) if header.access == Access::Write => Some(session),
+            Change::Removed(session) if header.access.is_recorded() => Some(session),
             Change::Removed(_) | Change::Usual | Change::Altered | Change::Created(_) => None,
         };
         self.decide(ticket, ending, version, size, moved, now, effects);
@@ -51,13 +51,13 @@ impl<C, B> Engine<C, B> {
     }
 
     fn move_version(&mut self, header: &Header, change: &Change, success: bool) -> Option<VersionMove> {
-        if header.access == Access::Read {
+        if !header.access.is_recorded() {
             return None;
         }
         match change {
             Change::Created(session) => Some(self.versions.begin(session)),
             Change::Removed(session) => Some(self.versions.end(session)),
-            Change::Usual if !success => None,
+            Change::Usual if !success || header.access == Access::Act => None,
             Change::Usual | Change::Altered => self.versions.advance(header.lane.session()?),
         }
     }
@@ -104,7 +104,7 @@ impl<C, B> Engine<C, B> {
         let Some(command) = self.commands.get_mut(&ticket) else { return };
         let header = Arc::clone(&command.header);
         let waited = std::mem::replace(&mut command.waiting, false);
-        let lost = header.access == Access::Write && self.journal.has_failed();
+        let lost = header.access.is_recorded() && self.journal.has_failed();
         let (ending, size) = match ending {
             Ending::Succeeded(_) | Ending::Failed { .. } if lost => {
                 (Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() }), 0)
@@ -118,8 +118,8 @@ impl<C, B> Engine<C, B> {
         }
         match header.access {
             Access::Read => self.conclude(ticket, now, effects),
-            Access::Write if lost => self.conclude_unrecorded(ticket, now, effects),
-            Access::Write => {
+            Access::Act | Access::Write if lost => self.conclude_unrecorded(ticket, now, effects),
+            Access::Act | Access::Write => {
                 let sequence = self.journal.send(Pending::Finished(ticket));
                 let record = Record::Finished { ticket, at: now, outcome, size, version: moved };
                 effects.push(Effect::Persist { sequence, record });
@@ -209,7 +209,7 @@ impl<C, B> Engine<C, B> {
             bytes: size.saturating_add(OVERHEAD),
         };
         let place = match header.access {
-            Access::Write => {
+            Access::Act | Access::Write => {
                 self.reserved -= 1;
                 Place::Durable(self.durable.push(kept))
             }

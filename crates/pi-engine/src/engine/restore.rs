@@ -9,7 +9,7 @@ use super::Engine;
 use crate::{
     config::Config,
     effect::Effect,
-    header::{Access, Header},
+    header::Header,
     identity::{Names, Place},
     journal::Unrecorded,
     name::{Ticket, Time},
@@ -129,7 +129,7 @@ impl<C, B> Engine<C, B> {
         size: usize,
         at: Time,
     ) {
-        if names.is_empty() || header.access == Access::Read {
+        if names.is_empty() || !header.access.is_recorded() {
             return;
         }
         let bytes = size.saturating_add(OVERHEAD);

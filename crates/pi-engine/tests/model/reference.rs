@@ -102,7 +102,7 @@ struct Command {
 
 impl Command {
     fn is_write(&self) -> bool {
-        self.header.access == Access::Write
+        self.header.access != Access::Read
     }
 
     fn is_work(&self) -> bool {

@@ -197,7 +197,7 @@ impl Witness {
         let progress = self.life.requests.get_mut(&Request(command)).expect("only what was sent in this life starts");
         assert!(!progress.started && !progress.over, "{ticket:?} starts twice, or after its answer");
         progress.started = true;
-        if header.access == Access::Write {
+        if header.access != Access::Read {
             assert!(self.life.accepted.contains(&ticket), "{ticket:?} starts before its acceptance is durable");
             if let Some(id) = &header.id {
                 let again = self.started.insert((header.client.clone(), id.clone()), ticket);
@@ -237,7 +237,7 @@ impl Witness {
         self.close(request);
         let ticket = self.life.by_ticket.iter().find(|(_, other)| **other == request).map(|(ticket, _)| *ticket);
         let broken = matches!(outcome.ending, Ending::Broken(_));
-        if header.access == Access::Write && replay == Replay::First {
+        if header.access != Access::Read && replay == Replay::First {
             let durable = ticket.is_some_and(|ticket| self.life.finished.contains(&ticket));
             assert!(
                 durable || self.life.journal_failed && broken,
@@ -254,14 +254,14 @@ impl Witness {
             }
             Replay::Replayed => {
                 let answers = match header.access {
-                    Access::Write => &self.answers,
+                    Access::Act | Access::Write => &self.answers,
                     Access::Read => &self.life.reads,
                 };
                 let first = identity.as_ref().and_then(|identity| answers.get(identity));
                 let by_key = keyed.and_then(|keyed| self.life.keyed.get(&keyed));
                 let equal_by_key = by_key.is_some_and(|answers| answers.contains(outcome));
                 let equal = match (first, header.access) {
-                    (Some(first), Access::Write) => first == outcome,
+                    (Some(first), Access::Act | Access::Write) => first == outcome,
                     // A read that was dropped may have got its id anew, through a key.
                     (Some(first), Access::Read) => first == outcome || equal_by_key,
                     // Its first answer may never have been seen, because the process died before.
@@ -276,8 +276,8 @@ impl Witness {
         if let Some(identity) = identity {
             match header.access {
                 // Who repeats an id does not make it known.
-                Access::Write if replay == Replay::Replayed && ticket.is_none() => None,
-                Access::Write => self.answers.insert(identity, outcome.clone()),
+                Access::Act | Access::Write if replay == Replay::Replayed && ticket.is_none() => None,
+                Access::Act | Access::Write => self.answers.insert(identity, outcome.clone()),
                 Access::Read => self.life.reads.insert(identity, outcome.clone()),
             };
         }

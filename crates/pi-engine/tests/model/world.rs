@@ -12,7 +12,7 @@ const NEEDED: Order = Order::Control { span: Span::Short, role: Role::NeededByRu
 const SLASH: Order = Order::Control { span: Span::Long, role: Role::Bystander };
 
 /// Commands that differ in all that the engine looks at.
-const INTENTS: [(&str, Order, Access, Limit); 10] = [
+const INTENTS: [(&str, Order, Access, Limit); 11] = [
     ("prompt", Order::Work(Span::Long), Access::Write, Limit::Unlimited),
     ("bash", Order::Work(Span::Long), Access::Write, Limit::Extended),
     ("fork", Order::Work(Span::Short), Access::Write, Limit::Normal),
@@ -21,7 +21,8 @@ const INTENTS: [(&str, Order, Access, Limit); 10] = [
     ("get_state", SHORT, Access::Read, Limit::Brief),
     ("set_model", SHORT, Access::Write, Limit::Brief),
     ("abort", NEEDED, Access::Write, Limit::Brief),
-    ("answer", NEEDED, Access::Read, Limit::Brief),
+    ("answer", NEEDED, Access::Act, Limit::Brief),
+    ("peek", NEEDED, Access::Read, Limit::Brief),
     ("slash", SLASH, Access::Write, Limit::Unlimited),
 ];
 

@@ -31,7 +31,7 @@ const NEEDED: Order = Order::Control { span: Span::Short, role: Role::NeededByRu
 const LONG_CONTROL: Order = Order::Control { span: Span::Long, role: Role::Bystander };
 
 /// One command of each sort.
-const KINDS: [(&str, Order, Access, Limit); 11] = [
+const KINDS: [(&str, Order, Access, Limit); 12] = [
     ("prompt", Order::Work(Span::Long), Access::Write, Limit::Unlimited),
     ("bash", Order::Work(Span::Long), Access::Write, Limit::Extended),
     ("fork", Order::Work(Span::Short), Access::Write, Limit::Normal),
@@ -39,6 +39,7 @@ const KINDS: [(&str, Order, Access, Limit); 11] = [
     ("get_state", CONTROL, Access::Read, Limit::Brief),
     ("set_model", CONTROL, Access::Write, Limit::Brief),
     ("abort", NEEDED, Access::Write, Limit::Brief),
+    ("answer", NEEDED, Access::Act, Limit::Brief),
     ("slash", LONG_CONTROL, Access::Write, Limit::Unlimited),
     ("create", Order::Work(Span::Short), Access::Write, Limit::Normal),
     ("delete", Order::Work(Span::Short), Access::Write, Limit::Normal),

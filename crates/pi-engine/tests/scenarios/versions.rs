@@ -41,6 +41,21 @@ fn read_never_moves_a_version() {
 }
 
 #[test]
+fn act_is_recorded_and_moves_a_version_only_if_it_says_so() {
+    check(
+        "given s1
+         a.1 answer s1    | record a.1
+         durable          | accepted a.1; start a.1
+         done a.1         | record a.1 ended
+         durable          | answer a.1 ok v0
+         a.2 answer s1    | record a.2
+         durable          | accepted a.2; start a.2
+         done a.2 altered | record a.2 ended s1=1
+         durable          | answer a.2 ok v1",
+    );
+}
+
+#[test]
 fn failed_write_moves_the_version_only_if_it_changed_something() {
     check(
         "given s1

@@ -38,7 +38,7 @@ impl Reference {
         {
             return Err(Refusal::TooManyPending { limit });
         }
-        let recorded = header.access == Access::Write && (root.is_none() || brings_id);
+        let recorded = header.access != Access::Read && (root.is_none() || brings_id);
         if recorded && self.journal_failed {
             return Err(Refusal::JournalUnavailable);
         }
@@ -139,7 +139,7 @@ impl Reference {
         let command = self.at_mut(serial);
         command.owns_id = header.id.is_some();
         command.owns_key = header.key.is_some();
-        if header.access == Access::Write {
+        if header.access != Access::Read {
             command.entry = Saving::Pending;
             self.persist(Record::Accepted { ticket, at, header: header.clone() });
         } else {
@@ -207,7 +207,7 @@ impl Reference {
         let command = self.at_mut(serial);
         command.follows = Some(root);
         command.owns_id = brings_id;
-        if let (Some(ticket), Access::Write) = (ticket, header.access) {
+        if let (Some(ticket), Access::Act | Access::Write) = (ticket, header.access) {
             command.entry = Saving::Pending;
             self.persist(Record::Alias { ticket, at, header, of });
         }

@@ -32,8 +32,8 @@ impl Reference {
         let command = self.at_mut(serial);
         let saving = match (command.header.access, failed) {
             (Access::Read, _) => Saving::Needless,
-            (Access::Write, false) => Saving::Pending,
-            (Access::Write, true) => Saving::Lost,
+            (Access::Act | Access::Write, false) => Saving::Pending,
+            (Access::Act | Access::Write, true) => Saving::Lost,
         };
         if saving == Saving::Lost && !matches!(outcome.ending, Ending::Broken(_)) {
             outcome.ending = Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone() });
@@ -67,7 +67,7 @@ impl Reference {
         let succeeded = matches!(completion.ending, Ending::Succeeded(_));
         let mut moved = None;
         let mut version = self.lane_version(&header.lane);
-        if header.access == Access::Write {
+        if header.access != Access::Read {
             match &completion.change {
                 Change::Created(session) => {
                     moved = Some(VersionMove { session: session.clone(), version: Some(0) });
@@ -77,7 +77,7 @@ impl Reference {
                     moved = Some(VersionMove { session: session.clone(), version: None });
                     version = None;
                 }
-                Change::Usual if !succeeded => {}
+                Change::Usual if !succeeded || header.access == Access::Act => {}
                 Change::Usual | Change::Altered => {
                     version = version.map(|version| version + 1);
                     moved = header
