@@ -7,9 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use ts_rs::TS;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The place of every letter in the alphabet; [`NO_DIGIT`] for every other byte.
+static DIGITS: [u8; 256] = digits();
+const NO_DIGIT: u8 = u8::MAX;
 
-/// Bytes of a file, a body or a stream. Written as `{"text": …}` if they are UTF-8, else as `{"base64": …}`, so that
-/// the same bytes always have the same JSON form.
+/// Bytes of a file, a body or a stream. Written as `{"text": …}` if they are UTF-8, else as `{"base64": …}`: the same
+/// bytes always have the same JSON form, and the other one is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Data(pub Vec<u8>);
 
@@ -24,7 +27,7 @@ enum Written<'a> {
 
 /// The text is not standard base64 with padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not base64")]
+#[error("expected standard base64 with padding")]
 pub struct NotBase64;
 
 impl From<&str> for Data {
@@ -47,7 +50,13 @@ impl<'de> Deserialize<'de> for Data {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Written::deserialize(deserializer)? {
             Written::Text(text) => Ok(Self(text.into_owned().into_bytes())),
-            Written::Base64(text) => decode(&text).map(Self).map_err(D::Error::custom),
+            Written::Base64(text) => match decode(&text) {
+                Ok(bytes) if std::str::from_utf8(&bytes).is_ok() => {
+                    Err(D::Error::custom("expected {\"text\": …}, because these bytes are UTF-8"))
+                }
+                Ok(bytes) => Ok(Self(bytes)),
+                Err(fault) => Err(D::Error::custom(fault)),
+            },
         }
     }
 }
@@ -122,9 +131,9 @@ pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64> {
         if padding > 2 || (padding > 0 && index + 1 < groups.len()) {
             return Err(NotBase64);
         }
-        let bits = group[..4 - padding].iter().try_fold(0_u32, |bits, digit| {
-            let value = ALPHABET.iter().position(|letter| letter == digit).ok_or(NotBase64)?;
-            Ok(bits << 6 | u32::try_from(value).map_err(|_| NotBase64)?)
+        let bits = group[..4 - padding].iter().try_fold(0_u32, |bits, digit| match DIGITS[usize::from(*digit)] {
+            NO_DIGIT => Err(NotBase64),
+            value => Ok(bits << 6 | u32::from(value)),
         })? << (6 * padding);
         let [_, decoded @ ..] = bits.to_be_bytes();
         let (kept, unused) = decoded.split_at(3 - padding);
@@ -134,6 +143,16 @@ pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64> {
         bytes.extend_from_slice(kept);
     }
     Ok(bytes)
+}
+
+const fn digits() -> [u8; 256] {
+    let mut digits = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 64 {
+        digits[ALPHABET[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
 }
 
 #[cfg(test)]
@@ -155,7 +174,14 @@ mod tests {
         check(b"\xff", r#"{"base64":"/w=="}"#);
         check(b"\xff\xfe", r#"{"base64":"//4="}"#);
         check(b"\xff\xfe\xfd", r#"{"base64":"//79"}"#);
-        assert_eq!(serde_json::from_str::<Data>(r#"{"base64":"aGk="}"#).expect("data"), Data::from("hi"));
+    }
+
+    #[test]
+    fn text_in_base64_is_refused() {
+        for json in [r#"{"base64":"aGk="}"#, r#"{"base64":""}"#] {
+            let refused = serde_json::from_str::<Data>(json).expect_err("a second spelling").to_string();
+            assert!(refused.starts_with(r#"expected {"text": …}, because these bytes are UTF-8"#), "{refused}");
+        }
     }
 
     #[test]
