@@ -1,20 +1,27 @@
 //! Questions to a person, their answers, and what an extension only wants to show.
+//!
+//! A [`Question`] is what was written; only as [`Asked`], which can be answered, is it put before anybody.
 
+mod asked;
 mod check;
+mod read;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-pub use self::check::{Flaw, Misfit, check, check_question};
+pub use self::{
+    asked::Asked,
+    check::{Flaw, Misfit, check},
+};
 use crate::json::present;
 
 /// What an extension puts before a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, TS)]
 #[serde(untagged)]
 pub enum UiRequest {
-    Question(Question),
+    Question(Asked),
     Announcement(Announcement),
 }
 
@@ -200,6 +207,9 @@ pub enum Outcome {
 }
 
 impl Question {
+    /// The words of all kinds of questions.
+    pub const METHODS: [&'static str; 5] = ["select", "confirm", "input", "editor", "interview"];
+
     /// The word by which an answer must name this kind of question.
     pub fn method(&self) -> &'static str {
         match self {

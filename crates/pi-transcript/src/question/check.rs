@@ -1,10 +1,10 @@
-//! Whether an answer fits its question.
+//! Whether a question can be answered, and whether an answer fits it.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Answer, FieldKind, FormField, Question};
+use super::{Answer, Asked, FieldKind, FormField, Question};
 
 /// Why an answer does not fit. The question stays open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,12 +40,12 @@ pub enum Flaw {
     NeedlessOptions { id: String },
 }
 
-/// Whether `answer` fits `question`; an answer that cancels always does.
+/// Whether `answer` fits what was asked; an answer that cancels always does.
 ///
 /// A response to an optional question may be `null` or missing. A required one must say something: neither an empty
 /// text nor an empty choice.
-pub fn check(question: &Question, answer: &Answer) -> Result<(), Misfit> {
-    match (question, answer) {
+pub fn check(asked: &Asked, answer: &Answer) -> Result<(), Misfit> {
+    match (asked.question(), answer) {
         (_, Answer::Cancelled)
         | (Question::Confirm { .. }, Answer::Confirm { .. })
         | (Question::Input { .. }, Answer::Input { .. })
@@ -69,12 +69,12 @@ pub fn check(question: &Question, answer: &Answer) -> Result<(), Misfit> {
             | Answer::Input { .. }
             | Answer::Editor { .. }
             | Answer::Interview { .. },
-        ) => Err(Misfit::Method { wanted: question.method(), found: answer.method() }),
+        ) => Err(Misfit::Method { wanted: asked.question().method(), found: answer.method() }),
     }
 }
 
 /// Whether `question` can be answered at all.
-pub fn check_question(question: &Question) -> Result<(), Flaw> {
+pub(super) fn check_question(question: &Question) -> Result<(), Flaw> {
     match question {
         Question::Confirm { .. } | Question::Input { .. } | Question::Editor { .. } => Ok(()),
         Question::Select { options, .. } if options.is_empty() => Err(Flaw::NoOptions),

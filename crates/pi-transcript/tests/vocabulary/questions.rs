@@ -1,10 +1,17 @@
 //! Which answers fit which questions.
 
-use pi_transcript::question::{Answer, Flaw, Misfit, Question, check, check_question};
+use pi_transcript::{
+    AgentEvent,
+    question::{Answer, Asked, Flaw, Misfit, Question, UiRequest, check},
+};
 use serde_json::{Value, json};
 
 fn question(value: Value) -> Question {
     serde_json::from_value(value).expect("well formed")
+}
+
+fn asked(value: Value) -> Asked {
+    Asked::new(question(value)).expect("it can be answered")
 }
 
 fn answer(value: Value) -> Answer {
@@ -15,13 +22,13 @@ fn id() -> String {
     "q".to_owned()
 }
 
-fn simple() -> [Question; 5] {
+fn simple() -> [Asked; 5] {
     [
-        question(json!({ "method": "select", "title": "t", "options": ["a", "b"] })),
-        question(json!({ "method": "confirm", "title": "t", "message": "m" })),
-        question(json!({ "method": "input", "title": "t" })),
-        question(json!({ "method": "editor", "title": "t", "prefill": "p" })),
-        question(json!({ "method": "interview", "questions": [{ "id": "q", "type": "text", "label": "l" }] })),
+        asked(json!({ "method": "select", "title": "t", "options": ["a", "b"] })),
+        asked(json!({ "method": "confirm", "title": "t", "message": "m" })),
+        asked(json!({ "method": "input", "title": "t" })),
+        asked(json!({ "method": "editor", "title": "t", "prefill": "p" })),
+        asked(json!({ "method": "interview", "questions": [{ "id": "q", "type": "text", "label": "l" }] })),
     ]
 }
 
@@ -38,12 +45,11 @@ fn answers() -> [Answer; 5] {
 #[test]
 fn answer_must_be_of_the_method_of_its_question() {
     for (asked, question) in simple().iter().enumerate() {
-        assert_eq!(check_question(question), Ok(()));
         assert_eq!(check(question, &Answer::Cancelled), Ok(()));
         for (answered, answer) in answers().iter().enumerate() {
             let expected = match asked == answered {
                 true => Ok(()),
-                false => Err(Misfit::Method { wanted: question.method(), found: answer.method() }),
+                false => Err(Misfit::Method { wanted: question.question().method(), found: answer.method() }),
             };
             assert_eq!(check(question, answer), expected);
         }
@@ -61,8 +67,7 @@ fn only_offered_options_can_be_selected() {
 fn fill(mut field: Value, responses: &Value) -> Result<(), Misfit> {
     field["id"] = "q".into();
     field["label"] = "l".into();
-    let form = question(json!({ "method": "interview", "questions": [field] }));
-    assert_eq!(check_question(&form), Ok(()));
+    let form = asked(json!({ "method": "interview", "questions": [field] }));
     check(&form, &answer(json!({ "method": "interview", "responses": responses })))
 }
 
@@ -149,7 +154,16 @@ fn questions_that_nobody_can_answer_have_flaws() {
             Flaw::NeedlessOptions { id: id() },
         ),
     ] {
-        assert_eq!(check_question(&question), Err(flaw));
+        assert_eq!(Asked::new(question.clone()), Err(flaw.clone()));
+        let written = serde_json::to_value(&question).unwrap();
+        assert_eq!(serde_json::from_value::<Asked>(written.clone()).unwrap_err().to_string(), flaw.to_string());
+        assert_eq!(serde_json::from_value::<UiRequest>(written.clone()).unwrap_err().to_string(), flaw.to_string());
+        // As an event it is not understood, and not lost either.
+        let mut event = json!({ "type": "extension_ui_request", "requestId": "r" });
+        event.as_object_mut().unwrap().extend(written.as_object().unwrap().clone());
+        let read: AgentEvent = serde_json::from_value(event.clone()).unwrap();
+        assert!(matches!(read, AgentEvent::Other(_)));
+        assert_eq!(serde_json::to_value(read).unwrap(), event);
     }
 }
 
@@ -165,5 +179,78 @@ fn answers_that_are_none_are_not_read() {
         json!("cancelled"),
     ] {
         assert!(serde_json::from_value::<Answer>(value.clone()).is_err(), "{value}");
+    }
+}
+
+/// A request is refused with the member that is to blame.
+#[test]
+fn refused_requests_name_the_member() {
+    let methods = r#""select", "confirm", "input", "editor", "interview", "notify", "setStatus", "setWidget", "setTitle", "setWorkingMessage", "setEditorText", "set_editor_text""#;
+    let field = json!({ "id": "q", "type": "colour", "label": "l" });
+    for (request, message) in [
+        (json!({ "title": "t" }), "method: required member is missing"),
+        (json!({ "method": "later" }), &*format!("method: expected one of {methods}, found \"later\"")),
+        (json!({ "method": "select", "title": "t" }), "options: required member is missing"),
+        (json!({ "method": "select", "title": "t", "options": [1] }), "options[0]: expected a string, found 1"),
+        (json!({ "method": "confirm", "title": 5, "message": "m" }), "title: expected a string, found 5"),
+        (json!({ "method": "input", "title": "t", "placeholder": null }), "placeholder: expected a string, found null"),
+        (
+            json!({ "method": "editor", "title": "t", "timeout": -1 }),
+            "timeout: expected a whole number, zero or more, found -1",
+        ),
+        (
+            json!({ "method": "editor", "title": "t", "timeout": 1.0 }),
+            "invalid type: floating point `1.0`, expected u64",
+        ),
+        (
+            json!({ "method": "interview", "questions": [field] }),
+            r#"questions[0].type: expected one of "text", "select", "multi", "confirm", found "colour""#,
+        ),
+        (
+            json!({ "method": "notify", "message": "m", "notifyType": "loud" }),
+            r#"notifyType: expected one of "info", "warning", "error", found "loud""#,
+        ),
+        (json!({ "method": "setStatus", "key": "k", "text": 1 }), "text: expected a string, found 1"),
+        (json!({ "method": "setTitle" }), "title: required member is missing"),
+        (json!({ "method": "set_editor_text" }), "text: required member is missing"),
+    ] {
+        let refused = serde_json::from_value::<UiRequest>(request.clone()).unwrap_err();
+        assert_eq!(refused.to_string(), message, "{request}");
+    }
+}
+
+/// Every wrong value of every member is explained: the explanation knows all members that the types know.
+#[test]
+fn every_refusal_of_a_request_is_explained() {
+    let field = json!({ "id": "q", "type": "multi", "label": "l", "options": ["a"], "required": true });
+    for right in [
+        json!({ "method": "select", "title": "t", "options": ["a"], "timeout": 1 }),
+        json!({ "method": "confirm", "title": "t", "message": "m", "timeout": 1 }),
+        json!({ "method": "input", "title": "t", "placeholder": "p", "timeout": 1 }),
+        json!({ "method": "editor", "title": "t", "prefill": "p", "timeout": 1 }),
+        json!({ "method": "interview", "title": "t", "questions": [field], "timeout": 1 }),
+        json!({ "method": "notify", "message": "m", "notifyType": "info" }),
+        json!({ "method": "setStatus", "key": "k", "text": "t" }),
+        json!({ "method": "setWidget", "key": "k", "content": ["a"], "placement": "aboveEditor" }),
+        json!({ "method": "setTitle", "title": "t" }),
+        json!({ "method": "setWorkingMessage", "message": "m" }),
+        json!({ "method": "setEditorText", "text": "t" }),
+    ] {
+        let read: UiRequest = serde_json::from_value(right.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), right);
+        let explained = |wrong: Value, place: &str| {
+            let refused = serde_json::from_value::<UiRequest>(wrong).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("{place}: expected ")), "{place} of {right}: {refused}");
+        };
+        for member in right.as_object().unwrap().keys() {
+            let mut wrong = right.clone();
+            wrong[member] = json!({});
+            explained(wrong, member);
+        }
+        for member in right["questions"][0].as_object().into_iter().flatten().map(|(name, _)| name) {
+            let mut wrong = right.clone();
+            wrong["questions"][0][member] = json!({});
+            explained(wrong, &format!("questions[0].{member}"));
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! Events of one session: numbered, replayable, in one of two forms.
 
-use pi_transcript::{AgentEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Question};
+use pi_transcript::{
+    AgentEvent, Message, RequestId, SessionId, SessionInfo,
+    json::present,
+    question::{Asked, Question},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -177,5 +181,5 @@ pub enum SnapshotReason {
 pub struct OpenQuestion {
     pub request_id: RequestId,
     #[serde(flatten)]
-    pub question: Question,
+    pub question: Asked,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::question::{self, FieldKind, Misfit, Question};
+use pi_transcript::question::{self, Asked, FieldKind, Flaw, Misfit, Question};
 
 /// One question of an interview. The protocol's own type: it says only what can be asked, so a choice has options and
 /// nothing else does.
@@ -71,6 +71,16 @@ pub enum FieldAnswer {
     Flag(bool),
 }
 
+/// Why an answer to a form cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    /// The form cannot be put before a person.
+    #[error(transparent)]
+    Form(#[from] Flaw),
+    #[error(transparent)]
+    Answer(#[from] Misfit),
+}
+
 impl FormField {
     /// The name of the answer.
     pub fn id(&self) -> &str {
@@ -106,9 +116,10 @@ impl From<&FormField> for question::FormField {
 
 impl FormAnswer {
     /// Reads a person's answer to `questions`, and refuses one that does not fit them.
-    pub fn read(questions: &[FormField], answer: &question::Answer) -> Result<Self, Misfit> {
-        let asked = questions.iter().map(question::FormField::from).collect();
-        question::check(&Question::Interview { title: None, questions: asked, timeout: None }, answer)?;
+    pub fn read(questions: &[FormField], answer: &question::Answer) -> Result<Self, FormError> {
+        let fields = questions.iter().map(question::FormField::from).collect();
+        let asked = Asked::new(Question::Interview { title: None, questions: fields, timeout: None })?;
+        question::check(&asked, answer)?;
         let question::Answer::Interview { responses } = answer else { return Ok(Self { responses: None }) };
         let response = |field: &FormField| {
             let answer = FieldAnswer::read(field, responses.get(field.id())?)?;
@@ -150,7 +161,7 @@ mod tests {
     }
 
     /// The answer to the questions above, as the extension gets it.
-    fn read(answer: &Value) -> Result<FormAnswer, Misfit> {
+    fn read(answer: &Value) -> Result<FormAnswer, FormError> {
         let answer = question::Answer::deserialize(answer).expect("an answer");
         FormAnswer::read(&questions(), &answer)
     }
@@ -202,5 +213,12 @@ mod tests {
         assert_eq!(form(json!({ "name": "x", "age": 1 })), r#"there is no question "age""#);
         let other = refused(&json!({ "method": "confirm", "confirmed": true }));
         assert_eq!(other, r#"the question is answered with "interview", not with "confirm""#);
+    }
+
+    #[test]
+    fn form_that_nobody_can_answer_is_not_asked() {
+        let twice: Vec<_> = questions().into_iter().chain(questions()).collect();
+        let refused = FormAnswer::read(&twice, &question::Answer::Cancelled);
+        assert_eq!(refused, Err(FormError::Form(Flaw::DuplicateId { id: "name".to_owned() })));
     }
 }
