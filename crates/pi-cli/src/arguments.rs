@@ -1,9 +1,13 @@
 //! The words that a person types, and the help that explains them.
 
-use std::{ffi::OsString, io::IsTerminal, path::PathBuf};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+};
 
 use clap::{
-    Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{Styles, styling::AnsiColor},
 };
 
@@ -11,6 +15,7 @@ use crate::{
     console,
     env::{self, Environment},
     exit::{self, Exit},
+    failure::Failure,
     input::Layout,
 };
 
@@ -232,26 +237,44 @@ pub(crate) struct LaterArguments {
 }
 
 /// What clap has to say instead of arguments: help, the version, or an error.
-pub(crate) struct Answer(clap::Error);
+pub(crate) struct Answer {
+    error: clap::Error,
+    when: When,
+}
 
 impl Arguments {
-    pub(crate) fn read(
-        environment: &Environment,
-        arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<Self, Answer> {
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let command = described(Arguments::command()).color(help_colours(environment, &arguments));
-        let matches = command.try_get_matches_from(arguments).map_err(Answer)?;
-        Arguments::from_arg_matches(&matches).map_err(Answer)
+        let when = wanted_colours(&arguments);
+        let matches = described(Arguments::command()).try_get_matches_from(arguments);
+        matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer { error, when })
     }
 }
 
 impl Answer {
     /// Shows it; help and version are no failures.
-    pub(crate) fn print(self) -> Exit {
-        // If nobody reads it there is nothing else to do.
-        let _ = self.0.print();
-        if self.0.exit_code() == 0 { Exit::Success } else { Exit::Trouble }
+    pub(crate) fn print(&self, environment: &Environment) -> Exit {
+        let written = if self.error.use_stderr() {
+            let stream = io::stderr();
+            write!(stream.lock(), "{}", self.text(environment, stream.is_terminal()))
+        } else {
+            let stream = io::stdout();
+            write!(stream.lock(), "{}", self.text(environment, stream.is_terminal()))
+        };
+        match written {
+            Err(error) if !self.error.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+                console::report_lost_output(&Failure::Unwritable(error))
+            }
+            // If nobody reads it there is nothing else to do.
+            _ if self.error.exit_code() == 0 => Exit::Success,
+            _ => Exit::Trouble,
+        }
+    }
+
+    /// By the same rule as everything else that is shown, applied to the stream on which it appears.
+    fn text(&self, environment: &Environment, is_terminal: bool) -> String {
+        let text = self.error.render();
+        if console::colours(environment, self.when, is_terminal) { text.ansi().to_string() } else { text.to_string() }
     }
 }
 
@@ -266,19 +289,14 @@ impl InputArguments {
 }
 
 /// Help and errors are shown before the arguments are known, so `--color` is looked for by hand.
-fn help_colours(environment: &Environment, arguments: &[OsString]) -> ColorChoice {
+fn wanted_colours(arguments: &[OsString]) -> When {
     let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let named = words.iter().find_map(|word| word.strip_prefix("--color="));
     let value = named.or_else(|| words.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1]));
-    let when = match value {
+    match value {
         Some("always") => When::Always,
         Some("never") => When::Never,
         Some(_) | None => When::Auto,
-    };
-    if console::colours(environment, when, std::io::stdout().is_terminal()) {
-        ColorChoice::Always
-    } else {
-        ColorChoice::Never
     }
 }
 
@@ -329,6 +347,33 @@ mod tests {
     #[test]
     fn arguments_are_well_formed() {
         described(Arguments::command()).debug_assert();
+    }
+
+    #[test]
+    fn stream_of_an_answer_decides_about_its_colours() {
+        let environment = Environment {
+            no_color: false,
+            force_color: false,
+            dumb_terminal: false,
+            home: None,
+            agent_directory: None,
+        };
+        for (line, on_stderr, on_terminal, elsewhere) in [
+            ("pi envelop", true, true, false),
+            ("pi --help", false, true, false),
+            ("pi --help --color=never", false, false, false),
+            ("pi --color always envelop", true, true, true),
+        ] {
+            let Err(answer) = Arguments::read(line.split(' ').map(OsString::from)) else {
+                panic!("{line} is carried out")
+            };
+            let coloured = |is_terminal| answer.text(&environment, is_terminal).contains('\u{1b}');
+            assert_eq!(
+                (answer.error.use_stderr(), coloured(true), coloured(false)),
+                (on_stderr, on_terminal, elsewhere),
+                "{line}"
+            );
+        }
     }
 
     #[test]

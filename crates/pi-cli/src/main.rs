@@ -18,9 +18,9 @@ use self::{arguments::Arguments, console::Console, env::Environment, exit::Exit}
 
 fn main() -> ExitCode {
     let environment = Environment::read();
-    let arguments = match Arguments::read(&environment, std::env::args_os()) {
+    let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(answer) => return answer.print().into(),
+        Err(answer) => return answer.print(&environment).into(),
     };
     let mut console = Console::new(&environment, arguments.color);
     let outcome = command::run(&arguments.command, &environment, &mut console);
