@@ -626,8 +626,8 @@ export interface FailureResponse extends ResponseHead {
   success: false;
   /** For people. */
   error: string;
-  /** For programs; absent from servers without the feature `error_codes`. */
-  code?: ErrorCode;
+  /** For programs; absent from servers without the feature `error_codes`, maybe a new one from a later server. */
+  code?: Open<ErrorCode>;
   /** The path of the field that is to blame. */
   field?: string;
   /** What to do about it. */
@@ -1299,7 +1299,7 @@ truncated: boolean, };
 /**
  * A command that has its outcome.
  */
-export type FinishedCommand = { success: boolean, error?: string, code?: ErrorCode, sessionVersion?: number, replayed?: boolean, 
+export type FinishedCommand = { success: boolean, error?: string, code?: Open<ErrorCode>, sessionVersion?: number, replayed?: boolean, 
 /**
  * The client's id, or one that the server made; for other clients always an opaque one.
  */
@@ -1871,7 +1871,7 @@ export type ServerReady = { serverVersion: string, protocolVersion: string, tran
 /**
  * What this server has beyond the document. A client uses an addition only if its name is here.
  */
-features?: Array<Feature>, };
+features?: Array<Open<Feature>>, };
 
 export type ServerShutdown = { reason: ShutdownReason, 
 /**

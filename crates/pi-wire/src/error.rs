@@ -302,7 +302,7 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         Self {
             error: error.to_string(),
-            code: error.code(),
+            code: error.code().into(),
             field: error.field().map(ToOwned::to_owned),
             hint: error.hint().map(ToOwned::to_owned),
             retry_after_ms: error.retry_after_ms(),

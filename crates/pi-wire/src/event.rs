@@ -4,7 +4,10 @@
 
 pub mod session;
 
-use pi_transcript::{SessionId, SessionInfo, json::present};
+use pi_transcript::{
+    SessionId, SessionInfo,
+    json::{Open, present},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -80,8 +83,8 @@ pub struct ServerReady {
     pub transports: Vec<Transport>,
     /// What this server has beyond the document. A client uses an addition only if its name is here.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Feature>")]
-    pub features: Option<Vec<Feature>>,
+    #[schemars(with = "Vec<Open<Feature>>")]
+    pub features: Option<Vec<Open<Feature>>>,
 }
 
 impl ServerReady {
@@ -91,7 +94,7 @@ impl ServerReady {
             server_version: server_version.to_owned(),
             protocol_version: PROTOCOL_VERSION.to_owned(),
             transports: vec![Transport::Websocket, Transport::Stdio],
-            features: Some(Feature::ALL.to_vec()),
+            features: Some(Feature::ALL.map(Open::Known).to_vec()),
         }
     }
 }
@@ -184,8 +187,8 @@ pub struct FinishedCommand {
     #[schemars(with = "String")]
     pub error: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorCode")]
-    pub code: Option<ErrorCode>,
+    #[schemars(with = "Open<ErrorCode>")]
+    pub code: Option<Open<ErrorCode>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub session_version: Option<u64>,
@@ -204,7 +207,7 @@ impl FinishedCommand {
             command,
             success: failure.is_none(),
             error: failure.map(|failure| failure.error.clone()),
-            code: failure.map(|failure| failure.code),
+            code: failure.map(|failure| failure.code.clone()),
             session_version: response.session_version,
             replayed: response.replayed.then_some(true),
         }

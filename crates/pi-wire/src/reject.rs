@@ -65,7 +65,7 @@ impl Reject {
     pub fn response(self) -> Response {
         let failure = Failure {
             error: self.cause.to_string(),
-            code: self.cause.code(),
+            code: self.cause.code().into(),
             field: self.cause.field().map(ToOwned::to_owned),
             hint: self.cause.hint(),
             retry_after_ms: None,

@@ -9,7 +9,7 @@ mod session;
 
 use std::borrow::Cow;
 
-use pi_transcript::json::present;
+use pi_transcript::json::{Open, present};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -51,8 +51,8 @@ pub enum Outcome<D = Data> {
 pub struct Failure {
     /// For people.
     pub error: String,
-    /// For programs.
-    pub code: ErrorCode,
+    /// For programs; of a later server maybe one that we do not know.
+    pub code: Open<ErrorCode>,
     /// The path of the field that is to blame.
     pub field: Option<String>,
     /// What to do about it.
@@ -136,7 +136,7 @@ struct Flat<'a, D> {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     error: Option<Cow<'a, str>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    code: Option<ErrorCode>,
+    code: Option<Open<ErrorCode>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     field: Option<Cow<'a, str>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ impl<D: Serialize> Serialize for Response<D> {
             command: Cow::Borrowed(&self.command),
             success: failure.is_none(),
             error: failure.map(|failure| Cow::Borrowed(&*failure.error)),
-            code: failure.map(|failure| failure.code),
+            code: failure.map(|failure| failure.code.clone()),
             field: failure.and_then(|failure| failure.field.as_deref().map(Cow::Borrowed)),
             hint: failure.and_then(|failure| failure.hint.as_deref().map(Cow::Borrowed)),
             retry_after_ms: failure.and_then(|failure| failure.retry_after_ms),
@@ -193,7 +193,7 @@ impl<'de> Deserialize<'de> for Response<Value> {
         } else {
             Outcome::Failure(Failure {
                 error: flat.error.ok_or_else(|| serde::de::Error::missing_field("error"))?.into_owned(),
-                code: flat.code.unwrap_or(ErrorCode::Internal),
+                code: flat.code.unwrap_or(Open::Known(ErrorCode::Internal)),
                 field: flat.field.map(Cow::into_owned),
                 hint: flat.hint.map(Cow::into_owned),
                 retry_after_ms: flat.retry_after_ms,

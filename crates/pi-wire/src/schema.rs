@@ -6,6 +6,7 @@
 
 pub(crate) mod typescript;
 
+use pi_transcript::json::Open;
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -137,7 +138,7 @@ fn failure(generator: &mut SchemaGenerator) -> Value {
     let mut properties = response_properties(&json!({ "type": "string" }), &json!(false));
     properties.insert("id".to_owned(), json!(true));
     properties.insert("error".to_owned(), json!({ "type": "string" }));
-    properties.insert("code".to_owned(), generator.subschema_for::<ErrorCode>().to_value());
+    properties.insert("code".to_owned(), generator.subschema_for::<Open<ErrorCode>>().to_value());
     properties.insert("field".to_owned(), json!({ "type": "string" }));
     properties.insert("hint".to_owned(), json!({ "type": "string" }));
     properties.insert("retryAfterMs".to_owned(), json!({ "type": "integer", "minimum": 0 }));

@@ -27,8 +27,8 @@ export interface FailureResponse extends ResponseHead {
   success: false;
   /** For people. */
   error: string;
-  /** For programs; absent from servers without the feature `error_codes`. */
-  code?: ErrorCode;
+  /** For programs; absent from servers without the feature `error_codes`, maybe a new one from a later server. */
+  code?: Open<ErrorCode>;
   /** The path of the field that is to blame. */
   field?: string;
   /** What to do about it. */

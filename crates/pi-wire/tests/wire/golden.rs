@@ -67,7 +67,7 @@ fn a_full_server_announces_every_feature_under_the_documents_version() {
     let ready = ServerReady::new("0.1.0");
     assert_eq!(ready.protocol_version, PROTOCOL_VERSION);
     let announced = ready.features.unwrap();
-    assert!(COMMANDS.iter().filter_map(pi_wire::Spec::feature).all(|feature| announced.contains(&feature)));
+    assert!(COMMANDS.iter().filter_map(pi_wire::Spec::feature).all(|feature| announced.contains(&feature.into())));
 }
 
 #[test]
@@ -88,5 +88,34 @@ fn data_that_does_not_fit_its_command_is_refused() {
         }
         let raw: Response<Value> = serde_json::from_value(answer.clone()).unwrap();
         assert_eq!(raw.typed().is_ok(), fits, "{answer}");
+    }
+}
+
+/// A client of ours must not lose the answer of a later server.
+#[test]
+fn words_of_a_later_server_are_kept() {
+    let answer = serde_json::json!({
+        "type": "response", "command": "prompt", "success": false, "error": "Too hot", "code": "overheated"
+    });
+    let raw: Response<Value> = serde_json::from_value(answer.clone()).unwrap();
+    assert_eq!(serde_json::to_value(raw.typed().unwrap()).unwrap(), answer);
+    for data in [
+        (
+            "command_finished",
+            serde_json::json!({
+                "commandId": "c", "commandType": "prompt", "dependsOn": [], "success": false, "error": "Too hot",
+                "code": "overheated"
+            }),
+        ),
+        (
+            "server_ready",
+            serde_json::json!({
+                "serverVersion": "9.0.0", "protocolVersion": "1.0.0", "transports": ["stdio"], "features": ["tree", "cooling"]
+            }),
+        ),
+    ] {
+        let event = serde_json::json!({ "type": data.0, "data": data.1 });
+        let read: ServerEvent = serde_json::from_value(event.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), event);
     }
 }
