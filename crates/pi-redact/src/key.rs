@@ -124,28 +124,21 @@ pub(crate) enum Secrecy {
 /// ```
 /// assert!(pi_redact::is_secret_key("X-Api-Key"));
 /// assert!(!pi_redact::is_secret_key("token_count"));
-/// assert!(!pi_redact::is_secret_key("max_tokens")); // its value decides: see `is_secret_member`
+/// assert!(!pi_redact::is_secret_key("max_tokens")); // its value decides: a number is a count
 /// ```
 pub fn is_secret_key(key: &str) -> bool {
     secrecy(key) == Some(Secrecy::Full)
 }
 
-/// Whether this value under this key is a secret. `null`, booleans and the empty string hide nothing and stay, and so
-/// do counts under the plural `tokens`.
-pub fn is_secret_member(key: &str, value: &Value) -> bool {
-    let holds_something = match value {
+/// Whether there is anything to hide: `null`, booleans and what is empty say nothing.
+pub(crate) fn holds_something(value: &Value) -> bool {
+    match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
         Value::Object(members) => !members.is_empty(),
         Value::Number(_) => true,
-    };
-    holds_something
-        && match secrecy(key) {
-            None => false,
-            Some(Secrecy::Full) => true,
-            Some(Secrecy::UnlessCounted) => !is_count(value),
-        }
+    }
 }
 
 pub(crate) fn secrecy(key: &str) -> Option<Secrecy> {

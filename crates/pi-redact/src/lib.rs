@@ -20,10 +20,7 @@ use serde_json::Value;
 
 use self::{exact::ExactValues, text::Scanner};
 
-pub use self::{
-    exact::SHORTEST_SECRET,
-    key::{is_secret_key, is_secret_member},
-};
+pub use self::{exact::SHORTEST_SECRET, key::is_secret_key};
 
 /// What stands where a secret stood.
 pub const MARK: &str = "[REDACTED]";
@@ -77,7 +74,8 @@ impl Redactor {
 
     /// Hides what must not be written in a JSON value, in member names too.
     ///
-    /// A member whose name [`is_secret_member`] is replaced as a whole. Strings are treated as
+    /// A member with a [secret key](is_secret_key) is replaced as a whole, unless it is `null`, a boolean or empty, and so
+    /// is one under the plural `tokens` unless it holds nothing but counts. Strings are treated as
     /// [`redact_text`](Self::redact_text) does; header lists (`[["Authorization", "…"]]`, `[{"name": …, "value": …}]`),
     /// `rawHeaders` and command lines (`["--token", "…"]`) are understood.
     pub fn redact_value(&self, value: &mut Value) {

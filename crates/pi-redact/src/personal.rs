@@ -106,7 +106,9 @@ fn is_number(text: &str) -> bool {
 
 /// Whether the text is what [`redact_member`] leaves behind.
 pub(crate) fn is_treated(text: &str) -> bool {
-    text.starts_with("***") || is_digest(text, "phone") || is_digest(text, "address")
+    let is_masked =
+        text.strip_prefix("***").is_some_and(|end| end.len() <= 2 && end.bytes().all(|it| it.is_ascii_digit()));
+    is_masked || is_digest(text, "phone") || is_digest(text, "address")
 }
 
 /// `+`, a country code and groups with separators.

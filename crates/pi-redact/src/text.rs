@@ -10,7 +10,7 @@ use std::{borrow::Cow, ops::Range};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use self::shape::VENDORS;
+use self::{assignment::Counted, shape::VENDORS};
 use crate::{MARK, Redactor, personal};
 
 /// Parts of keys: whoever assigns to a secret key writes one of these.
@@ -61,6 +61,7 @@ enum Replacement {
 #[derive(Default)]
 struct Progress {
     key: usize,
+    counted: Counted,
     shape: usize,
     jwt: usize,
 }
@@ -113,7 +114,7 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
     for hit in hits {
         match redactor.scanner.alarms[hit.pattern().as_usize()] {
             Alarm::Key if hit.start() >= progress.key => {
-                let (span, seen) = assignment::find(text, hit.range());
+                let (span, seen) = assignment::find(text, hit.range(), &mut progress.counted);
                 progress.key = seen;
                 spans.extend(span);
             }

@@ -79,6 +79,36 @@ fn header_lists_are_understood() {
 }
 
 #[test]
+fn any_of_several_names_makes_the_value_secret() {
+    for object in [
+        json!({"name": "prod", "key": "api_key", "value": "s3cr3t"}),
+        json!({"key": "api_key", "name": "prod", "value": "s3cr3t"}),
+        json!({"name": "api_key", "key": "prod", "value": "s3cr3t"}),
+        json!({"value": "s3cr3t", "header": "prod", "field": "api_key"}),
+        json!({"name": 7, "Name": "prod", "Key": "Cookie", "values": ["s3cr3t"]}),
+    ] {
+        let mut expected = object.clone();
+        for name in ["value", "values"] {
+            expected.as_object_mut().and_then(|it| it.get_mut(name)).into_iter().for_each(|it| *it = MARK.into());
+        }
+        check(object, &expected);
+    }
+    check(
+        json!({"name": "prod", "key": "max_tokens", "value": 7}),
+        &json!({"name": "prod", "key": "max_tokens", "value": 7}),
+    );
+}
+
+#[test]
+fn counts_below_counts_stay_and_secrets_below_them_do_not() {
+    check(
+        json!({"tokens": {"a": {"tokens": {"in": 1}}, "password": 123456}}),
+        &json!({"tokens": {"a": {"tokens": {"in": 1}}, "password": MARK}}),
+    );
+    check(json!({"tokens": {"tokens": {"in": "***opensesame"}}}), &json!({"tokens": MARK}));
+}
+
+#[test]
 fn command_lines_are_understood() {
     check(
         json!([

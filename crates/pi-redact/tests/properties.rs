@@ -1,9 +1,6 @@
-//! What holds for every input: planted secrets never survive, twice is once, the rest stays, and time is linear.
+//! What holds for every input: planted secrets never survive, twice is once, and the rest stays.
 
-use std::{
-    sync::LazyLock,
-    time::{Duration, Instant},
-};
+use std::sync::LazyLock;
 
 use pi_redact::{MARK, Options, Personal, Redactor};
 use proptest::prelude::*;
@@ -183,75 +180,6 @@ proptest! {
     fn arbitrary_text_is_no_danger(text in any::<String>()) {
         let redacted = REDACTOR.redact_text(&text);
         prop_assert!(redacted.len() <= text.len() * MARK.len() + MARK.len());
-    }
-}
-
-/// A detector that looked at the same bytes again and again would need minutes for each.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "the test is about time")]
-fn adversarial_input_takes_linear_time() {
-    const SIZE: usize = 1 << 15;
-    for unit in [
-        "token",
-        "tokens ",
-        "token=",
-        "\"token\":[",
-        "\"token\":{\"",
-        "token,",
-        "password=a,",
-        "key ",
-        "api key ",
-        "eyJ",
-        "eyJ-",
-        "eyJaaaaaaaa.",
-        "-eyJaaaaaaaa.aaaaaaaa",
-        "sk-",
-        "sk-a",
-        "-sk-",
-        "AKIA",
-        "AKIAAAAAAAAAAAAAAAAA",
-        "-----BEGIN ",
-        "-----END ",
-        "://",
-        "://a:",
-        "a@",
-        "a@b.",
-        "%40",
-        "bearer ",
-        "Bearer aaaaaaaa",
-        "+1",
-        "+1 ",
-        "1",
-        "1-",
-        "(2",
-        "222-",
-        "\\",
-        "\\\"",
-        "\"",
-        "'",
-        "authorization: ",
-        "\"authorization: ",
-        "cookie:\\",
-        "zq9/",
-        "[REDACTED]",
-        "token=[REDACTED]",
-        "--token ",
-        "é@",
-        "😀",
-        "\"name\":\"Cookie\",\"value\":",
-        "{",
-        "[",
-        "ghp_",
-        "a.b-c_",
-        "hooks.slack.com/services/",
-        "555-123-4567",
-        "j@x.de ",
-    ] {
-        let text = unit.repeat(SIZE / unit.len());
-        let start = Instant::now();
-        let redacted = REDACTOR.redact_text(&text);
-        assert!(start.elapsed() < Duration::from_secs(3), "{unit:?} took {:?}", start.elapsed());
-        assert_eq!(REDACTOR.redact_text(&redacted), redacted, "{unit:?}");
     }
 }
 

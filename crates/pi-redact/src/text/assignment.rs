@@ -11,6 +11,9 @@ use crate::{
 const LONGEST_KEY_SIDE: usize = 64;
 /// The shortest value that is taken for a secret when only a blank separates it from the key.
 const LEAST_PROSE_VALUE: usize = 20;
+/// How many members may stand between the name of a secret and its value, and how long each may be.
+const MEMBERS_PASSED: usize = 4;
+const LONGEST_PASSED: usize = 256;
 /// Values that hide nothing.
 const OPEN_VALUES: [&str; 7] = ["true", "false", "null", "none", "nil", "undefined", "yes"];
 
@@ -42,15 +45,24 @@ struct Key {
     closing: Option<Quote>,
 }
 
+/// A stretch of JSON that was parsed and holds nothing but counts, with the backslashes that its quotes have.
+///
+/// A part of a count is a count. Parsing each of many nested `"tokens":{` anew would take their depth times the work.
+#[derive(Default)]
+pub(super) struct Counted {
+    end: usize,
+    backslashes: usize,
+}
+
 /// The value assigned to the key around `word`, and up to where keys need not be looked for again.
-pub(super) fn find(text: &str, word: Range<usize>) -> (Option<Span>, usize) {
+pub(super) fn find(text: &str, word: Range<usize>, counted: &mut Counted) -> (Option<Span>, usize) {
     let bytes = text.as_bytes();
     let range = key_around(bytes, word);
     let seen = range.end;
     let Some(secrecy) = key::secrecy(&text[range.clone()]) else { return (None, seen) };
     let key = Key { opening: quote_before(bytes, range.start), closing: quote_at(bytes, range.end), range, secrecy };
     let Some((separator, start)) = separator_after(bytes, &key) else { return (None, seen) };
-    match value_at(text, &key, separator, start) {
+    match value_at(text, &key, separator, start, counted) {
         Some(span) => {
             let end = span.range.end.max(seen);
             (Some(span), end)
@@ -95,21 +107,36 @@ fn separator_after(bytes: &[u8], key: &Key) -> Option<(Separator, usize)> {
     Some((separator, at))
 }
 
-/// In `"name": "X-Api-Key", "value": "…"` the value follows its own key; otherwise it follows here, and in quotes.
+/// Where the second of a pair begins: `"Authorization", "…"`. In `"key": "api_key", "name": "prod", "value": "…"` it is not
+/// the next member but the one that is called a value, if a few members on there is one.
 fn described_value(bytes: &[u8], at: usize) -> Option<usize> {
-    let quote = quote_at(bytes, at)?;
-    let name = &bytes[at + quote.length()..];
-    let Some(rest) = name.strip_prefix(b"value") else { return Some(at) };
-    let Some(closing) = quote_at(rest, 0) else { return Some(at) };
-    let mut after = bytes.len() - rest.len() + closing.length();
-    after += blanks(bytes, after, true);
-    if bytes.get(after) != Some(&b':') {
-        return Some(at);
+    let mut at = at;
+    for passed in 0..MEMBERS_PASSED {
+        let quote = quote_at(bytes, at)?;
+        let content = at + quote.length();
+        let near = &bytes[..bytes.len().min(content + LONGEST_PASSED)];
+        let name_end = closing_quote(near, content, quote);
+        let mut after = name_end + quote.length();
+        after += blanks(near, after.min(near.len()), true);
+        if near.get(after) != Some(&b':') {
+            return (passed == 0).then_some(at);
+        }
+        after += 1 + blanks(near, after + 1, true);
+        if bytes[content..name_end].eq_ignore_ascii_case(b"value") {
+            return Some(after);
+        }
+        let quote = quote_at(near, after)?;
+        let value_end = closing_quote(near, after + quote.length(), quote) + quote.length();
+        let comma = value_end + blanks(near, value_end.min(near.len()), true);
+        if near.get(comma) != Some(&b',') {
+            return None;
+        }
+        at = comma + 1 + blanks(near, comma + 1, true);
     }
-    Some(after + 1 + blanks(bytes, after + 1, true))
+    None
 }
 
-fn value_at(text: &str, key: &Key, separator: Separator, start: usize) -> Option<Span> {
+fn value_at(text: &str, key: &Key, separator: Separator, start: usize, counted: &mut Counted) -> Option<Span> {
     let bytes = text.as_bytes();
     let name = &text[key.range.clone()];
     let is_json = separator != Separator::Equals && key.closing.is_some_and(|quote| quote.mark == b'"');
@@ -130,7 +157,7 @@ fn value_at(text: &str, key: &Key, separator: Separator, start: usize) -> Option
         return None;
     }
     if matches!(bytes.get(start), Some(b'{' | b'[')) && !text[start..].starts_with(MARK) {
-        return bracketed(text, key, start).map(bare);
+        return bracketed(text, key, start, counted).map(bare);
     }
     if key::is_long_header(name) && separator == Separator::Colon {
         return hidden(text, key, start..line_end(bytes, start, key.opening)).map(Span::mark);
@@ -186,11 +213,29 @@ fn in_sentence(bytes: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 /// An object or array; one that is never closed reaches to the end of the text.
-fn bracketed(text: &str, key: &Key, start: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
+fn bracketed(text: &str, key: &Key, start: usize, counted: &mut Counted) -> Option<Range<usize>> {
+    let may_be_counted = key.secrecy == Secrecy::UnlessCounted;
+    if may_be_counted && counted.covers(key, start) {
+        return None;
+    }
+    let end = closing_bracket(text.as_bytes(), start);
+    if end - start <= 2 {
+        return None;
+    }
+    if may_be_counted {
+        let backslashes = key.closing.map_or(0, |quote| quote.backslashes);
+        let written = text[start..end].replace(&format!("{}\"", "\\".repeat(backslashes)), "\"");
+        if serde_json::from_str(&written).is_ok_and(|value| key::is_count(&value)) {
+            *counted = Counted { end, backslashes };
+            return None;
+        }
+    }
+    Some(start..end)
+}
+
+fn closing_bracket(bytes: &[u8], start: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = start;
-    let mut end = bytes.len();
     while at < bytes.len() {
         match bytes[at] {
             b'{' | b'[' => depth += 1,
@@ -207,15 +252,10 @@ fn bracketed(text: &str, key: &Key, start: usize) -> Option<Range<usize>> {
         }
         at += 1;
         if depth == 0 {
-            end = at;
-            break;
+            return at;
         }
     }
-    let backslashes = key.closing.map_or(0, |quote| quote.backslashes);
-    let written = text[start..end].replace(&format!("{}\"", "\\".repeat(backslashes)), "\"");
-    let is_counted = key.secrecy == Secrecy::UnlessCounted
-        && serde_json::from_str(&written).is_ok_and(|value| key::is_count(&value));
-    (!is_counted && end - start > 2).then_some(start..end)
+    bytes.len()
 }
 
 /// The end of a value without quotes.
@@ -264,12 +304,16 @@ fn starts_member(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The end of the line, or the quote that encloses key and value together.
+///
+/// Looks no further than the first of them: what lies behind may be the value of the next key, and of the one after it.
 fn line_end(bytes: &[u8], start: usize, enclosing: Option<Quote>) -> usize {
-    let line =
-        bytes[start..].iter().position(|byte| matches!(byte, b'\n' | b'\r')).map_or(bytes.len(), |at| start + at);
-    let escaped = (start..line).find(|&at| bytes[at] == b'\\' && matches!(bytes.get(at + 1), Some(b'n' | b'r')));
-    let line = escaped.unwrap_or(line);
-    enclosing.map_or(line, |quote| closing_quote(bytes, start, quote).min(line))
+    let ends_line = |at: usize| match bytes[at] {
+        b'\n' | b'\r' => true,
+        b'\\' => matches!(bytes.get(at + 1), Some(b'n' | b'r')),
+        _ => false,
+    };
+    let line = (start..bytes.len()).find(|&at| ends_line(at)).unwrap_or(bytes.len());
+    enclosing.map_or(line, |quote| closing_quote(&bytes[..line], start, quote))
 }
 
 /// Where the content that began at `start` ends: before its closing quote, the end of the line or of the text.
@@ -312,6 +356,14 @@ fn quote_before(bytes: &[u8], at: usize) -> Option<Quote> {
 fn blanks(bytes: &[u8], at: usize, over_lines: bool) -> usize {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t') || (over_lines && matches!(byte, b'\n' | b'\r'));
     bytes[at..].iter().take_while(is_blank).count()
+}
+
+impl Counted {
+    /// Whether the value at `start` belongs to a member of what was parsed: its name stands in quotes of the same kind.
+    fn covers(&self, key: &Key, start: usize) -> bool {
+        let quote = Quote { backslashes: self.backslashes, mark: b'"' };
+        start < self.end && key.opening == Some(quote) && key.closing == Some(quote)
+    }
 }
 
 impl Quote {
