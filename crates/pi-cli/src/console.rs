@@ -23,16 +23,21 @@ pub(crate) enum Tone {
 
 /// Both streams of the process.
 pub(crate) struct Console {
-    output: BufWriter<StdoutLock<'static>>,
+    output: WholeLines<StdoutLock<'static>>,
     error: StderrLock<'static>,
     output_colours: bool,
     error_colours: bool,
     /// Somebody reads along: lines appear at once.
     is_watched: bool,
     shows_progress: bool,
+    /// The line above the cursor says how far the work is.
+    progress_is_shown: bool,
     /// Why nothing more is written, if so.
     lost: Option<io::Error>,
 }
+
+/// Collects lines and hands on only whole ones, so that whoever interrupts `pi` finds no half line in a file.
+struct WholeLines<W: Write>(BufWriter<W>);
 
 impl Console {
     pub(crate) fn new(environment: &Environment, when: When) -> Self {
@@ -43,7 +48,8 @@ impl Console {
             error_colours: colours(environment, when, error_watched),
             is_watched: output_watched,
             shows_progress: error_watched && !environment.dumb_terminal,
-            output: BufWriter::new(output.lock()),
+            progress_is_shown: false,
+            output: WholeLines(BufWriter::new(output.lock())),
             error: error.lock(),
             lost: None,
         }
@@ -56,17 +62,13 @@ impl Console {
 
     /// Writes text and a line end to standard output.
     pub(crate) fn line(&mut self, text: &str) {
-        self.text(text);
-        self.text("\n");
-        if self.is_watched && self.lost.is_none() {
-            self.lost = self.output.flush().err();
+        if self.is_watched {
+            self.clear_progress();
         }
-    }
-
-    /// Writes text as it is to standard output.
-    pub(crate) fn text(&mut self, text: &str) {
         if self.lost.is_none() {
-            self.lost = self.output.write_all(text.as_bytes()).err();
+            let written = self.output.put(&format!("{text}\n"));
+            let flushed = if self.is_watched { self.output.0.flush() } else { Ok(()) };
+            self.lost = written.and(flushed).err();
         }
     }
 
@@ -79,7 +81,7 @@ impl Console {
     /// Says why something could not be done and what to do next.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Exit {
         let (error, hint) = (self.label(Tone::Bad, "error:"), self.label(Tone::Accent, "hint:"));
-        let (what, next) = (failure.to_string(), failure.hint());
+        let (what, next) = (failure.told(), failure.hint());
         self.complain(&format!("{error} {}\n{hint} {}", printable(&what), printable(&next)));
         failure.exit()
     }
@@ -90,28 +92,30 @@ impl Console {
         self.complain(&format!("{hint} {text}"));
     }
 
-    /// Shows how far a long piece of work is; only to people.
+    /// Shows how far a long piece of work is; only to people. Whatever is written next takes its place.
     pub(crate) fn progress(&mut self, done: usize, total: usize, name: &str) {
         if self.shows_progress {
-            // Losing a progress line loses nothing.
-            let _ = write!(self.error, "\r\x1b[K{}", progress_line(done, total, &printable(name)));
-            let _ = self.error.flush();
-        }
-    }
-
-    /// Takes the progress line away.
-    pub(crate) fn clear_progress(&mut self) {
-        if self.shows_progress {
-            let _ = write!(self.error, "\r\x1b[K");
+            self.clear_progress();
+            // It ends with a line end, so that after an interrupt the shell does not go on behind it. Losing it loses nothing.
+            let _ = writeln!(self.error, "{}", progress_line(done, total, &printable(name)));
+            self.progress_is_shown = true;
         }
     }
 
     /// Writes what is left. A reader that went away is not an error.
     pub(crate) fn close(mut self) -> Result<(), Failure> {
-        let lost = self.lost.take().or_else(|| self.output.flush().err());
+        self.clear_progress();
+        let lost = self.lost.take().or_else(|| self.output.0.flush().err());
         match lost {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Unwritable(error)),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Takes the progress line away.
+    fn clear_progress(&mut self) {
+        if std::mem::take(&mut self.progress_is_shown) {
+            let _ = write!(self.error, "\x1b[A\r\x1b[K");
         }
     }
 
@@ -126,9 +130,18 @@ impl Console {
     }
 }
 
+impl<W: Write> WholeLines<W> {
+    fn put(&mut self, lines: &str) -> io::Result<()> {
+        if lines.len() > self.0.capacity() - self.0.buffer().len() {
+            self.0.flush()?;
+        }
+        self.0.write_all(lines.as_bytes())
+    }
+}
+
 /// Standard output failed, so the result is incomplete whatever the command had found.
 pub(crate) fn report_lost_output(failure: &Failure) -> Exit {
-    let _ = writeln!(io::stderr(), "error: {failure}\nhint: {}", failure.hint());
+    let _ = writeln!(io::stderr(), "error: {}\nhint: {}", failure.told(), failure.hint());
     failure.exit()
 }
 
@@ -147,15 +160,18 @@ fn paint(colours: bool, tone: Tone, text: &str) -> String {
     if !colours {
         return text.to_owned();
     }
-    let code = match tone {
+    format!("\x1b[{}m{text}\x1b[0m", code(tone))
+}
+
+fn code(tone: Tone) -> &'static str {
+    match tone {
         Tone::Good => "32",
         Tone::Bad => "1;31",
         Tone::Warning => "33",
         Tone::Strong => "1",
         Tone::Accent => "36",
         Tone::Quiet => "2",
-    };
-    format!("\x1b[{code}m{text}\x1b[0m")
+    }
 }
 
 /// What stands in a file must not command the terminal: control characters are shown, line ends stay.
@@ -208,6 +224,30 @@ mod tests {
         ] {
             assert_eq!(colours(&environment(no_color, force_color, dumb), when, terminal), expected);
         }
+    }
+
+    /// Keeps each piece that is handed on.
+    struct Pieces(Vec<String>);
+
+    impl Write for Pieces {
+        fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(piece).into_owned());
+            Ok(piece.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_whole_lines_are_handed_on() {
+        let mut lines = WholeLines(BufWriter::with_capacity(8, Pieces(Vec::new())));
+        for text in ["one\n", "two\n", "three\n", "longer than all\n", "end\n"] {
+            lines.put(text).unwrap();
+        }
+        lines.0.flush().unwrap();
+        assert_eq!(lines.0.get_ref().0, ["one\ntwo\n", "three\n", "longer than all\n", "end\n"]);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Why a command could not be carried out, and what to do about it.
 
-use std::io;
+use std::{error::Error, io, iter};
 
 use pi_transcript::json::Problem;
 
 use crate::exit::Exit;
 
-/// A command that was not carried out.
+/// A command that was not carried out. A message does not repeat its source; [`Failure::told`] puts the two together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error("cannot read {file}: {source}")]
+    #[error("cannot read {file}")]
     Unreadable { file: String, source: io::Error },
     #[error("{file} is a folder")]
     Folder { file: String },
@@ -29,19 +29,25 @@ pub(crate) enum Failure {
     NotAPolicy { file: String, problems: Vec<String> },
     #[error("the call is not a host call{}", listed(.problems))]
     NotACall { problems: Vec<Problem> },
-    #[error("the call cannot be judged: {0}")]
-    BadCall(pi_policy::BadCall),
+    #[error("the call cannot be judged")]
+    BadCall(#[source] pi_policy::BadCall),
     #[error("{what} {path:?} cannot be used: {fault}")]
     BadPath { what: &'static str, path: String, fault: String },
     #[error("{manifest} describes the extension {found}, not {wanted}")]
     OtherExtension { manifest: String, found: String, wanted: String },
-    #[error("cannot write the output: {0}")]
-    Unwritable(io::Error),
+    #[error("cannot write the output")]
+    Unwritable(#[source] io::Error),
     #[error("`pi {command}` is not built yet: {missing}")]
     NotBuilt { command: &'static str, missing: &'static str, instead: &'static str },
 }
 
 impl Failure {
+    /// What went wrong with every cause, each once.
+    pub(crate) fn told(&self) -> String {
+        let causes = iter::successors(self.source(), |&cause| cause.source());
+        causes.fold(self.to_string(), |told, cause| format!("{told}: {cause}"))
+    }
+
     /// What to do next.
     pub(crate) fn hint(&self) -> String {
         match self {
@@ -100,4 +106,22 @@ fn listed(problems: &[Problem]) -> String {
 
 fn lines(problems: &[String]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cause_is_a_source_and_is_told_once() {
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "gone");
+        for (failure, expected) in [
+            (Failure::Unreadable { file: "a".to_owned(), source: gone() }, "cannot read a: gone"),
+            (Failure::Unwritable(gone()), "cannot write the output: gone"),
+            (Failure::Folder { file: "a".to_owned() }, "a is a folder"),
+        ] {
+            assert_eq!(failure.told(), expected);
+            assert_eq!(failure.source().is_some(), failure.to_string() != expected, "{expected}");
+        }
+    }
 }

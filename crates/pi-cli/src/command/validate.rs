@@ -56,7 +56,6 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
             console.progress(done, inputs.len(), &input.name);
         }
         let report = examine(input, judge);
-        console.clear_progress();
         match &report {
             Ok(report) => {
                 tally.documents += report.documents;
@@ -93,7 +92,7 @@ fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
 fn json(file: &str, report: &Result<Report, Failure>) -> String {
     let errors = match report {
         Ok(report) => report.problems.iter().map(|(line, problem)| located(*line, problem)).collect(),
-        Err(failure) => vec![Problem { path: String::new(), message: failure.to_string() }],
+        Err(failure) => vec![Problem { path: String::new(), message: failure.told() }],
     };
     let verdict = Verdict { file, valid: errors.is_empty(), errors };
     serde_json::to_string(&verdict).expect("names and messages are plain text")
