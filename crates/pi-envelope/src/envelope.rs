@@ -22,13 +22,11 @@ pub struct Envelope {
     pub version: Version,
     /// The model that was asked.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub model: Option<String>,
     /// At least one.
     #[schemars(length(min = 1))]
     pub messages: Vec<Message>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Meta<EnvelopeMeta>")]
     #[ts(as = "Option<EnvelopeMeta>")]
     pub meta: Option<Meta<EnvelopeMeta>>,
     #[serde(flatten)]
@@ -58,7 +56,6 @@ pub struct Message {
     #[ts(type = "number")]
     pub timestamp: Number,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Meta<MessageMeta>")]
     #[ts(as = "Option<MessageMeta>")]
     pub meta: Option<Meta<MessageMeta>>,
     #[serde(flatten)]
@@ -82,7 +79,6 @@ pub struct Segment {
     #[serde(flatten)]
     pub body: Body,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Meta<SegmentMeta>>")]
     #[ts(as = "Option<SegmentMeta>")]
     pub meta: Option<Meta<SegmentMeta>>,
     #[serde(flatten)]
@@ -103,7 +99,6 @@ pub enum Body {
         name: String,
         value: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         description: Option<String>,
     },
     SystemPrompt {
@@ -112,7 +107,6 @@ pub enum Body {
     },
     Memory {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         description: Option<String>,
         #[schemars(length(min = 1))]
         items: Vec<MemoryItem>,
@@ -120,7 +114,6 @@ pub enum Body {
     },
     Skills {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         description: Option<String>,
         #[schemars(length(min = 1))]
         items: Vec<SkillItem>,
@@ -149,7 +142,6 @@ pub enum Body {
         #[ts(type = "number")]
         size_bytes: Number,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         parsed_content: Option<String>,
     },
     LongText {
@@ -162,7 +154,6 @@ pub enum Body {
         media_type: MediaType,
         url: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         alt_text: Option<String>,
     },
 }
@@ -194,7 +185,6 @@ pub struct ToolItem {
     pub parameters: String,
     /// The parameters as a JSON Schema.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Map<String, Value>")]
     pub schema: Option<Map<String, Value>>,
     #[serde(flatten)]
     #[ts(skip)]

@@ -32,19 +32,14 @@ pub enum Meta<T> {
 pub struct SegmentMeta {
     /// The same in every envelope in which this segment appears, changed or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Origin")]
     pub origin: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Trust")]
     pub trust: Option<Trust>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Tokens")]
     pub tokens: Option<Tokens>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "CacheState")]
     pub cache: Option<CacheState>,
     /// Of the segment without `meta`, SHA-256 of its canonical JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,19 +48,15 @@ pub struct SegmentMeta {
     pub digest: Option<Digest>,
     /// What the segment was before it was put into one of the eleven kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Part")]
     pub part: Option<Part>,
     /// The tool call that is asked for or answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ToolCallId")]
     pub call: Option<ToolCallId>,
     /// Opaque data of the provider that is sent back to it with the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub signature: Option<String>,
     /// The text sent before, between and after the texts of the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
     pub frame: Option<Vec<String>>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -79,15 +70,12 @@ pub struct SegmentMeta {
 pub struct MessageMeta {
     /// The transcript's word for who spoke, where it has more of them than the envelope: `bashExecution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub role: Option<String>,
     /// The extension's own name for a custom message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub custom_type: Option<String>,
     /// The sum over the segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Tokens")]
     pub tokens: Option<Tokens>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -100,19 +88,15 @@ pub struct MessageMeta {
 #[ts(optional_fields)]
 pub struct EnvelopeMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Request")]
     pub request: Option<Request>,
     /// The sum over the segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Tokens")]
     pub tokens: Option<Tokens>,
     /// What the provider says the call consumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
     /// Tokens that the provider counted as sent, less our sum: markup of the provider, and our error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i64")]
     pub residual: Option<i64>,
     /// Of the envelope without `meta`, SHA-256 of its canonical JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,7 +105,6 @@ pub struct EnvelopeMeta {
     pub digest: Option<Digest>,
     /// Somebody sent another payload than the one that this envelope shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Replacement")]
     pub replaced: Option<Replacement>,
     #[serde(flatten)]
     #[ts(skip)]

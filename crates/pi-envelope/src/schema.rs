@@ -1,6 +1,6 @@
 //! What we publish about the format: its JSON Schema and its TypeScript types.
 
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use pi_transcript::json::schema::generator;
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
@@ -8,8 +8,7 @@ use crate::{Envelope, diff, envelope, meta, stats};
 
 /// The JSON Schema of an envelope, `meta` included: it accepts exactly what [`parse`](crate::parse()) does.
 pub fn envelope() -> Value {
-    let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
-    let mut generated = generator.into_root_schema_for::<Envelope>().to_value();
+    let mut generated = generator().into_root_schema_for::<Envelope>().to_value();
     // What a reader wants to know first comes first.
     let members = generated.as_object_mut().expect("the schema of a struct is an object");
     let first = ["$schema", "title", "description"];

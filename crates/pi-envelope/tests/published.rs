@@ -1,12 +1,19 @@
 //! What we publish is what the types say.
+//!
+//! `UPDATE=1 cargo test -p pi-envelope --test published` writes the schema anew.
 
 use pi_envelope::schema;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "this test reads and writes the published file")]
 fn the_committed_schema_is_the_generated_one() {
-    let committed = include_str!("../../../docs/schema/prompt_envelope.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/prompt_envelope.json");
     let generated = serde_json::to_string_pretty(&schema::envelope()).unwrap() + "\n";
-    assert!(committed == generated, "docs/schema/prompt_envelope.json is old, it should be\n{generated}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(file, &generated).unwrap();
+    }
+    let committed = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(committed == generated, "docs/schema/prompt_envelope.json is old: run `cargo xtask codegen`");
 }
 
 #[test]

@@ -7,9 +7,8 @@ mod typescript;
 
 use std::borrow::Cow;
 
-use schemars::{
-    JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
-};
+use pi_transcript::json::schema::generator;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 pub use self::typescript::typescript;
@@ -41,8 +40,7 @@ pub fn log() -> Value {
 }
 
 fn of<T: JsonSchema>(title: &str, description: &str) -> Value {
-    let settings = SchemaSettings::draft2020_12().with_transform(forbid_null);
-    let root = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let root = generator().into_root_schema_for::<T>().to_value();
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".to_owned(), json!(title));
@@ -51,28 +49,6 @@ fn of<T: JsonSchema>(title: &str, description: &str) -> Value {
         schema.entry(name).or_insert_with(|| member.clone());
     }
     Value::Object(schema)
-}
-
-/// Takes back the `null` that the generator allows for every optional member: here, absent is the only way to have none.
-fn forbid_null(schema: &mut Schema) {
-    transform_subschemas(&mut forbid_null, schema);
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|word| word != "null");
-        if let [single] = types.as_slice() {
-            let single = single.clone();
-            schema.insert("type".to_owned(), single);
-        }
-    }
-    if let Some(Value::Array(choices)) = schema.get("anyOf")
-        && let [Value::Object(kept), null] = choices.as_slice()
-        && *null == json!({ "type": "null" })
-    {
-        let kept = kept.clone();
-        if let Some(members) = schema.as_object_mut() {
-            members.shift_remove("anyOf");
-            members.extend(kept);
-        }
-    }
 }
 
 impl JsonSchema for Message {

@@ -39,7 +39,6 @@ pub struct TextBlock {
     pub text: String,
     /// Opaque: the provider gets it back as it came.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub text_signature: Option<String>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -53,11 +52,9 @@ pub struct ThinkingBlock {
     pub thinking: String,
     /// Opaque: the provider gets it back as it came.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub thinking_signature: Option<String>,
     /// The provider withheld the text; only the signature has meaning.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub redacted: Option<bool>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -85,10 +82,8 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
     /// Opaque: the provider gets it back as it came.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub thought_signature: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub namespace: Option<String>,
     #[serde(flatten)]
     #[ts(skip)]

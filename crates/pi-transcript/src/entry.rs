@@ -29,18 +29,15 @@ pub struct Header {
     pub kind: HeaderKind,
     /// Absent in files of version 1.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub version: Option<u64>,
     pub id: SessionId,
     /// ISO 8601.
     pub timestamp: String,
     /// Absent in some old files.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cwd: Option<String>,
     /// The file that this session was forked from.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub parent_session: Option<String>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -140,20 +137,16 @@ pub struct Compaction {
     pub first_kept_entry_id: EntryId,
     pub tokens_before: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     /// An extension wrote the summary.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub from_hook: Option<bool>,
     /// What writing the summary consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Loose<Usage>")]
     #[ts(as = "Option<Usage>")]
     pub usage: Option<Loose<Usage>>,
     /// The system message in force at this point.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Message")]
     pub system_message: Option<Message>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -170,15 +163,12 @@ pub struct BranchSummary {
     pub from_id: EntryId,
     pub summary: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     /// An extension wrote the summary.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub from_hook: Option<bool>,
     /// What writing the summary consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Loose<Usage>")]
     #[ts(as = "Option<Usage>")]
     pub usage: Option<Loose<Usage>>,
     #[serde(flatten)]
@@ -195,7 +185,6 @@ pub struct CustomEntry {
     pub base: Base,
     pub custom_type: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub data: Option<Value>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -214,7 +203,6 @@ pub struct CustomMessageEntry {
     /// Whether people see it.
     pub display: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -231,7 +219,6 @@ pub struct Label {
     pub target_id: EntryId,
     /// Absent: the bookmark is removed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub label: Option<String>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -246,7 +233,6 @@ pub struct SessionName {
     #[serde(flatten)]
     pub base: Base,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub name: Option<String>,
     #[serde(flatten)]
     #[ts(skip)]

@@ -33,13 +33,11 @@ pub enum AgentEvent {
         /// What the run added.
         messages: Vec<Message>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "bool")]
         will_retry: Option<bool>,
     },
     /// Nothing more comes by itself: retries, compaction and queues are done.
     AgentSettled {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "bool")]
         aborted: Option<bool>,
     },
     TurnStart,
@@ -53,10 +51,8 @@ pub enum AgentEvent {
     MessageUpdate {
         /// The message so far, for readers that do not add up deltas themselves.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         message: Option<Message>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Usage")]
         usage: Option<Box<Usage>>,
         assistant_message_event: Box<AssistantMessageEvent>,
     },
@@ -68,7 +64,6 @@ pub enum AgentEvent {
         tool_name: String,
         args: Value,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "ToolCallId")]
         parent_tool_call_id: Option<ToolCallId>,
     },
     ToolExecutionUpdate {
@@ -78,7 +73,6 @@ pub enum AgentEvent {
         /// The output so far, not the difference.
         partial_result: ToolOutput,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "ToolCallId")]
         parent_tool_call_id: Option<ToolCallId>,
     },
     ToolExecutionEnd {
@@ -87,10 +81,8 @@ pub enum AgentEvent {
         result: ToolOutput,
         is_error: bool,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         duration_ms: Option<u64>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "ToolCallId")]
         parent_tool_call_id: Option<ToolCallId>,
     },
     #[serde(alias = "compaction_start")]
@@ -100,15 +92,12 @@ pub enum AgentEvent {
     #[serde(alias = "compaction_end")]
     AutoCompactionEnd {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Open<CompactionReason>")]
         reason: Option<Open<CompactionReason>>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Box<CompactionResult>")]
         result: Option<Box<CompactionResult>>,
         aborted: bool,
         will_retry: bool,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         error_message: Option<String>,
     },
     AutoRetryStart {
@@ -121,7 +110,6 @@ pub enum AgentEvent {
         success: bool,
         attempt: u64,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         final_error: Option<String>,
     },
     /// What waits to be said, in order.
@@ -134,7 +122,6 @@ pub enum AgentEvent {
     },
     SessionInfoChanged {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         name: Option<String>,
     },
     ThinkingLevelChanged {
@@ -142,7 +129,6 @@ pub enum AgentEvent {
     },
     BashExecutionUpdate {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         id: Option<String>,
         delta: String,
     },
@@ -176,7 +162,6 @@ pub struct ToolOutput {
     pub content: Vec<Block>,
     /// For people and programs, never for the model.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -203,12 +188,9 @@ pub struct CompactionResult {
     pub first_kept_entry_id: EntryId,
     pub tokens_before: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub estimated_tokens_after: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
 }

@@ -17,13 +17,10 @@ use crate::{
 pub struct SessionInfo {
     pub session_id: SessionId,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub session_name: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub session_file: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Model")]
     pub model: Option<Model>,
     pub thinking_level: ThinkingLevel,
     /// Whether a run is in flight.
@@ -40,7 +37,6 @@ pub struct SessionInfo {
 pub struct StoredSessionInfo {
     pub session_id: SessionId,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub session_name: Option<String>,
     pub session_file: String,
     /// The same value as `session_file`, under the name that `load_session` takes.
@@ -50,10 +46,8 @@ pub struct StoredSessionInfo {
     pub file_exists: bool,
     pub message_count: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ThinkingLevel")]
     pub thinking_level: Option<ThinkingLevel>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub is_streaming: Option<bool>,
 }
 
@@ -63,7 +57,6 @@ pub struct StoredSessionInfo {
 #[ts(optional_fields)]
 pub struct SessionStats {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub session_file: Option<String>,
     pub session_id: SessionId,
     pub user_messages: u64,

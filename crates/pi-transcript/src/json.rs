@@ -1,6 +1,6 @@
 //! How every vocabulary of this workspace treats JSON.
 //!
-//! Five rules, each with its home: a missing member is not `null` ([`present`], [`nullable`]); members, words and values that we
+//! Five rules, each with its home: a missing member is not `null` ([`present`], [`nullable`], [`schema`]); members, words and values that we
 //! do not know are kept ([`Extra`], [`Open`], [`Loose`]); a number is written as it was read ([`Amount`]); equality of meaning is
 //! equality of canonical bytes ([`canonical`], [`Digest`]); whatever is refused is refused with the path to it
 //! ([`Problem`], [`shape`]).
@@ -9,9 +9,9 @@ pub mod amount;
 pub mod canonical;
 pub mod digest;
 pub mod open;
+pub mod schema;
 pub mod shape;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -19,6 +19,7 @@ pub use self::{
     amount::Amount,
     digest::Digest,
     open::{Loose, Open},
+    schema::nullable_schema,
     shape::Problem,
 };
 
@@ -27,7 +28,8 @@ pub type Extra = Map<String, Value>;
 
 /// Reads an optional member that may be absent but, once written, must have its type: `null` is refused.
 ///
-/// Use with `#[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]`.
+/// Use with `#[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]`. A schema made by
+/// [`schema::generator`] says the same.
 pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -46,9 +48,4 @@ where
     T: Deserialize<'de>,
 {
     Option::deserialize(deserializer)
-}
-
-/// The schema of a member that is read with [`nullable`].
-pub fn nullable_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Option<T>>()
 }

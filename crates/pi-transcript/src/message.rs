@@ -61,35 +61,26 @@ pub struct AssistantMessage {
     pub usage: Loose<Usage>,
     pub stop_reason: Open<StopReason>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error_message: Option<String>,
     pub timestamp: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub response_id: Option<String>,
     /// The model that answered, where the provider chose another one.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub response_model: Option<String>,
     /// The provider's own word for why it stopped.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub raw_stop_reason: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Open<ThinkingLevel>")]
     pub thinking_level: Option<Open<ThinkingLevel>>,
     /// The level that was sent, in the provider's words.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub provider_thinking_level: Option<Value>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub diagnostics: Option<Value>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub deferred: Option<Value>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub end_turn: Option<Value>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -119,17 +110,14 @@ pub struct ToolResultMessage {
     pub content: Vec<Block>,
     /// For people and programs, never for the model.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     pub is_error: bool,
     pub timestamp: u64,
     /// What model calls made by the tool consumed.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Loose<Usage>")]
     #[ts(as = "Option<Usage>")]
     pub usage: Option<Loose<Usage>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub nested_calls: Option<Value>,
     #[serde(flatten)]
     #[ts(skip)]
@@ -145,15 +133,12 @@ pub struct BashExecutionMessage {
     pub output: String,
     /// Absent when the command did not end by itself.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i64")]
     pub exit_code: Option<i64>,
     pub cancelled: bool,
     pub truncated: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub full_output_path: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub exclude_from_context: Option<bool>,
     pub timestamp: u64,
     #[serde(flatten)]
@@ -171,7 +156,6 @@ pub struct CustomMessage {
     /// Whether people see it.
     pub display: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub details: Option<Value>,
     pub timestamp: u64,
     #[serde(flatten)]
@@ -213,13 +197,10 @@ pub struct SystemMessage {
     pub content: Content,
     /// Named parts of the system prompt, in order: the new text, or `null` for a part that is gone.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Map<String, Value>")]
     pub sections: Option<Map<String, Value>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<ToolDefinition>")]
     pub tools_added: Option<Vec<ToolDefinition>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<ToolReference>")]
     pub tools_removed: Option<Vec<ToolReference>>,
     pub timestamp: u64,
     #[serde(flatten)]

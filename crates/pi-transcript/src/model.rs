@@ -32,11 +32,9 @@ pub struct Model {
     /// Tokens that one answer may have.
     pub max_tokens: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
     pub compat: Option<Value>,
     /// Thinking level to the provider's word for it; `null` for a level that the model does not have.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Map<String, Value>")]
     pub thinking_level_map: Option<Map<String, Value>>,
     #[serde(flatten, deserialize_with = "without_headers")]
     #[ts(skip)]

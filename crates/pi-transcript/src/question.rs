@@ -35,7 +35,6 @@ pub enum Question {
         title: String,
         options: Vec<String>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         timeout: Option<u64>,
     },
     /// Yes or no.
@@ -43,37 +42,30 @@ pub enum Question {
         title: String,
         message: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         timeout: Option<u64>,
     },
     /// One line of text.
     Input {
         title: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         placeholder: Option<String>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         timeout: Option<u64>,
     },
     /// Many lines of text.
     Editor {
         title: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         prefill: Option<String>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         timeout: Option<u64>,
     },
     /// A form.
     Interview {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         title: Option<String>,
         questions: Vec<FormField>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "u64")]
         timeout: Option<u64>,
     },
 }
@@ -90,11 +82,9 @@ pub struct FormField {
     pub label: String,
     /// What can be chosen; only for `select` and `multi`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
     pub options: Option<Vec<String>>,
     /// Without it, or with `false`, the answer may be left out.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub required: Option<bool>,
 }
 
@@ -144,24 +134,20 @@ pub enum Announcement {
     Notify {
         message: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "NotifyType")]
         notify_type: Option<NotifyType>,
     },
     /// A piece of the status line; without text it is removed.
     SetStatus {
         key: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         text: Option<String>,
     },
     /// Lines beside the editor; without content they are removed.
     SetWidget {
         key: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Vec<String>")]
         content: Option<Vec<String>>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "WidgetPlacement")]
         placement: Option<WidgetPlacement>,
     },
     SetTitle {
@@ -170,7 +156,6 @@ pub enum Announcement {
     /// What is shown while the model works; without a message the usual one.
     SetWorkingMessage {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         message: Option<String>,
     },
     #[serde(alias = "set_editor_text")]

@@ -19,15 +19,12 @@ pub struct Usage {
     /// The part of `cache_write` that is kept for an hour.
     #[serde(rename = "cacheWrite1h")]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub cache_write_1h: Option<u64>,
     /// The part of `output` that was thinking.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub reasoning: Option<u64>,
     /// As the provider counts; the first files did not have it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub total_tokens: Option<u64>,
     pub cost: Cost,
     #[serde(flatten)]
@@ -47,7 +44,6 @@ pub struct Cost {
     pub total: Amount,
     /// What the provider itself said the call costs.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Amount")]
     pub total_from_provider: Option<Amount>,
     #[serde(flatten)]
     #[ts(skip)]

@@ -83,7 +83,6 @@ pub struct ServerReady {
     pub transports: Vec<Transport>,
     /// What this server has beyond the document. A client uses an addition only if its name is here.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Open<Feature>>")]
     pub features: Option<Vec<Open<Feature>>>,
 }
 
@@ -142,16 +141,13 @@ pub struct CommandPhase {
     pub command_id: CommandId,
     pub command_type: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub session_id: Option<SessionId>,
     /// Always there; empty for other clients.
     pub depends_on: Vec<CommandId>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub if_session_version: Option<u64>,
     /// Never for other clients.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
@@ -184,16 +180,12 @@ pub struct FinishedCommand {
     pub command: CommandPhase,
     pub success: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Open<ErrorCode>")]
     pub code: Option<Open<ErrorCode>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub session_version: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub replayed: Option<bool>,
 }
 

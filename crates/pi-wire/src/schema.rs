@@ -6,8 +6,8 @@
 
 pub(crate) mod typescript;
 
-use pi_transcript::json::Open;
-use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
+use pi_transcript::json::{Open, schema::generator};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 pub use self::typescript::typescript;
@@ -22,7 +22,7 @@ use crate::{
 /// JSON Schema 2020-12 of everything that is sent, with a root for each direction: `#/$defs/ClientMessage` and
 /// `#/$defs/ServerMessage`.
 pub fn json() -> Value {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let mut generator = generator();
     let mut definitions = Map::new();
     let commands = Kind::all().map(|kind| {
         let name = format!("{kind:?}Command");

@@ -22,60 +22,50 @@ use crate::{
 pub enum AssistantMessageEvent {
     Start {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     TextStart {
         content_index: u64,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     TextDelta {
         content_index: u64,
         delta: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     TextEnd {
         content_index: u64,
         content: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     ThinkingStart {
         content_index: u64,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     ThinkingDelta {
         content_index: u64,
         delta: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     ThinkingEnd {
         content_index: u64,
         content: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     #[serde(rename = "toolcall_start")]
     ToolCallStart {
         content_index: u64,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "ToolCallId")]
         id: Option<ToolCallId>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "String")]
         tool_name: Option<String>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     #[serde(rename = "toolcall_delta")]
@@ -84,7 +74,6 @@ pub enum AssistantMessageEvent {
         /// A piece of the arguments as JSON text.
         delta: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     #[serde(rename = "toolcall_end")]
@@ -93,19 +82,16 @@ pub enum AssistantMessageEvent {
         /// The finished block, of type `toolCall`.
         tool_call: Block,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         partial: Option<Message>,
     },
     Done {
         reason: Open<StopReason>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         message: Option<Message>,
     },
     Error {
         reason: Open<StopReason>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Message")]
         error: Option<Message>,
     },
     /// A type that we do not know, or a known one with a member that is missing or of the wrong type.

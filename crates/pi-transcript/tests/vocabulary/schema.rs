@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use jsonschema::Validator;
 use pi_transcript::{
-    AgentEvent, ContextUsage, Entry, Header, Line, Model, SessionInfo, SessionStats, question::Answer,
+    AgentEvent, ContextUsage, Entry, Header, Line, Model, SessionInfo, SessionStats, json::schema, question::Answer,
 };
 use proptest::prelude::*;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 
@@ -18,14 +18,14 @@ use crate::change::{LINES, any_line, config};
 /// The schema of any entry has a last branch for entries that we do not know, and so accepts nearly all; what is
 /// interesting is the branch that a line's own type selects.
 static BRANCHES: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
-    let entry = schema_for!(Entry).to_value();
+    let entry = schema::generator().into_root_schema_for::<Entry>().to_value();
     let named = entry["anyOf"].as_array().unwrap().iter().filter_map(|branch| {
         let kind = branch["properties"]["type"]["const"].as_str()?;
         let mut schema = branch.clone();
         schema["$defs"] = entry["$defs"].clone();
         Some((kind.to_owned(), schema))
     });
-    let header = ("session".to_owned(), schema_for!(Header).to_value());
+    let header = ("session".to_owned(), schema::generator().into_root_schema_for::<Header>().to_value());
     let all = named.chain([header]);
     all.map(|(kind, schema)| (kind, jsonschema::validator_for(&schema).unwrap())).collect()
 });
@@ -76,7 +76,7 @@ proptest! {
 
 /// The members of the schema of `T` that may be `null`, as `Type.member`.
 fn nullable_members<T: JsonSchema>() -> Vec<String> {
-    let schema = schema_for!(T).to_value();
+    let schema = schema::generator().into_root_schema_for::<T>().to_value();
     let mut found = Vec::new();
     let title = schema["title"].as_str().unwrap().to_owned();
     let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
@@ -136,7 +136,7 @@ fn optional_members_are_not_nullable() {
 
 #[test]
 fn context_usage_must_say_what_it_does_not_know() {
-    let schema = schema_for!(ContextUsage).to_value();
+    let schema = schema::generator().into_root_schema_for::<ContextUsage>().to_value();
     assert_eq!(schema["required"], json!(["tokens", "contextWindow", "percent"]));
     assert!(serde_json::from_value::<ContextUsage>(json!({ "contextWindow": 1 })).is_err());
     let unknown = json!({ "tokens": null, "contextWindow": 1, "percent": null });

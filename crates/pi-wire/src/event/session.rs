@@ -1,10 +1,6 @@
 //! Events of one session: numbered, replayable, in one of two forms.
 
-use pi_transcript::{
-    AgentEvent, Message, RequestId, SessionId, SessionInfo,
-    json::present,
-    question::{Asked, Question},
-};
+use pi_transcript::{AgentEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Asked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -22,10 +18,8 @@ pub struct Numbered {
     pub session_id: SessionId,
     /// Absent from servers without `subscribe`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub seq: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub epoch: Option<Epoch>,
     pub event: SessionEvent,
 }
@@ -77,11 +71,9 @@ pub struct ExtensionUiRender {
     pub lines: Vec<Vec<Span>>,
     /// Whether it lies over the conversation instead of beneath it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub overlay: Option<bool>,
     /// The last render: the component is gone.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub closed: Option<bool>,
 }
 
@@ -99,7 +91,6 @@ pub enum RenderType {
 pub struct Span {
     pub text: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Style")]
     pub style: Option<Style>,
 }
 
@@ -108,10 +99,8 @@ pub struct Span {
 #[ts(optional_fields)]
 pub struct Style {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Colour")]
     pub foreground: Option<Colour>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Colour")]
     pub background: Option<Colour>,
     #[serde(default, skip_serializing_if = "is_false")]
     #[ts(as = "Option<bool>")]
@@ -159,7 +148,6 @@ pub struct SessionSnapshot {
     pub session_info: SessionInfo,
     /// The message that is being streamed, as far as it is.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Message")]
     pub partial: Option<Message>,
     pub queue: Queue,
     /// The questions that wait for an answer.

@@ -32,7 +32,6 @@ pub struct ModelRequest {
     pub purpose: Purpose,
     /// The entry that holds what the model answered.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "EntryId")]
     pub entry_id: Option<EntryId>,
     /// Tokens of everything that was sent, as counted before the call.
     pub tokens: Tokens,
@@ -40,7 +39,6 @@ pub struct ModelRequest {
     pub segment_count: u64,
     /// What the provider says it took.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
 }
 
@@ -106,12 +104,10 @@ pub struct ContextSource {
     pub kind: ContextSourceKind,
     pub name: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub path: Option<String>,
     pub enabled: bool,
     /// What it takes in every turn.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Tokens")]
     pub tokens: Option<Tokens>,
 }
 

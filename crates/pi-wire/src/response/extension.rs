@@ -34,11 +34,9 @@ pub struct ListedExtension {
     pub state: ExtensionPhase,
     /// Why it does not run.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error: Option<String>,
     /// Where it was found.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub path: Option<String>,
     /// What it may do.
     pub capabilities: Vec<String>,
@@ -51,7 +49,6 @@ pub struct ListedExtension {
     /// Milliseconds of its own work.
     pub busy_ms: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub memory_bytes: Option<u64>,
 }
 

@@ -16,7 +16,6 @@ pub struct StartupRecovery {
     pub initialized: bool,
     pub init_state: JournalState,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub initialization_error: Option<String>,
     pub journal_path: String,
     pub schema_version: u64,
@@ -70,7 +69,6 @@ pub struct CommandHistory {
     pub initialized: bool,
     pub init_state: JournalState,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub initialization_error: Option<String>,
     pub journal_path: String,
     pub schema_version: u64,
@@ -90,16 +88,12 @@ pub struct CommandHistory {
 #[ts(optional_fields)]
 pub struct HistoryFilters {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SessionId")]
     pub session_id_filter: Option<SessionId>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "CommandId")]
     pub command_id: Option<CommandId>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub from_timestamp: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub to_timestamp: Option<u64>,
 }
 
@@ -119,36 +113,25 @@ pub struct HistoryEntry {
     /// Whether the client chose the id.
     pub explicit_id: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SessionId")]
     pub session_id: Option<SessionId>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<CommandId>")]
     pub depends_on: Option<Vec<CommandId>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub if_session_version: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "IdempotencyKey")]
     pub idempotency_key: Option<IdempotencyKey>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub success: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub error: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub session_version: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub replayed: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub timed_out: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub recovered: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub recovery_reason: Option<String>,
 }

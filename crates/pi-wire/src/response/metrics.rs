@@ -26,7 +26,6 @@ pub struct Metrics {
     pub circuit_breakers: Vec<CircuitBreakerMetrics>,
     pub bash_circuit_breaker: BashCircuitBreakerMetrics,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RecordedMetrics")]
     pub metrics: Option<RecordedMetrics>,
 }
 
@@ -150,13 +149,10 @@ pub struct RedactionHooks {
 pub struct Retention {
     pub enabled: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub max_entries: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub max_age_ms: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub max_bytes: Option<u64>,
 }
 
@@ -168,7 +164,6 @@ pub struct JournalCompaction {
     pub dropped_entries: u64,
     /// Milliseconds since 1970.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
     pub last_compaction_at: Option<u64>,
     pub last_entries_before: u64,
     pub last_entries_after: u64,
@@ -236,10 +231,8 @@ pub struct RecordedEvent {
     #[serde(rename = "type")]
     pub kind: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "BTreeMap<String, String>")]
     pub tags: Option<BTreeMap<String, String>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Amount")]
     pub value: Option<Amount>,
     /// Milliseconds since 1970.
     pub timestamp: u64,

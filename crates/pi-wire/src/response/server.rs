@@ -26,15 +26,12 @@ pub struct ListedSession {
     pub info: SessionInfo,
     /// Where its agent works.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub cwd: Option<String>,
     /// US dollars so far.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Amount")]
     pub cost: Option<Amount>,
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub updated_at: Option<String>,
 }
 
@@ -46,7 +43,6 @@ pub struct StoredSessionList {
     pub sessions: Vec<ListedStoredSession>,
     /// The `cursor` of the next page; absent on the last.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
 
@@ -59,15 +55,12 @@ pub struct ListedStoredSession {
     pub info: StoredSessionInfo,
     /// The beginning of what was said first.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub first_message: Option<String>,
     /// US dollars so far.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Amount")]
     pub cost: Option<Amount>,
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub updated_at: Option<String>,
 }
 

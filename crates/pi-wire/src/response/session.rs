@@ -29,15 +29,12 @@ pub struct SlashCommand {
     /// Without the slash.
     pub name: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub description: Option<String>,
     pub source: SlashCommandSource,
     /// Whether it is the user's or the project's.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub location: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub path: Option<String>,
 }
 
@@ -80,11 +77,9 @@ pub struct ListedTool {
     pub description: String,
     /// Whether the model is offered it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub active: Option<bool>,
     /// Who brought it: `builtin`, an extension, an MCP server.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub source: Option<String>,
 }
 
@@ -103,7 +98,6 @@ pub struct SessionFile {
     pub name: String,
     /// ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub modified_at: Option<String>,
 }
 
@@ -115,11 +109,9 @@ pub struct MessageList {
     pub messages: Vec<Message>,
     /// The entry of each message, if the command asked for a page.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<EntryId>")]
     pub entry_ids: Option<Vec<EntryId>>,
     /// Whether there are more in the direction asked for, if the command asked for a page.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub has_more: Option<bool>,
 }
 
@@ -208,7 +200,6 @@ pub struct EntryTree {
     pub nodes: Vec<TreeNode>,
     /// Whether there are more entries than fit.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub truncated: Option<bool>,
 }
 
@@ -236,7 +227,6 @@ pub struct TreeNode {
     #[ts(optional = false)]
     pub timestamp: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub label: Option<String>,
 }
 
@@ -247,13 +237,11 @@ pub struct TreeNode {
 pub struct Navigated {
     /// What to put into the editor.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub editor_text: Option<String>,
     /// Whether an extension prevented it.
     pub cancelled: bool,
     /// Whether the summary was aborted.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub aborted: Option<bool>,
 }
 
