@@ -8,6 +8,8 @@ use std::{
     io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write},
 };
 
+use pi_envelope::Kind;
+
 use crate::{arguments::When, env::Environment, exit::Exit, failure::Failure};
 
 /// What a piece of text means; each has a colour.
@@ -19,6 +21,8 @@ pub(crate) enum Tone {
     Strong,
     Accent,
     Quiet,
+    /// A kind of segment, wherever it is named or drawn.
+    Kind(Kind),
 }
 
 /// Both streams of the process.
@@ -163,6 +167,8 @@ fn paint(colours: bool, tone: Tone, text: &str) -> String {
     format!("\x1b[{}m{text}\x1b[0m", code(tone))
 }
 
+/// Kinds have colours of the larger palette, of middle brightness: they can be read on black and on white, and none is
+/// one of the colours that judge.
 fn code(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "32",
@@ -171,6 +177,19 @@ fn code(tone: Tone) -> &'static str {
         Tone::Strong => "1",
         Tone::Accent => "36",
         Tone::Quiet => "2",
+        Tone::Kind(kind) => match kind {
+            Kind::Text => "38;5;75",
+            Kind::StaticVar => "38;5;178",
+            Kind::SystemPrompt => "38;5;135",
+            Kind::Memory => "38;5;71",
+            Kind::Skills => "38;5;37",
+            Kind::ToolOverview => "38;5;208",
+            Kind::ToolCallRequest => "38;5;169",
+            Kind::ToolCallResult => "38;5;137",
+            Kind::Document => "38;5;63",
+            Kind::LongText => "38;5;109",
+            Kind::Media => "38;5;167",
+        },
     }
 }
 
@@ -224,6 +243,12 @@ mod tests {
         ] {
             assert_eq!(colours(&environment(no_color, force_color, dumb), when, terminal), expected);
         }
+    }
+
+    #[test]
+    fn every_kind_has_a_colour_of_its_own() {
+        let codes: std::collections::BTreeSet<_> = Kind::ALL.map(|kind| code(Tone::Kind(kind))).into();
+        assert_eq!(codes.len(), Kind::ALL.len());
     }
 
     /// Keeps each piece that is handed on.

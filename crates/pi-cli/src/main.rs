@@ -4,6 +4,7 @@
 //! are the words a person types ([`arguments`]), the files they name ([`input`]), what is shown to them ([`console`]) and
 //! the number that a script gets ([`exit`]). Each command is one file in [`command`]; start with that which you look for.
 
+mod amount;
 mod arguments;
 mod command;
 mod console;

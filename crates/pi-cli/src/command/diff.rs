@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pi_envelope::{Diff, Envelope};
+use pi_envelope::{Diff, Envelope, Kind};
 use serde::Serialize;
 
 use crate::{
@@ -49,7 +49,7 @@ fn read(path: &Path) -> Result<Envelope, Failure> {
         .map_err(|problems| Failure::NotAnEnvelope { file: path.display().to_string(), problems })
 }
 
-/// The first character of a line says what happened.
+/// The first character of a line says what happened; then comes the kind, in the same colour as in statistics.
 fn coloured(line: &str, console: &Console) -> String {
     let tone = match line.as_bytes() {
         [b'+', b' ', ..] => Tone::Good,
@@ -59,5 +59,14 @@ fn coloured(line: &str, console: &Console) -> String {
         _ if line.starts_with("cache breaks") => Tone::Strong,
         _ => return line.to_owned(),
     };
-    console.paint(tone, line)
+    let (mark, rest) = line.split_at(2);
+    let kind = Kind::ALL.into_iter().find(|kind| rest.split(' ').next() == Some(kind.as_str()));
+    match kind {
+        Some(kind) => {
+            let rest = rest.strip_prefix(kind.as_str()).unwrap_or(rest);
+            let name = console.paint(Tone::Kind(kind), kind.as_str());
+            format!("{}{name}{}", console.paint(tone, mark), console.paint(tone, rest))
+        }
+        None => console.paint(tone, line),
+    }
 }

@@ -1,10 +1,14 @@
 //! `pi envelope stats`: what an envelope is made of, as bars or as JSON.
 
-use pi_envelope::{Envelope, Stats, Tally};
+mod provider;
+
+use pi_envelope::{Envelope, Kind, Stats, Tally};
 use pi_transcript::json::Problem;
 use serde::Serialize;
 
+use self::provider::{Cache, Sent};
 use crate::{
+    amount::{counted, grouped, percent},
     arguments::StatsArguments,
     console::{Console, Tone, printable},
     exit::Exit,
@@ -18,8 +22,18 @@ const BAR: usize = 30;
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Line<'a> {
-    Stats { file: &'a str, stats: &'a Stats },
-    Errors { file: &'a str, errors: &'a [Problem] },
+    Stats {
+        file: &'a str,
+        stats: &'a Stats,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache: Option<Cache>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sent: Option<Sent>,
+    },
+    Errors {
+        file: &'a str,
+        errors: &'a [Problem],
+    },
 }
 
 pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
@@ -44,8 +58,9 @@ pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<E
 
 fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
     let stats = pi_envelope::stats(envelope);
+    let (cache, sent) = (Cache::of(envelope), Sent::of(envelope, &stats));
     if json {
-        return print(&Line::Stats { file: name, stats: &stats }, console);
+        return print(&Line::Stats { file: name, stats: &stats, cache, sent }, console);
     }
     let title = console.paint(Tone::Strong, &printable(name));
     let model = envelope.model.as_deref().unwrap_or("no model named");
@@ -53,21 +68,13 @@ fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
     console.line(&format!(
         "{title}  {}, {}, {}, {}",
         printable(model),
-        counted(stats.messages as u64, "message"),
-        counted(total.segments as u64, "segment"),
+        counted(stats.messages, "message"),
+        counted(total.segments, "segment"),
         counted(total.tokens, "token"),
     ));
-    let mut kinds: Vec<(&str, &Tally)> = stats.by_kind.iter().map(|(kind, tally)| (*kind, tally)).collect();
-    kinds.sort_by(|left, right| right.1.tokens.cmp(&left.1.tokens).then(left.0.cmp(right.0)));
-    for (kind, tally) in kinds {
-        let (full, rest) = bar(tally.share);
-        let bar = format!("{}{}", console.paint(Tone::Accent, &full), console.paint(Tone::Quiet, &rest));
-        let share = tally.share * 100.0;
-        let amount = counted(tally.tokens, "token");
-        console.line(&format!(
-            "  {kind:<17} {bar} {share:>5.1} %  {amount:>14}  {}",
-            counted(tally.segments as u64, "segment")
-        ));
+    show_kinds(&stats, console);
+    if let Some(cache) = cache {
+        cache.show(console);
     }
     line_of_shares("by role", stats.by_role.iter().map(|(role, tally)| ((*role).to_owned(), tally)), console);
     line_of_shares("by origin", stats.by_origin.iter().map(|(origin, tally)| (origin.clone(), tally)), console);
@@ -79,13 +86,29 @@ fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
         .collect();
     let label = console.paint(Tone::Quiet, "tokens");
     console.line(&format!("  {label}: {}", how.join(", ")));
+    if let Some(sent) = sent {
+        sent.show(console);
+    }
+}
+
+fn show_kinds(stats: &Stats, console: &mut Console) {
+    let mut kinds: Vec<(Kind, &Tally)> =
+        Kind::ALL.into_iter().filter_map(|kind| Some((kind, stats.by_kind.get(kind.as_str())?))).collect();
+    kinds.sort_by_key(|(kind, tally)| (std::cmp::Reverse(tally.tokens), kind.as_str()));
+    for (kind, tally) in kinds {
+        let (full, rest) = bar(tally.share);
+        let bar = format!("{}{}", console.paint(Tone::Kind(kind), &full), console.paint(Tone::Quiet, &rest));
+        let name = console.paint(Tone::Kind(kind), &format!("{:<17}", kind.as_str()));
+        let (share, amount) = (percent(tally.share), counted(tally.tokens, "token"));
+        console.line(&format!("  {name} {bar} {share:>7}  {amount:>14}  {}", counted(tally.segments, "segment")));
+    }
 }
 
 fn line_of_shares<'a>(label: &str, tallies: impl Iterator<Item = (String, &'a Tally)>, console: &mut Console) {
     let mut tallies: Vec<(String, &Tally)> = tallies.collect();
     tallies.sort_by(|left, right| right.1.tokens.cmp(&left.1.tokens).then_with(|| left.0.cmp(&right.0)));
     let parts: Vec<String> =
-        tallies.iter().map(|(name, tally)| format!("{} {:.1} %", printable(name), tally.share * 100.0)).collect();
+        tallies.iter().map(|(name, tally)| format!("{} {}", printable(name), percent(tally.share))).collect();
     let label = console.paint(Tone::Quiet, label);
     console.line(&format!("  {label}: {}", parts.join(", ")));
 }
@@ -110,34 +133,9 @@ fn bar(share: f64) -> (String, String) {
     ("█".repeat(full), "░".repeat(BAR - full))
 }
 
-fn counted(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(count))
-}
-
-/// Digits in groups of three, as people read them.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        for (count, expected) in [(0, "0"), (12, "12"), (123, "123"), (1234, "1,234"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(count), expected);
-        }
-    }
 
     #[test]
     fn bars_fill_by_share_and_show_the_smallest() {

@@ -4,6 +4,7 @@ use pi_transcript::json::Problem;
 use serde::Serialize;
 
 use crate::{
+    amount::{counted, grouped},
     arguments::ValidateArguments,
     console::{Console, Tone, printable},
     exit::Exit,
@@ -128,7 +129,7 @@ fn show(input: &Input, report: Result<Report, Failure>, quiet: bool, console: &m
                 console.line(&format!("         {path}: {}", printable(&message)));
             }
             if let Some(more) = report.problems.len().checked_sub(SHOWN_PROBLEMS + 1) {
-                let more = format!("and {} more; --json shows all", more + 1);
+                let more = format!("and {} more; --json shows all", grouped(more + 1));
                 let more = console.paint(Tone::Quiet, &more);
                 console.line(&format!("         {more}"));
             }
@@ -138,16 +139,15 @@ fn show(input: &Input, report: Result<Report, Failure>, quiet: bool, console: &m
 
 fn summarise(tally: &Tally, files: usize, judge: &Judge, console: &mut Console) {
     if files > 1 || tally.documents > 1 {
-        let mut parts = vec![format!("{} valid", tally.valid)];
+        let mut parts = vec![format!("{} valid", grouped(tally.valid))];
         if tally.invalid > 0 {
-            parts.push(console.paint(Tone::Bad, &format!("{} invalid", tally.invalid)));
+            parts.push(console.paint(Tone::Bad, &format!("{} invalid", grouped(tally.invalid))));
         }
         if tally.unread > 0 {
-            parts.push(console.paint(Tone::Bad, &format!("{} not read", tally.unread)));
+            parts.push(console.paint(Tone::Bad, &format!("{} not read", grouped(tally.unread))));
         }
-        let documents = if tally.documents == 1 { "document" } else { "documents" };
-        let noun = if files == 1 { "file" } else { "files" };
-        console.line(&format!("{files} {noun}, {} {documents}: {}", tally.documents, parts.join(", ")));
+        let (files, documents) = (counted(files, "file"), counted(tally.documents, "document"));
+        console.line(&format!("{files}, {documents}: {}", parts.join(", ")));
     }
     if tally.invalid > 0 {
         console.hint(&format!("`pi schema {}` prints what is expected", judge.schema));

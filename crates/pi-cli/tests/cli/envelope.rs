@@ -163,9 +163,9 @@ fn diff_shows_segments_tokens_and_the_cache_break() {
     "#);
     assert_snapshot!(world().run("--color always envelope diff good.json later.json"), @r"
     ␛[2m= 1 unchanged␛[0m
-    ␛[33m~ memory            system    messages[0].segments[1]  (~AGENTS.md)␛[0m
+    ␛[33m~ ␛[0m␛[38;5;71mmemory␛[0m␛[33m            system    messages[0].segments[1]  (~AGENTS.md)␛[0m
     ␛[2m= 1 unchanged␛[0m
-    ␛[32m+ text              assistant messages[2].segments[0]  +2␛[0m
+    ␛[32m+ ␛[0m␛[38;5;75mtext␛[0m␛[32m              assistant messages[2].segments[0]  +2␛[0m
     1 added, 0 removed, 1 changed, 0 moved, 2 unchanged; 16 -> 18 tokens
     same beginning: 1 segments, 8 tokens
     ␛[1mcache breaks at segment 1: memory messages[0].segments[1] changed: ~AGENTS.md; 3 unchanged tokens behind it are sent anew␛[0m
@@ -247,14 +247,70 @@ fn stats_are_bars_or_json() {
     "#);
     assert_snapshot!(world().run("--color always envelope stats good.json"), @r"
     ␛[1mgood.json␛[0m  demo, 2 messages, 3 segments, 16 tokens
-      system_prompt     ␛[36m███████████████␛[0m␛[2m░░░░░░░░░░░░░░░␛[0m  50.0 %        8 tokens  1 segment
-      memory            ␛[36m█████████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░␛[0m  31.2 %        5 tokens  1 segment
-      text              ␛[36m██████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░░░░␛[0m  18.8 %        3 tokens  1 segment
+      ␛[38;5;135msystem_prompt    ␛[0m ␛[38;5;135m███████████████␛[0m␛[2m░░░░░░░░░░░░░░░␛[0m  50.0 %        8 tokens  1 segment
+      ␛[38;5;71mmemory           ␛[0m ␛[38;5;71m█████████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░␛[0m  31.2 %        5 tokens  1 segment
+      ␛[38;5;75mtext             ␛[0m ␛[38;5;75m██████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░░░░␛[0m  18.8 %        3 tokens  1 segment
       ␛[2mby role␛[0m: system 81.2 %, user 18.8 %
       ␛[2mby origin␛[0m: unknown 100.0 %
       ␛[2mtokens␛[0m: 16 estimated
     --- exit 0
     ");
+}
+
+#[test]
+fn stats_show_what_the_provider_did() {
+    let marked = GOOD
+        .replace("project.\"", "project.\",\"meta\":{\"cache\":\"cached\"}")
+        .replace("tabs.\"}]", "tabs.\"}],\"meta\":{\"cache\":\"written\"}")
+        .replace("there\"", "there\",\"meta\":{\"cache\":\"uncached\"}");
+    let with_usage = |text: &str, input: u64| {
+        let cost = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}"#;
+        let usage =
+            format!(r#"{{"input":{input},"output":9,"cacheRead":8,"cacheWrite":6,"totalTokens":27,"cost":{cost}}}"#);
+        text.replace("\"demo\"", &format!(r#""demo","meta":{{"usage":{usage}}}"#))
+    };
+    let world = World::new()
+        .with("all.json", with_usage(&marked, 4))
+        .with("some.json", with_usage(&GOOD.replace("there\"", "there\",\"meta\":{\"cache\":\"uncached\"}"), 1))
+        .with("count.json", with_usage(GOOD, 2));
+    assert_snapshot!(world.run("envelope stats all.json"), @r"
+    all.json  demo, 2 messages, 3 segments, 16 tokens
+      system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
+      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      cache             ━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍┄┄┄┄┄┄  ━ 8 cached, ╍ 5 written, ┄ 3 uncached
+      by role: system 81.2 %, user 18.8 %
+      by origin: unknown 100.0 %
+      tokens: 16 estimated
+      provider: 18 tokens sent, 2 more than the segments have
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("envelope stats some.json"), @r"
+    some.json  demo, 2 messages, 3 segments, 16 tokens
+      system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
+      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      cache             ┄┄┄┄┄┄························  ┄ 3 uncached, · 13 unknown
+      by role: system 81.2 %, user 18.8 %
+      by origin: unknown 100.0 %
+      tokens: 16 estimated
+      provider: 15 tokens sent, 1 fewer than the segments have
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("envelope stats count.json"), @r"
+    count.json  demo, 2 messages, 3 segments, 16 tokens
+      system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
+      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      by role: system 81.2 %, user 18.8 %
+      by origin: unknown 100.0 %
+      tokens: 16 estimated
+      provider: 16 tokens sent, as many as the segments have
+    --- exit 0
+    ");
+    let machine = world.run("envelope stats --json all.json");
+    let end = r#"},"cache":{"cached":8,"written":5,"uncached":3,"unknown":0},"sent":{"tokens":18,"residual":2}}"#;
+    assert!(machine.contains(end), "{machine}");
 }
 
 #[test]
