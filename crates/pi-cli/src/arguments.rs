@@ -12,7 +12,7 @@ use clap::{
 };
 
 use crate::{
-    console,
+    command, console,
     env::{self, Environment},
     exit::{self, Exit},
     failure::Failure,
@@ -67,6 +67,7 @@ pub(crate) enum When {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Print a schema: JSON Schema, TypeScript or WIT
+    #[command(arg_required_else_help = true)]
     Schema(SchemaArguments),
     /// Check, compare and sum up prompt envelopes
     #[command(subcommand, arg_required_else_help = true)]
@@ -107,8 +108,8 @@ pub(crate) enum PolicyCommand {
 
 #[derive(Args)]
 pub(crate) struct SchemaArguments {
-    /// What the schema describes
-    #[arg(value_enum)]
+    /// The name of a schema
+    #[arg(value_parser = schema)]
     pub(crate) schema: SchemaName,
     /// In which language
     #[arg(long, value_enum, default_value = "json")]
@@ -179,7 +180,8 @@ pub(crate) struct DiffArguments {
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-    /// Print one JSON object per envelope: {file, stats} or {file, errors}
+    /// Print one JSON object per envelope: {file, stats}, with {cache, sent} if the provider
+    /// told, or {file, errors}
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -301,16 +303,12 @@ fn wanted_colours(arguments: &[OsString]) -> When {
 }
 
 /// Adds the groups, the examples and the tables to the help.
-fn described(command: clap::Command) -> clap::Command {
+fn described(arguments: clap::Command) -> clap::Command {
     let (header, literal) = (*STYLES.get_header(), *STYLES.get_literal());
-    let table = |title: &str, rows: &[(String, String)]| {
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let rows = rows.iter().map(|(name, text)| format!("  {literal}{name:<width$}{literal:#}  {text}\n"));
-        format!("{header}{title}:{header:#}\n{}", rows.collect::<String>())
-    };
+    let table = |title: &str, lines: &[(String, String)]| format!("{header}{title}:{header:#}\n{}", rows(lines));
     let about = |name: &str| match name {
         "help" => "Print help for a command".to_owned(),
-        _ => command.find_subcommand(name).and_then(|it| it.get_about()).map(ToString::to_string).unwrap_or_default(),
+        _ => arguments.find_subcommand(name).and_then(|it| it.get_about()).map(ToString::to_string).unwrap_or_default(),
     };
     let groups = GROUPS.map(|(title, names)| {
         let rows: Vec<_> = names.iter().map(|name| ((*name).to_owned(), about(name))).collect();
@@ -325,7 +323,22 @@ fn described(command: clap::Command) -> clap::Command {
         table("Exit codes", &codes),
         table("Environment", &variables),
     );
-    command.help_template(template.trim_end().to_owned())
+    let schemas = table("Schemas", &command::schema::table());
+    arguments
+        .help_template(template.trim_end().to_owned())
+        .mut_subcommand("schema", |schema| schema.after_help(schemas.trim_end().to_owned()))
+}
+
+/// One line for each name and what it means.
+fn rows(lines: &[(String, String)]) -> String {
+    let literal = *STYLES.get_literal();
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    lines.iter().map(|(name, text)| format!("  {literal}{name:<width$}{literal:#}  {text}\n")).collect()
+}
+
+fn schema(text: &str) -> Result<SchemaName, String> {
+    SchemaName::from_str(text, false)
+        .map_err(|_| format!("the schemas are\n{}", rows(&command::schema::table()).trim_end()))
 }
 
 fn evidence(text: &str) -> Result<(pi_policy::Feature, f64), String> {

@@ -3,7 +3,7 @@
 mod diff;
 mod explain;
 mod later;
-mod schema;
+pub(crate) mod schema;
 mod stats;
 mod validate;
 

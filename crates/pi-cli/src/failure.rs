@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     #[error("standard input can be read only once")]
     InputTwice,
     #[error("the schema {schema} has no form {format}")]
-    NoSuchForm { schema: &'static str, format: &'static str, forms: String },
+    NoSuchForm { schema: String, format: String, forms: String },
     #[error("{file} is not a valid envelope{}", listed(.problems))]
     NotAnEnvelope { file: String, problems: Vec<Problem> },
     #[error("{file} is not a valid extension manifest{}", listed(.problems))]

@@ -1,5 +1,6 @@
 //! `pi schema`: prints what the vocabularies publish about themselves.
 
+use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::{
@@ -21,13 +22,9 @@ pub(crate) fn run(arguments: &SchemaArguments, console: &mut Console) -> Result<
     let forms = forms(arguments.schema);
     let Some((_, form)) = forms.iter().find(|(format, _)| *format == arguments.format) else {
         return Err(Failure::NoSuchForm {
-            schema: schema_word(arguments.schema),
-            format: format_word(arguments.format),
-            forms: forms
-                .iter()
-                .map(|(it, _)| format!("--format {}", format_word(*it)))
-                .collect::<Vec<_>>()
-                .join(" or "),
+            schema: name(&arguments.schema),
+            format: name(&arguments.format),
+            forms: forms.iter().map(|(it, _)| format!("--format {}", name(it))).collect::<Vec<_>>().join(" or "),
         });
     };
     let text = match form {
@@ -36,6 +33,16 @@ pub(crate) fn run(arguments: &SchemaArguments, console: &mut Console) -> Result<
     };
     console.line(text.trim_end_matches('\n'));
     Ok(Exit::Success)
+}
+
+/// Every schema by name, with what it describes and the formats that it exists in.
+pub(crate) fn table() -> Vec<(String, String)> {
+    let row = |schema: &SchemaName| {
+        let meaning = schema.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
+        let formats: Vec<String> = forms(*schema).iter().map(|(format, _)| name(format)).collect();
+        (name(schema), format!("{} ({})", meaning.unwrap_or_default(), formats.join(", ")))
+    };
+    SchemaName::value_variants().iter().map(row).collect()
 }
 
 fn forms(schema: SchemaName) -> Forms {
@@ -56,21 +63,7 @@ fn forms(schema: SchemaName) -> Forms {
     }
 }
 
-fn schema_word(schema: SchemaName) -> &'static str {
-    match schema {
-        SchemaName::Wire => "wire",
-        SchemaName::Extension => "extension",
-        SchemaName::Manifest => "manifest",
-        SchemaName::Envelope => "envelope",
-        SchemaName::Log => "log",
-        SchemaName::Policy => "policy",
-    }
-}
-
-fn format_word(format: SchemaFormat) -> &'static str {
-    match format {
-        SchemaFormat::Json => "json",
-        SchemaFormat::Ts => "ts",
-        SchemaFormat::Wit => "wit",
-    }
+/// The word that a person types.
+fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

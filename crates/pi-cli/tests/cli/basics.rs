@@ -145,14 +145,6 @@ fn wrong_arguments_say_what_is_right() {
     For more information, try '--help'.
     --- exit 2
     ");
-    assert_snapshot!(World::new().run("schema everything"), @r"
-    --- on standard error
-    error: invalid value 'everything' for '<SCHEMA>'
-      [possible values: wire, extension, manifest, envelope, log, policy]
-
-    For more information, try '--help'.
-    --- exit 2
-    ");
 }
 
 #[test]

@@ -60,3 +60,51 @@ fn absent_form_names_those_that_exist() {
     --- exit 2
     ");
 }
+
+#[test]
+fn schemas_are_listed_when_none_or_another_is_named() {
+    assert_snapshot!(World::new().run("schema"), @r"
+    --- on standard error
+    Print a schema: JSON Schema, TypeScript or WIT
+
+    Usage: pi schema [OPTIONS] <SCHEMA>
+
+    Arguments:
+      <SCHEMA>  The name of a schema
+
+    Options:
+          --color <WHEN>     When to use colours [default: auto] [possible values: auto, always, never]
+          --format <FORMAT>  In which language [default: json] [possible values: json, ts, wit]
+      -h, --help             Print help (see more with '--help')
+
+    Schemas:
+      wire       What clients and server say (json, ts)
+      extension  What an extension and its host say (json, ts, wit)
+      manifest   The file extension.json (json)
+      envelope   The prompt envelope (json, ts)
+      log        A line of an extension log (json)
+      policy     The policy in a settings file (json)
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("schema everything"), @r"
+    --- on standard error
+    error: invalid value 'everything' for '<SCHEMA>': the schemas are
+      wire       What clients and server say (json, ts)
+      extension  What an extension and its host say (json, ts, wit)
+      manifest   The file extension.json (json)
+      envelope   The prompt envelope (json, ts)
+      log        A line of an extension log (json)
+      policy     The policy in a settings file (json)
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("schema wire --format xml"), @r"
+    --- on standard error
+    error: invalid value 'xml' for '--format <FORMAT>'
+      [possible values: json, ts, wit]
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+}
