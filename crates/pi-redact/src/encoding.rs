@@ -1,4 +1,4 @@
-//! The forms in which a value may appear in text: base64, percent-encoding, hexadecimal.
+//! The forms in which a value may appear in text: base64, percent-encoding, the inside of a JSON string.
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -21,24 +21,88 @@ pub(crate) fn base64_cores(bytes: &[u8]) -> Vec<String> {
     cores
 }
 
-/// `bytes` with everything but unreserved characters percent-encoded.
-pub(crate) fn percent_encoded(text: &str, digits: &[u8; 16], space: &str) -> String {
+/// What percent-encoders leave alone besides letters and digits, and how they write a blank: RFC 3986, JavaScript's
+/// `encodeURIComponent`, the forms of HTML, encoders of paths, and JavaScript's `encodeURI`.
+const PERCENT_ENCODERS: [(&str, &str); 6] = [
+    ("-_.~", "%20"),
+    ("-_.~", "+"),
+    ("-_.!~*'()", "%20"),
+    ("*-._", "+"),
+    ("-_.~/", "%20"),
+    ("-_.!~*'();,/?:@&=+$#", "%20"),
+];
+
+/// Which characters writers of JSON escape without having to: none, all that are not ASCII, those that HTML knows, both,
+/// and PHP's solidus.
+const JSON_WRITERS: [fn(char) -> bool; 5] = [
+    |_| false,
+    |letter| !letter.is_ascii(),
+    |letter| is_html(letter),
+    |letter| !letter.is_ascii() || is_html(letter),
+    |letter| !letter.is_ascii() || letter == '/',
+];
+
+/// The text as each of the usual encoders of URLs writes it.
+pub(crate) fn percent_encoded(text: &str) -> Vec<String> {
+    let digits = [UPPER_DIGITS, LOWER_DIGITS];
+    let encoders = PERCENT_ENCODERS.iter().flat_map(|encoder| digits.map(|digits| (encoder, digits)));
+    encoders.map(|((open, blank), digits)| percent_encoded_by(text, open, blank, digits)).collect()
+}
+
+/// The text as it stands inside a JSON string, and as that stands inside another.
+pub(crate) fn json_escaped(text: &str) -> Vec<String> {
+    let digits = [UPPER_DIGITS, LOWER_DIGITS];
+    let writers = JSON_WRITERS.iter().flat_map(|escapes| digits.map(|digits| (escapes, digits)));
+    let once: Vec<String> = writers.map(|(escapes, digits)| json_escaped_by(text, escapes, digits)).collect();
+    let twice: Vec<String> = once.iter().map(|text| json_escaped_by(text, |_| false, LOWER_DIGITS)).collect();
+    once.into_iter().chain(twice).collect()
+}
+
+fn percent_encoded_by(text: &str, open: &str, blank: &str, digits: &[u8; 16]) -> String {
     let mut encoded = String::with_capacity(text.len() * 3);
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
-            b' ' => encoded.push_str(space),
-            _ => {
-                encoded.push('%');
-                encoded.push(char::from(digits[usize::from(byte >> 4)]));
-                encoded.push(char::from(digits[usize::from(byte & 15)]));
-            }
+            b' ' => encoded.push_str(blank),
+            _ if byte.is_ascii_alphanumeric() || open.as_bytes().contains(&byte) => encoded.push(char::from(byte)),
+            _ => encoded.extend(['%', digit(digits, byte >> 4), digit(digits, byte)]),
         }
     }
     encoded
 }
 
-pub(crate) const UPPER_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+fn json_escaped_by(text: &str, escapes: impl Fn(char) -> bool, digits: &[u8; 16]) -> String {
+    let mut escaped = String::with_capacity(text.len() * 2);
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => escaped.extend(['\\', letter]),
+            '/' if escapes('/') => escaped.push_str("\\/"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\t' => escaped.push_str("\\t"),
+            '\u{8}' => escaped.push_str("\\b"),
+            '\u{c}' => escaped.push_str("\\f"),
+            _ if letter < ' ' || escapes(letter) => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    let [high, low] = unit.to_be_bytes();
+                    escaped.push_str("\\u");
+                    escaped.extend([high >> 4, high, low >> 4, low].map(|nibble| digit(digits, nibble)));
+                }
+            }
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+fn digit(digits: &[u8; 16], byte: u8) -> char {
+    char::from(digits[usize::from(byte & 15)])
+}
+
+fn is_html(letter: char) -> bool {
+    matches!(letter, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
+}
+
+const UPPER_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 pub(crate) const LOWER_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Whether the byte may stand in a base64 text of either alphabet.

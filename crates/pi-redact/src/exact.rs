@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 
 use crate::{MARK, encoding};
 
@@ -32,10 +32,8 @@ impl ExactValues {
         forms.extend(secrets.iter().flat_map(|secret| {
             encoding::base64_cores(secret.trim().as_bytes()).into_iter().filter(|core| core.len() >= SHORTEST_CORE)
         }));
-        // Longest first, so that a secret which begins with another one is hidden as a whole.
-        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
-        let automaton =
-            (!forms.is_empty()).then(|| build().expect("secrets that were held in memory fit into an automaton"));
+        let build = || AhoCorasick::new(&forms).expect("secrets that were held in memory fit into an automaton");
+        let automaton = (!forms.is_empty()).then(build);
         ExactValues { automaton, first_core, ignored: handed_in - secrets.len() }
     }
 
@@ -47,26 +45,44 @@ impl ExactValues {
         self.automaton.is_some()
     }
 
-    /// Where known values stand, in order and without overlap.
+    /// Where known values stand, in order. Values that overlap make one range: no end of either may be seen.
     pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let Some(automaton) = &self.automaton else { return Vec::new() };
-        let bytes = text.as_bytes();
+        // Almost every text is clean, and the search for any value is several times faster than that for all.
+        if !automaton.is_match(text) {
+            return Vec::new();
+        }
         let mut found: Vec<Range<usize>> = Vec::new();
-        for hit in automaton.find_iter(text) {
-            let floor = found.last().map_or(0, |range| range.end);
-            if hit.start() < floor {
-                continue;
-            }
-            found.push(if hit.pattern().as_usize() < self.first_core {
+        let mut run = 0..0;
+        // Hits come in the order of their ends.
+        for hit in automaton.find_overlapping_iter(text) {
+            let range = if hit.pattern().as_usize() < self.first_core {
                 hit.range()
+            } else if hit.end() <= run.end {
+                continue;
             } else {
-                let start = bytes[floor..hit.start()].iter().rposition(|&byte| !encoding::is_base64(byte));
-                let end = bytes[hit.end()..].iter().position(|&byte| !encoding::is_base64(byte));
-                start.map_or(floor, |at| floor + at + 1)..end.map_or(bytes.len(), |at| hit.end() + at)
-            });
+                run = base64_around(text.as_bytes(), hit.range());
+                run.clone()
+            };
+            join(&mut found, range);
         }
         found
     }
+}
+
+/// The whole run of base64 that a part of it belongs to.
+fn base64_around(bytes: &[u8], core: Range<usize>) -> Range<usize> {
+    let start = bytes[..core.start].iter().rposition(|&byte| !encoding::is_base64(byte)).map_or(0, |at| at + 1);
+    let end = bytes[core.end..].iter().position(|&byte| !encoding::is_base64(byte));
+    start..end.map_or(bytes.len(), |at| core.end + at)
+}
+
+/// Adds a range to those that were found before it, none of which lies wholly behind it.
+fn join(found: &mut Vec<Range<usize>>, mut range: Range<usize>) {
+    while let Some(last) = found.pop_if(|last| range.start < last.end) {
+        range = range.start.min(last.start)..range.end.max(last.end);
+    }
+    found.push(range);
 }
 
 fn is_usable(secret: &str) -> bool {
@@ -77,18 +93,8 @@ fn is_usable(secret: &str) -> bool {
 /// The value itself, as it stands inside a JSON string (once and twice escaped) and percent-encoded.
 fn plain_forms(secret: &str) -> Vec<String> {
     let secret = secret.trim();
-    let escaped = json_escaped(secret);
-    vec![
-        secret.to_owned(),
-        json_escaped(&escaped),
-        escaped,
-        encoding::percent_encoded(secret, encoding::UPPER_DIGITS, "%20"),
-        encoding::percent_encoded(secret, encoding::LOWER_DIGITS, "%20"),
-        encoding::percent_encoded(secret, encoding::UPPER_DIGITS, "+"),
-    ]
-}
-
-fn json_escaped(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+    let mut forms = vec![secret.to_owned()];
+    forms.extend(encoding::json_escaped(secret));
+    forms.extend(encoding::percent_encoded(secret));
+    forms
 }

@@ -297,6 +297,45 @@ fn exact_values_are_hidden_in_every_form() {
 }
 
 #[test]
+fn exact_values_are_hidden_however_they_are_escaped() {
+    let known = knowing(&["sé<same>(ouvre)!'toi*😀", "a~b/c d:e"]);
+    for text in [
+        // JavaScript's encodeURIComponent, and forms of HTML, which disagree about what needs no escape.
+        "s%C3%A9%3Csame%3E(ouvre)!'toi*%F0%9F%98%80",
+        "s%c3%a9%3csame%3e(ouvre)!'toi*%f0%9f%98%80",
+        "s%C3%A9%3Csame%3E%28ouvre%29%21%27toi*%F0%9F%98%80",
+        "a%7Eb%2Fc+d%3Ae",
+        "a~b/c%20d%3Ae",
+        "a~b/c%20d:e",
+        // JSON that is ASCII only, with either kind of digits, safe to stand in HTML, or from PHP; each also twice.
+        r"s\u00e9<same>(ouvre)!'toi*\ud83d\ude00",
+        r"s\u00E9<same>(ouvre)!'toi*\uD83D\uDE00",
+        r"s\\u00e9<same>(ouvre)!'toi*\\ud83d\\ude00",
+        r"sé\u003csame\u003e(ouvre)!'toi*😀",
+        r"s\u00e9\u003csame\u003e(ouvre)!'toi*\ud83d\ude00",
+        r"a~b\/c d:e",
+        r"a~b\\/c d:e",
+    ] {
+        assert_eq!(known.redact_text(&format!("x {text} y")), "x [REDACTED] y", "of {text}");
+    }
+}
+
+#[test]
+fn overlapping_exact_values_are_hidden_together() {
+    for (secrets, text, expected) in [
+        // The first ends inside the second, whose tail must not be seen.
+        (&["abcdef1", "def1xyz"][..], "x abcdef1xyz y", "x [REDACTED] y"),
+        // The base64 of `sesame-open` reaches up to a blank, behind which another value that began inside it goes on.
+        (&["sesame-open", "Vu tail of it"], "x c2VzYW1lLW9wZW4Vu tail of it y", "x [REDACTED] y"),
+        (&["sesame-open", "tail c2Vz"], "x tail c2VzYW1lLW9wZW4 y", "x [REDACTED] y"),
+        (&["abcdef", "abcdefgh", "cdefgh"], "abcdefgh abcdef cdefgh", "[REDACTED] [REDACTED] [REDACTED]"),
+        (&["ababab"], "abababab", "[REDACTED]"),
+    ] {
+        assert_eq!(knowing(secrets).redact_text(text), expected);
+    }
+}
+
+#[test]
 fn personal_members_are_found_by_name() {
     let mut value = serde_json::json!({
         "phone": "030 1234567", "work_phone_number": 301234567, "microphone": "model 123456", "phone2": {"x": 1},
@@ -321,6 +360,10 @@ fn debug_output_shows_no_secret() {
 
 fn redactor(personal: Personal) -> Redactor {
     Redactor::new(Options { secrets: Vec::new(), personal })
+}
+
+fn knowing(secrets: &[&str]) -> Redactor {
+    Redactor::new(Options { secrets: secrets.iter().map(|&it| it.to_owned()).collect(), personal: Personal::Keep })
 }
 
 fn check(text: &str, expected: &str) {
