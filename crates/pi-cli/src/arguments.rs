@@ -8,7 +8,7 @@ use std::{
 
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-    builder::{Styles, styling::AnsiColor},
+    builder::{NonEmptyStringValueParser, Styles, styling::AnsiColor},
 };
 
 use crate::{
@@ -192,7 +192,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// The extension that calls
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) extension: String,
     /// The payload of the host call as JSON; @FILE reads it from a file, @- from standard input
     #[arg(long, value_name = "JSON")]
@@ -343,7 +343,8 @@ fn schema(text: &str) -> Result<SchemaName, String> {
 
 fn evidence(text: &str) -> Result<(pi_policy::Feature, f64), String> {
     let names = || pi_policy::risk::WEIGHTS.map(|line| line.name).join(", ");
-    let (name, level) = text.split_once('=').ok_or_else(|| "expected NAME=LEVEL".to_owned())?;
+    let (name, level) =
+        text.split_once('=').ok_or_else(|| format!("expected NAME=LEVEL; the names are {}", names()))?;
     let line = pi_policy::risk::WEIGHTS.iter().find(|line| line.name == name);
     let feature = line.map(|line| line.feature).ok_or_else(|| format!("the names are {}", names()))?;
     let level: f64 = level.parse().map_err(|_| "the level is a number from 0 to 1".to_owned())?;

@@ -36,6 +36,8 @@ pub(crate) struct Console {
     shows_progress: bool,
     /// The line above the cursor says how far the work is.
     progress_is_shown: bool,
+    /// What was advised; nobody needs to read it twice.
+    hints: Vec<String>,
     /// Why nothing more is written, if so.
     lost: Option<io::Error>,
 }
@@ -53,6 +55,7 @@ impl Console {
             is_watched: output_watched,
             shows_progress: error_watched && !environment.dumb_terminal,
             progress_is_shown: false,
+            hints: Vec::new(),
             output: WholeLines(BufWriter::new(output.lock())),
             error: error.lock(),
             lost: None,
@@ -84,16 +87,19 @@ impl Console {
 
     /// Says why something could not be done and what to do next.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Exit {
-        let (error, hint) = (self.label(Tone::Bad, "error:"), self.label(Tone::Accent, "hint:"));
-        let (what, next) = (failure.told(), failure.hint());
-        self.complain(&format!("{error} {}\n{hint} {}", printable(&what), printable(&next)));
+        let error = paint(self.error_colours, Tone::Bad, "error:");
+        self.complain(&format!("{error} {}", printable(&failure.told())));
+        self.hint(&failure.hint());
         failure.exit()
     }
 
-    /// Advises on standard error.
+    /// Advises on standard error, once for each advice.
     pub(crate) fn hint(&mut self, text: &str) {
-        let hint = self.label(Tone::Accent, "hint:");
-        self.complain(&format!("{hint} {text}"));
+        if !self.hints.iter().any(|hint| hint == text) {
+            let hint = paint(self.error_colours, Tone::Accent, "hint:");
+            self.complain(&format!("{hint} {}", printable(text)));
+            self.hints.push(text.to_owned());
+        }
     }
 
     /// Shows how far a long piece of work is; only to people. Whatever is written next takes its place.
@@ -123,12 +129,12 @@ impl Console {
         }
     }
 
-    fn label(&self, tone: Tone, text: &str) -> String {
-        paint(self.error_colours, tone, text)
-    }
-
     fn complain(&mut self, text: &str) {
         self.clear_progress();
+        // Where both streams end in the same place, it shall read in order.
+        if self.lost.is_none() {
+            self.lost = self.output.0.flush().err();
+        }
         // If standard error is gone there is nobody left to tell.
         let _ = writeln!(self.error, "{text}");
     }

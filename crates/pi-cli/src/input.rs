@@ -1,6 +1,7 @@
 //! The files that a person names: `-`, folders, documents, and files with one document per line.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -22,15 +23,15 @@ pub(crate) enum Layout {
 }
 
 /// Something to read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Input {
     /// As it is shown, and as it was written on the command line.
-    pub(crate) name: String,
+    name: String,
     source: Source,
     layout: Layout,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Source {
     Standard,
     File(PathBuf),
@@ -43,29 +44,38 @@ pub(crate) struct Document {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What is read for the arguments: folders stand for the .json and .jsonl files below them, in order of their names.
-pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Input>, Failure> {
+/// Something that was named or found, or why it cannot be read, with the name that people know it by.
+pub(crate) type Found = (String, Result<Input, Failure>);
+
+/// What is read for the arguments: folders stand for the .json and .jsonl files below them, in order of their names. A
+/// folder that cannot be listed, or in which nothing is found, does not keep the others from being read.
+pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Found>, Failure> {
+    if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::InputTwice);
+    }
     let mut inputs = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
             let layout = forced.unwrap_or(Layout::One);
-            inputs.push(Input { name: "-".to_owned(), source: Source::Standard, layout });
+            let input = Input { name: "-".to_owned(), source: Source::Standard, layout };
+            inputs.push((input.name.clone(), Ok(input)));
         } else if path.is_dir() {
             let mut files = Vec::new();
-            collect(path, &mut files)?;
+            collect(path, &mut files);
             if files.is_empty() {
-                return Err(Failure::EmptyFolder { folder: path.display().to_string() });
+                let folder = path.display().to_string();
+                files.push((path.clone(), Some(Failure::EmptyFolder { folder })));
             }
-            files.sort();
-            inputs.extend(files.into_iter().map(|file| Input::of_file(file, forced)));
+            files.sort_by(|(left, _), (right, _)| left.cmp(right));
+            inputs.extend(files.into_iter().map(|(path, failure)| match failure {
+                Some(failure) => (path.display().to_string(), Err(failure)),
+                None => (path.display().to_string(), Ok(Input::of_file(path, forced))),
+            }));
         } else {
-            inputs.push(Input::of_file(path.clone(), forced));
+            inputs.push((path.display().to_string(), Ok(Input::of_file(path.clone(), forced))));
         }
     }
-    match inputs.iter().filter(|input| input.source == Source::Standard).count() {
-        0 | 1 => Ok(inputs),
-        _ => Err(Failure::InputTwice),
-    }
+    Ok(inputs)
 }
 
 /// Reads a whole file that holds one document.
@@ -74,7 +84,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         return Err(Failure::Folder { file: path.display().to_string() });
     }
     let source = if path.as_os_str() == "-" { Source::Standard } else { Source::File(path.to_owned()) };
-    Input { name: path.display().to_string(), source, layout: Layout::One }.whole()
+    let name =
+        if path.as_os_str().is_empty() { "a file without a name".to_owned() } else { path.display().to_string() };
+    Input { name, source, layout: Layout::One }.whole()
 }
 
 /// Hands a document to its parser, unless it is no text at all: then that is the only thing wrong with it.
@@ -166,22 +178,30 @@ impl Input {
     }
 }
 
-/// Names of files and folders that begin with a dot are passed over, and links to folders are not followed.
+/// Finds files, and folders that cannot be listed. Names that begin with a dot are passed over, and links to folders are
+/// not followed.
 #[expect(clippy::disallowed_methods, reason = "the command line names folders, and this is where they are listed")]
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let unreadable = |source| Failure::Unreadable { file: folder.display().to_string(), source };
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
-        }
-        if entry.file_type().map_err(unreadable)?.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json") || it.eq_ignore_ascii_case("jsonl"))
-        {
-            files.push(path);
+fn collect(folder: &Path, files: &mut Vec<(PathBuf, Option<Failure>)>) {
+    let unreadable = |source| {
+        let failure = Failure::Unreadable { file: folder.display().to_string(), source };
+        (folder.to_owned(), Some(failure))
+    };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return files.push(unreadable(error)),
+    };
+    for entry in entries {
+        let found = entry.and_then(|entry| Ok((entry.path(), entry.file_name(), entry.file_type()?.is_dir())));
+        match found {
+            Err(error) => files.push(unreadable(error)),
+            Ok((_, name, _)) if name.to_string_lossy().starts_with('.') => {}
+            Ok((path, _, true)) => collect(&path, files),
+            Ok((path, _, false)) => {
+                let is_wanted = |it: &OsStr| it.eq_ignore_ascii_case("json") || it.eq_ignore_ascii_case("jsonl");
+                if path.extension().is_some_and(is_wanted) {
+                    files.push((path, None));
+                }
+            }
         }
     }
-    Ok(())
 }

@@ -38,9 +38,9 @@ enum Line<'a> {
 
 pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Success;
-    for input in input::expand(arguments.input.files(), arguments.input.layout())? {
-        let read = input.documents(|Document { line, bytes }| {
-            let name = line.map_or_else(|| input.name.clone(), |line| format!("{}:{line}", input.name));
+    for (file, input) in input::expand(arguments.input.files(), arguments.input.layout())? {
+        let take = |Document { line, bytes }| {
+            let name = line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
             match input::parse(&bytes, pi_envelope::parse) {
                 Ok(envelope) => show(&name, &envelope, arguments.json, console),
                 Err(problems) => {
@@ -48,8 +48,8 @@ pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<E
                     refuse(&name, problems, arguments.json, console);
                 }
             }
-        });
-        if let Err(failure) = read {
+        };
+        if let Err(failure) = input.and_then(|input| input.documents(take)) {
             exit = exit.max(console.fail(&failure));
         }
     }

@@ -51,12 +51,13 @@ struct Tally {
 
 pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Console) -> Result<Exit, Failure> {
     let inputs = input::expand(arguments.input.files(), arguments.input.layout())?;
+    let count = inputs.len();
     let mut tally = Tally::default();
-    for (done, input) in inputs.iter().enumerate() {
-        if inputs.len() > 1 {
-            console.progress(done, inputs.len(), &input.name);
+    for (done, (name, input)) in inputs.into_iter().enumerate() {
+        if count > 1 {
+            console.progress(done, count, &name);
         }
-        let report = examine(input, judge);
+        let report = input.and_then(|input| examine(&input, judge));
         match &report {
             Ok(report) => {
                 tally.documents += report.documents;
@@ -65,13 +66,13 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
             Err(_) => tally.unread += 1,
         }
         if arguments.json {
-            console.line(&json(&input.name, &report));
+            console.line(&json(&name, &report));
         } else {
-            show(input, report, arguments.quiet, console);
+            show(&name, report, arguments.quiet, console);
         }
     }
     if !arguments.json {
-        summarise(&tally, inputs.len(), judge, console);
+        summarise(&tally, count, judge, console);
     }
     Ok(match tally {
         Tally { unread: 1.., .. } => Exit::Trouble,
@@ -109,8 +110,8 @@ fn located(line: Option<usize>, problem: &Problem) -> Problem {
     Problem { path, message: problem.message.clone() }
 }
 
-fn show(input: &Input, report: Result<Report, Failure>, quiet: bool, console: &mut Console) {
-    let name = console.paint(Tone::Strong, &printable(&input.name));
+fn show(name: &str, report: Result<Report, Failure>, quiet: bool, console: &mut Console) {
+    let name = console.paint(Tone::Strong, &printable(name));
     match report {
         Err(failure) => _ = console.fail(&failure),
         Ok(report) if report.problems.is_empty() => {

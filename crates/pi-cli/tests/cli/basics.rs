@@ -1,6 +1,10 @@
 //! Version, help, wrong arguments, what is not built, colours, and output that cannot be written.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    io::{Read as _, Seek as _},
+    process::Stdio,
+    time::Duration,
+};
 
 use insta::assert_snapshot;
 
@@ -135,6 +139,13 @@ fn wrong_arguments_say_what_is_right() {
     For more information, try '--help'.
     --- exit 2
     ");
+    assert_snapshot!(World::new().run("policy explain --config a --call {} --extension="), @r"
+    --- on standard error
+    error: a value is required for '--extension <ID>' but none was supplied
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
     assert_snapshot!(World::new().run("envelope validate"), @r"
     --- on standard error
     error: the following required arguments were not provided:
@@ -145,6 +156,27 @@ fn wrong_arguments_say_what_is_right() {
     For more information, try '--help'.
     --- exit 2
     ");
+}
+
+#[test]
+fn both_streams_in_one_place_read_in_order() {
+    let world = World::new().with("good.json", GOOD).with("bad.json", BAD);
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    let [output, error] = [(); 2].map(|()| file.try_clone().expect("another handle"));
+    let mut command = world.command("envelope validate good.json gone.json bad.json");
+    command.stdout(output).stderr(error).status().expect("pi runs");
+    let mut shown = String::new();
+    file.rewind().and_then(|()| file.read_to_string(&mut shown)).expect("the file can be read");
+    assert_snapshot!(shown, @r#"
+    valid    good.json
+    error: cannot read gone.json: No such file or directory (os error 2)
+    hint: check the name; `-` reads standard input
+    invalid  bad.json
+             messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
+             messages[0].segments: expected at least 1 item, found 0
+    3 files, 2 documents: 1 valid, 1 invalid, 1 not read
+    hint: `pi schema envelope` prints what is expected
+    "#);
 }
 
 #[test]

@@ -323,6 +323,16 @@ fn stats_pass_over_what_is_no_envelope() {
     hint: check the name; `-` reads standard input
     --- exit 2
     "#);
+    let again = world().with("again.json", "[]");
+    assert_snapshot!(again.run("envelope stats again.json again.json"), @r"
+    --- on standard error
+    error: again.json is not a valid envelope
+      expected an object, found an array
+    hint: `pi schema envelope` prints what is expected
+    error: again.json is not a valid envelope
+      expected an object, found an array
+    --- exit 1
+    ");
     assert_snapshot!(world().run("envelope stats bad.json"), @r#"
     --- on standard error
     error: bad.json is not a valid envelope

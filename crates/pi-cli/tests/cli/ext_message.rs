@@ -90,6 +90,27 @@ fn unreadable_files_are_trouble_not_a_verdict() {
 }
 
 #[test]
+fn folder_that_gives_nothing_does_not_stop_the_others() {
+    let world = World::new().with("folder/notes.txt", "x").with("one.json", CALL);
+    assert_snapshot!(world.run("ext-message validate folder one.json one.json/x gone.json"), @r"
+    valid    one.json
+    4 files, 1 document: 1 valid, 3 not read
+    --- on standard error
+    error: folder contains no .json or .jsonl file
+    hint: name the files, or a folder that holds some
+    error: cannot read one.json/x: Not a directory (os error 20)
+    hint: check the name; `-` reads standard input
+    error: cannot read gone.json: No such file or directory (os error 2)
+    --- exit 2
+    ");
+    assert_snapshot!(world.run("ext-message validate --json folder one.json"), @r#"
+    {"file":"folder","valid":false,"errors":[{"path":"","message":"folder contains no .json or .jsonl file"}]}
+    {"file":"one.json","valid":true,"errors":[]}
+    --- exit 2
+    "#);
+}
+
+#[test]
 fn huge_file_is_refused_before_it_is_read() {
     assert_snapshot!(World::new().with_hole("huge.json", 300 << 20).run("ext-message validate huge.json"), @r"
     --- on standard error
