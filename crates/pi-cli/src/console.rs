@@ -106,7 +106,8 @@ impl Console {
     pub(crate) fn progress(&mut self, done: usize, total: usize, name: &str) {
         if self.shows_progress {
             self.clear_progress();
-            // It ends with a line end, so that after an interrupt the shell does not go on behind it. Losing it loses nothing.
+            // It ends with a line end, so that after an interrupt the shell does not go on behind it. If it is lost,
+            // nothing is.
             let _ = writeln!(self.error, "{}", progress_line(done, total, &printable(name)));
             self.progress_is_shown = true;
         }

@@ -52,7 +52,9 @@ impl Failure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Failure::Unreadable { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "check the name; `-` reads standard input".to_owned(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    "check the name; `-` reads standard input".to_owned()
+                }
                 io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
                 _ => "check the file and try again".to_owned(),
             },
