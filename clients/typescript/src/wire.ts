@@ -802,15 +802,15 @@ export type AssistantMessage = { content: Array<Block>,
 /**
  * The dialect that was spoken with the provider.
  */
-api: string, provider: string, 
+api: string, provider: ProviderId, 
 /**
  * The model that was asked.
  */
-model: string, usage: Usage, stopReason: Open<StopReason>, errorMessage?: string, timestamp: number, responseId?: string, 
+model: ModelId, usage: Usage, stopReason: Open<StopReason>, errorMessage?: string, timestamp: number, responseId?: string, 
 /**
  * The model that answered, where the provider chose another one.
  */
-responseModel?: string, 
+responseModel?: ModelId, 
 /**
  * The provider's own word for why it stopped.
  */
@@ -914,7 +914,7 @@ export type ChosenModel = { model: Model, };
 /**
  * A provider's circuit breaker. Times are milliseconds since 1970.
  */
-export type CircuitBreakerMetrics = { providerName: string, state: CircuitState, failureCount: number, lastFailureTime: number | null, lastStateChange: number, lastAccessTime: number, totalCalls: number, totalRejected: number, totalSlowCalls: number, totalSuccesses: number, totalFailures: number, avgLatencyMs: number, halfOpenCalls: number, };
+export type CircuitBreakerMetrics = { providerName: ProviderId, state: CircuitState, failureCount: number, lastFailureTime: number | null, lastStateChange: number, lastAccessTime: number, totalCalls: number, totalRejected: number, totalSlowCalls: number, totalSuccesses: number, totalFailures: number, avgLatencyMs: number, halfOpenCalls: number, };
 
 export type CircuitState = "closed" | "open" | "half_open";
 
@@ -1590,11 +1590,11 @@ export type Modality = "text" | "image";
  * What a request needs beyond that is the provider's secret. The models of other programs have a member `headers` with
  * keys in it; it is dropped on reading, so that no answer and no debug print can pass it on.
  */
-export type Model = { id: string, name: string, 
+export type Model = { id: ModelId, name: string, 
 /**
  * The dialect that is spoken with the provider.
  */
-api: string, provider: string, baseUrl: string, 
+api: string, provider: ProviderId, baseUrl: string, 
 /**
  * Whether it can think before it answers.
  */
@@ -1615,7 +1615,7 @@ thinkingLevelMap?: { [key in string]: JsonValue }, };
 /**
  * From here on another model is asked.
  */
-export type ModelChange = { provider: string, modelId: string, id: EntryId, 
+export type ModelChange = { provider: ProviderId, modelId: ModelId, id: EntryId, 
 /**
  * `null` for a root.
  */
@@ -1631,6 +1631,11 @@ timestamp: string, };
 export type ModelCost = { input: number, output: number, cacheRead: number, cacheWrite: number, };
 
 /**
+ * A model, as its provider names it; only together with a [`ProviderId`] does it name one model.
+ */
+export type ModelId = string;
+
+/**
  * To `get_available_models`.
  */
 export type ModelList = { models: Array<Model>, };
@@ -1642,7 +1647,7 @@ export type ModelRequest = { requestId: ModelRequestId,
 /**
  * When, in milliseconds since 1970.
  */
-time: number, provider: string, model: string, purpose: Purpose, 
+time: number, provider: ProviderId, model: ModelId, purpose: Purpose, 
 /**
  * The entry that holds what the model answered.
  */
@@ -1729,6 +1734,11 @@ export type Part = "thinking" | "redacted_thinking" | "bash_execution" | "custom
 export type Phase = "command_accepted" | "command_started" | "command_finished";
 
 /**
+ * Who runs a model, as manifests and settings name them.
+ */
+export type ProviderId = string;
+
+/**
  * What a model was called for.
  */
 export type Purpose = "turn" | "compaction" | "branch_summary" | "extension";
@@ -1803,7 +1813,7 @@ export type ReplayMetrics = { inFlightCount: number, outcomeCount: number, idemp
 /**
  * The model call that a prompt was made for.
  */
-export type Request = { id: string, provider: string, model: string, 
+export type Request = { id: string, provider: ProviderId, model: ModelId, 
 /**
  * Milliseconds since 1970.
  */
@@ -2217,7 +2227,7 @@ export type UsageEntry = {
 /**
  * What the call was for.
  */
-kind: string, provider: string, model: string, usage: Usage, id: EntryId, 
+kind: string, provider: ProviderId, model: ModelId, usage: Usage, id: EntryId, 
 /**
  * `null` for a root.
  */

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use pi_transcript::{
-    ToolCallId, Usage,
+    ModelId, ProviderId, ToolCallId, Usage,
     json::{Digest, Extra},
 };
 use schemars::JsonSchema;
@@ -115,8 +115,8 @@ pub struct EnvelopeMeta {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Request {
     pub id: String,
-    pub provider: String,
-    pub model: String,
+    pub provider: ProviderId,
+    pub model: ModelId,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub time: u64,

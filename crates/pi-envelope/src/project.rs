@@ -38,7 +38,7 @@ pub fn project(prompt: &Prompt, request: &Request, counter: &Counter<'_>) -> Env
     messages.iter_mut().for_each(|message| weigh(message, counter));
     let mut envelope = Envelope {
         version: Version::V1,
-        model: Some(request.model.clone()),
+        model: Some(request.model.0.clone()),
         messages,
         meta: None,
         extra: Extra::new(),

@@ -67,6 +67,8 @@ pub fn typescript() -> String {
         diff::Cause,
         stats::Stats,
         stats::Tally,
+        pi_transcript::ModelId,
+        pi_transcript::ProviderId,
         pi_transcript::ToolCallId,
         pi_transcript::Usage,
         pi_transcript::Cost,

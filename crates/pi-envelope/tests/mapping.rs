@@ -8,7 +8,7 @@ use pi_envelope::{Kind, Request, Role, estimate, mapping, project};
 use serde_json::{Value, json};
 
 fn request() -> Request {
-    Request { id: "r1".to_owned(), provider: "acme".to_owned(), model: "m".to_owned(), time: 100 }
+    Request { id: "r1".to_owned(), provider: "acme".into(), model: "m".into(), time: 100 }
 }
 
 /// What the table shows of an envelope: its messages without what other tests look at.

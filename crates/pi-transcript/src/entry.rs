@@ -10,7 +10,7 @@ use ts_rs::TS;
 
 use crate::{
     content::Content,
-    id::{EntryId, SessionId},
+    id::{EntryId, ModelId, ProviderId, SessionId},
     json::{Extra, Loose, Open, nullable, nullable_schema, present},
     message::Message,
     model::ThinkingLevel,
@@ -105,8 +105,8 @@ pub struct MessageEntry {
 pub struct ModelChange {
     #[serde(flatten)]
     pub base: Base,
-    pub provider: String,
-    pub model_id: String,
+    pub provider: ProviderId,
+    pub model_id: ModelId,
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,
@@ -248,8 +248,8 @@ pub struct UsageEntry {
     pub base: Base,
     /// What the call was for.
     pub kind: String,
-    pub provider: String,
-    pub model: String,
+    pub provider: ProviderId,
+    pub model: ModelId,
     pub usage: Usage,
     #[serde(flatten)]
     #[ts(skip)]

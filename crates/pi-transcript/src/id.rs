@@ -61,3 +61,11 @@ id! {
     /// A question that was put to a person.
     RequestId
 }
+id! {
+    /// Who runs a model, as manifests and settings name them.
+    ProviderId
+}
+id! {
+    /// A model, as its provider names it; only together with a [`ProviderId`] does it name one model.
+    ModelId
+}

@@ -23,7 +23,7 @@ pub use self::{
     content::{Block, Content, ToolCall},
     entry::{Entry, Header},
     event::{AgentEvent, AssistantMessageEvent, ToolOutput},
-    id::{EntryId, RequestId, SessionId, ToolCallId},
+    id::{EntryId, ModelId, ProviderId, RequestId, SessionId, ToolCallId},
     info::{ContextUsage, SessionInfo, SessionStats, StoredSessionInfo},
     line::{Line, read_line, write_line},
     message::{Message, StopReason, ToolDefinition},

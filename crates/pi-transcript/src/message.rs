@@ -11,7 +11,7 @@ use ts_rs::TS;
 
 use crate::{
     content::{Block, Content},
-    id::{EntryId, ToolCallId},
+    id::{EntryId, ModelId, ProviderId, ToolCallId},
     json::{Extra, Loose, Open, present},
     model::ThinkingLevel,
     usage::Usage,
@@ -54,9 +54,9 @@ pub struct AssistantMessage {
     pub content: Vec<Block>,
     /// The dialect that was spoken with the provider.
     pub api: String,
-    pub provider: String,
+    pub provider: ProviderId,
     /// The model that was asked.
-    pub model: String,
+    pub model: ModelId,
     #[ts(as = "Usage")]
     pub usage: Loose<Usage>,
     pub stop_reason: Open<StopReason>,
@@ -67,7 +67,7 @@ pub struct AssistantMessage {
     pub response_id: Option<String>,
     /// The model that answered, where the provider chose another one.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub response_model: Option<String>,
+    pub response_model: Option<ModelId>,
     /// The provider's own word for why it stopped.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,

@@ -7,7 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use crate::json::{Amount, Extra, Open, present};
+use crate::{
+    id::{ModelId, ProviderId},
+    json::{Amount, Extra, Open, present},
+};
 
 /// A model that can be asked, as anybody may see it: it is sent to every client and stands in logs.
 ///
@@ -17,11 +20,11 @@ use crate::json::{Amount, Extra, Open, present};
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct Model {
-    pub id: String,
+    pub id: ModelId,
     pub name: String,
     /// The dialect that is spoken with the provider.
     pub api: String,
-    pub provider: String,
+    pub provider: ProviderId,
     pub base_url: String,
     /// Whether it can think before it answers.
     pub reasoning: bool,

@@ -5,7 +5,7 @@
 
 mod code;
 
-use pi_transcript::{EntryId, RequestId, SessionId};
+use pi_transcript::{EntryId, ModelId, ProviderId, RequestId, SessionId};
 
 pub use self::code::{ErrorCode, Retry};
 use crate::{
@@ -122,10 +122,10 @@ pub enum Error {
     #[error("Command did not finish before previous shutdown and was marked failed during recovery")]
     Interrupted,
     #[error("Circuit breaker open for {provider} (recovery in {}s)", .recovery_ms.div_ceil(1000))]
-    CircuitOpen { provider: String, recovery_ms: u64 },
+    CircuitOpen { provider: ProviderId, recovery_ms: u64 },
     /// It is being tried whether the provider is well again.
     #[error("Circuit breaker open for {provider} (half-open, max test calls reached)")]
-    CircuitTesting { provider: String },
+    CircuitTesting { provider: ProviderId },
     #[error("Bash circuit breaker open for session {session_id} (recovery in {}s)", .recovery_ms.div_ceil(1000))]
     BashCircuitOpen { session_id: SessionId, recovery_ms: u64 },
     #[error("Bash circuit breaker open globally (recovery in {}s)", .recovery_ms.div_ceil(1000))]
@@ -140,7 +140,7 @@ pub enum Error {
     #[error("Answer refused: {0}")]
     AnswerRefused(pi_transcript::question::Misfit),
     #[error("Model not found: {provider}/{model_id}")]
-    ModelNotFound { provider: String, model_id: String },
+    ModelNotFound { provider: ProviderId, model_id: ModelId },
     #[error(transparent)]
     NotFound(Missing),
     #[error("Queue changed: expected revision {expected}, got {actual}")]
@@ -148,7 +148,7 @@ pub enum Error {
     #[error("Run aborted")]
     Aborted,
     #[error("Provider {provider} failed: {message}")]
-    ProviderFailed { provider: String, message: String },
+    ProviderFailed { provider: ProviderId, message: String },
     #[error("Durable journal initialization failed: {reason}")]
     JournalUnavailable { reason: String },
     #[error("Durable journal append failed during {phase} for command '{command}': {reason}")]

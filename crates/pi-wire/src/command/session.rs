@@ -1,6 +1,6 @@
 //! Commands to a session. Its id is not part of these payloads: it stands beside them in `Command::Session`.
 
-use pi_transcript::{Block, EntryId, RequestId, ThinkingLevel, question::Answer};
+use pi_transcript::{Block, EntryId, ModelId, ProviderId, RequestId, ThinkingLevel, question::Answer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -68,8 +68,8 @@ payload! {
 
     /// Asks another model from the next turn on.
     SetModel {
-        provider: String = required "provider" PROVIDER,
-        model_id: String = required "modelId" MODEL_ID,
+        provider: ProviderId = required "provider" PROVIDER,
+        model_id: ModelId = required "modelId" MODEL_ID,
     }
 
     /// Asks the next or the previous model from the next turn on.

@@ -1,7 +1,7 @@
 //! What session commands answer about the context: what a model was given, what fills it, what waits to enter it.
 
 use pi_envelope::{Envelope, Tokens};
-use pi_transcript::{EntryId, Usage, json::present};
+use pi_transcript::{EntryId, ModelId, ProviderId, Usage, json::present};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -27,8 +27,8 @@ pub struct ModelRequest {
     pub request_id: ModelRequestId,
     /// When, in milliseconds since 1970.
     pub time: u64,
-    pub provider: String,
-    pub model: String,
+    pub provider: ProviderId,
+    pub model: ModelId,
     pub purpose: Purpose,
     /// The entry that holds what the model answered.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

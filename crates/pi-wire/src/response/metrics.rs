@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use pi_transcript::json::{Amount, nullable, nullable_schema, present};
+use pi_transcript::{
+    ProviderId,
+    json::{Amount, nullable, nullable_schema, present},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -175,7 +178,7 @@ pub struct JournalCompaction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CircuitBreakerMetrics {
-    pub provider_name: String,
+    pub provider_name: ProviderId,
     pub state: CircuitState,
     pub failure_count: u64,
     #[serde(deserialize_with = "nullable")]

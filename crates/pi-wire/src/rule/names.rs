@@ -1,6 +1,6 @@
 //! The rules of the protocol's fields, by name.
 
-use pi_transcript::{EntryId, RequestId, SessionId, ThinkingLevel};
+use pi_transcript::{EntryId, ModelId, ProviderId, RequestId, SessionId, ThinkingLevel};
 
 use super::{Blank, Characters, Image, List, Text, TextOf, Whole, Word};
 use crate::{
@@ -47,8 +47,8 @@ pub(crate) const SHELL_COMMAND: Text = Text::new(limits::SHELL_COMMAND, Blank::E
 pub(crate) const INSTRUCTIONS: Text = Text::new(limits::INSTRUCTIONS, Blank::Allowed, Characters::Any);
 pub(crate) const SESSION_NAME: Text = Text::new(limits::NAME, Blank::Empty, Characters::Printable);
 pub(crate) const LABEL: Text = Text::new(limits::NAME, Blank::Allowed, Characters::Printable);
-pub(crate) const PROVIDER: Text = NAME;
-pub(crate) const MODEL_ID: Text = NAME;
+pub(crate) const PROVIDER: TextOf<ProviderId> = TextOf { text: NAME, make: ProviderId };
+pub(crate) const MODEL_ID: TextOf<ModelId> = TextOf { text: NAME, make: ModelId };
 pub(crate) const TOOL_NAME: Text = NAME;
 pub(crate) const FILE_NAME: Text = NAME;
 pub(crate) const SEARCH: Text = Text::new(limits::SEARCH, Blank::Allowed, Characters::Any);
