@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use pi_redact::{Options, Personal, Redactor};
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::json;
 
 /// 200 bytes, as a request log writes them: times, paths, numbers, no secret.
@@ -19,6 +19,7 @@ const WITH_SECRET: &str = concat!(
 fn redact(criterion: &mut Criterion) {
     let redactor = Redactor::new(Options {
         secrets: vec!["correct horse battery staple".to_owned(), "b8f1c2d3e4f5a6b7".to_owned()],
+        evidence: Evidence::KeysAndShapes,
         personal: Personal::Mask,
     });
     let mut group = criterion.benchmark_group("redact");

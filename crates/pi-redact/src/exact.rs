@@ -19,6 +19,7 @@ pub(crate) struct ExactValues {
     /// Forms from this index on are base64 cores: what surrounds them may encode the rest of the value.
     first_core: usize,
     ignored: usize,
+    longest: usize,
 }
 
 impl ExactValues {
@@ -34,11 +35,17 @@ impl ExactValues {
         }));
         let build = || AhoCorasick::new(&forms).expect("secrets that were held in memory fit into an automaton");
         let automaton = (!forms.is_empty()).then(build);
-        ExactValues { automaton, first_core, ignored: handed_in - secrets.len() }
+        let longest = forms.iter().map(String::len).max().unwrap_or(0);
+        ExactValues { automaton, first_core, longest, ignored: handed_in - secrets.len() }
     }
 
     pub(crate) fn ignored(&self) -> usize {
         self.ignored
+    }
+
+    /// The length of the longest form that is looked for.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     pub(crate) fn is_active(&self) -> bool {

@@ -5,12 +5,17 @@
 //! into images or archives.
 //!
 //! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, and `docs/adr/0070-secret-keys-by-words.md` argues
-//! for it. Everything runs in time linear in its input and is idempotent.
+//! for it. [`Evidence`] says when keys count, and [`Stream`] is for text that arrives in pieces.
+//!
+//! Everything runs in time linear in its input. What was hidden stays hidden: a mark is never taken for a secret. Hiding
+//! one thing can lay bare another, so a text is searched until nothing is found, but four times at most; redacting twice is
+//! therefore redacting once except for texts built to need a fifth round, where the second time may hide more.
 
 mod encoding;
 mod exact;
 mod key;
 mod personal;
+mod stream;
 mod text;
 mod value;
 
@@ -20,7 +25,7 @@ use serde_json::Value;
 
 use self::{exact::ExactValues, text::Scanner};
 
-pub use self::{exact::SHORTEST_SECRET, key::is_secret_key};
+pub use self::{exact::SHORTEST_SECRET, key::is_secret_key, stream::Stream};
 
 /// What stands where a secret stood.
 pub const MARK: &str = "[REDACTED]";
@@ -39,11 +44,25 @@ pub enum Personal {
     },
 }
 
+/// What counts as evidence that something is a secret. Exact values always do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Keys and shapes: for logs, traces and exports, which nobody runs. `token: String` in a line of source code is
+    /// hidden too, because a password cannot be told from it.
+    KeysAndShapes,
+    /// Shapes only: for text that a model or a file will use, such as source code and tool results. Names of keys and
+    /// members mean nothing, so personal data is found only where it is written out, and a PEM block is hidden only
+    /// when it is a private key with something in it.
+    Shapes,
+}
+
 /// What a [`Redactor`] is built from.
 pub struct Options {
     /// Values known to be secret, hidden wherever they appear and also where they appear JSON-escaped, percent-encoded
-    /// or in base64. Those shorter than [`SHORTEST_SECRET`] are left out, see [`Redactor::ignored_secrets`].
+    /// or in base64 (see `src/encoding.rs` for the dialects). Those shorter than [`SHORTEST_SECRET`] are left out, see [`Redactor::ignored_secrets`].
     pub secrets: Vec<String>,
+    /// Whether the names of keys count.
+    pub evidence: Evidence,
     /// The treatment of personal data.
     pub personal: Personal,
 }
@@ -51,6 +70,7 @@ pub struct Options {
 /// Hides secrets and personal data. Build it once; it is immutable and may be shared between threads.
 pub struct Redactor {
     exact: ExactValues,
+    evidence: Evidence,
     personal: Personal,
     scanner: Scanner,
 }
@@ -58,7 +78,8 @@ pub struct Redactor {
 impl Redactor {
     /// Prepares the search; this costs about a millisecond.
     pub fn new(options: Options) -> Self {
-        Redactor { exact: ExactValues::new(options.secrets), personal: options.personal, scanner: Scanner::new() }
+        let Options { secrets, evidence, personal } = options;
+        Redactor { exact: ExactValues::new(secrets), evidence, personal, scanner: Scanner::new(evidence) }
     }
 
     /// How many of the secrets handed in are not looked for, because they are shorter than [`SHORTEST_SECRET`] or part
@@ -70,6 +91,13 @@ impl Redactor {
     /// Hides what must not be written in a piece of text. Borrows when nothing was found.
     pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         text::redact(self, text)
+    }
+
+    /// Begins a text that arrives in pieces. `bound` is the length of the longest secret that may be cut, with its key and
+    /// what stands between them, in bytes; 8192 covers the PEM block of any usual private key. It is raised to what the
+    /// detectors and the known values need.
+    pub fn stream(&self, bound: usize) -> Stream<'_> {
+        Stream::new(self, bound)
     }
 
     /// Hides what must not be written in a JSON value, in member names too.
@@ -84,9 +112,9 @@ impl Redactor {
 }
 
 impl Default for Redactor {
-    /// Knows no exact values and masks personal data.
+    /// For logs: looks for keys and shapes, knows no exact values and masks personal data.
     fn default() -> Self {
-        Redactor::new(Options { secrets: Vec::new(), personal: Personal::Mask })
+        Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Mask })
     }
 }
 

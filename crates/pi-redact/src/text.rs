@@ -11,7 +11,7 @@ use std::{borrow::Cow, ops::Range};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use self::{assignment::Counted, shape::VENDORS};
-use crate::{MARK, Redactor, personal};
+use crate::{Evidence, MARK, Redactor, personal};
 
 /// Parts of keys: whoever assigns to a secret key writes one of these.
 const KEY_STEMS: [&str; 9] =
@@ -67,8 +67,8 @@ struct Progress {
 }
 
 impl Scanner {
-    pub(crate) fn new() -> Self {
-        let (patterns, alarms): (Vec<_>, Vec<_>) = alarms().unzip();
+    pub(crate) fn new(evidence: Evidence) -> Self {
+        let (patterns, alarms): (Vec<_>, Vec<_>) = alarms(evidence).unzip();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
@@ -90,8 +90,17 @@ pub(crate) fn redact<'a>(redactor: &Redactor, text: &'a str) -> Cow<'a, str> {
     current
 }
 
-fn alarms() -> impl Iterator<Item = (&'static str, Alarm)> {
-    let keys = KEY_STEMS.iter().map(|&stem| (stem, Alarm::Key));
+/// What a first look would hide, in order.
+pub(crate) fn spans(redactor: &Redactor, text: &str) -> impl Iterator<Item = Range<usize>> {
+    find(redactor, text).into_iter().map(|span| span.range)
+}
+
+fn alarms(evidence: Evidence) -> impl Iterator<Item = (&'static str, Alarm)> {
+    let stems = match evidence {
+        Evidence::KeysAndShapes => &KEY_STEMS[..],
+        Evidence::Shapes => &[],
+    };
+    let keys = stems.iter().map(|&stem| (stem, Alarm::Key));
     let schemes = SCHEMES.iter().map(|&scheme| (scheme, Alarm::Scheme));
     let vendors = VENDORS.iter().enumerate().map(|(index, vendor)| (vendor.prefix, Alarm::Vendor(index)));
     let rest = [
@@ -124,9 +133,12 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
                 spans.extend(range.map(Span::mark));
             }
             Alarm::Pem if hit.start() >= progress.shape => {
-                let range = shape::pem(text, hit.start());
-                progress.shape = range.end;
-                spans.push(Span::mark(range));
+                let range = match redactor.evidence {
+                    Evidence::KeysAndShapes => Some(shape::pem(text, hit.start())),
+                    Evidence::Shapes => shape::private_key(text, hit.range()),
+                };
+                progress.shape = range.as_ref().map_or(progress.shape, |range| range.end);
+                spans.extend(range.map(Span::mark));
             }
             Alarm::Vendor(index) if hit.start() >= progress.shape => {
                 let found = shape::find_vendor(text, &VENDORS[index], hit.start());

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pi_redact::{Options, Personal, Redactor};
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::{Map, Value, json};
 
 const SIZE: usize = 1 << 13;
@@ -18,7 +18,11 @@ const STEEPEST: u32 = 8;
 const TRIES: usize = 6;
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
-    Redactor::new(Options { secrets: vec!["zq9/Zq8+zq7=".to_owned(), "abababab".to_owned()], personal: Personal::Mask })
+    Redactor::new(Options {
+        secrets: vec!["zq9/Zq8+zq7=".to_owned(), "abababab".to_owned()],
+        evidence: Evidence::KeysAndShapes,
+        personal: Personal::Mask,
+    })
 });
 
 /// Each of these, repeated, invites some detector to look far and find nothing.
@@ -151,6 +155,22 @@ fn values_take_linear_time() {
         check(name, |size| {
             let value = shape(size);
             move || REDACTOR.redact_value(&mut value.clone())
+        });
+    }
+}
+
+#[test]
+fn streams_take_linear_time() {
+    for unit in ["plain words\n", "x", "-----BEGIN ", "token=\n"] {
+        check(unit, |size| {
+            let text = unit.repeat(size / unit.len());
+            move || {
+                let mut stream = REDACTOR.stream(0);
+                for at in (0..text.len()).step_by(16) {
+                    drop(stream.push(&text[at..text.len().min(at + 16)]));
+                }
+                drop(stream.finish());
+            }
         });
     }
 }

@@ -2,17 +2,23 @@
 
 use std::sync::LazyLock;
 
-use pi_redact::{MARK, Options, Personal, Redactor};
+use pi_redact::{Evidence, MARK, Options, Personal, Redactor};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 const KNOWN: [&str; 3] = ["correct horse \"battery\" staple", "zq9/Zq8+zq7=", "sésame-ouvre-toi"];
 
-static REDACTOR: LazyLock<Redactor> =
-    LazyLock::new(|| Redactor::new(Options { secrets: KNOWN.map(str::to_owned).to_vec(), personal: Personal::Mask }));
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options {
+        secrets: KNOWN.map(str::to_owned).to_vec(),
+        evidence: Evidence::KeysAndShapes,
+        personal: Personal::Mask,
+    })
+});
 static HASHING: LazyLock<Redactor> = LazyLock::new(|| {
     Redactor::new(Options {
         secrets: KNOWN.map(str::to_owned).to_vec(),
+        evidence: Evidence::KeysAndShapes,
         personal: Personal::Hash { key: b"k".to_vec() },
     })
 });

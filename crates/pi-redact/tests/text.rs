@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use pi_redact::{Options, Personal, Redactor};
+use pi_redact::{Evidence, Options, Personal, Redactor};
 
 static DEFAULT: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
@@ -273,6 +273,7 @@ fn known_answer_of_the_keyed_digest() {
 fn exact_values_are_hidden_in_every_form() {
     let redactor = Redactor::new(Options {
         secrets: ["pa ss\"w/ö", "pa ss\"w/ö and more", "123456789", "tiny", "REDACTED"].map(str::to_owned).to_vec(),
+        evidence: Evidence::KeysAndShapes,
         personal: Personal::Keep,
     });
     assert_eq!(redactor.ignored_secrets(), 2);
@@ -352,18 +353,67 @@ fn personal_members_are_found_by_name() {
 }
 
 #[test]
+fn source_code_stays_where_only_shapes_count() {
+    let redactor = Redactor::new(Options {
+        secrets: vec!["opensesame".to_owned()],
+        evidence: Evidence::Shapes,
+        personal: Personal::Keep,
+    });
+    for text in [
+        "struct Login { token: String, password: Option<String> }",
+        "let api_key = env::var(\"API_KEY\")?; // the secret",
+        "const headers = { Authorization: `Bearer ${token}`, Cookie: cookies.join('; ') };",
+        "if line.starts_with(\"-----BEGIN PRIVATE KEY-----\") { return Err(secret) }",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkq\n-----END CERTIFICATE-----",
+        "memmem::find(rest, b\"-----BEGIN \")",
+    ] {
+        assert_eq!(redactor.redact_text(text), text);
+    }
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let block = format!("-----BEGIN EC PRIVATE KEY-----\n{}", "MHcCAQEE".repeat(8));
+    for (text, expected) in [
+        (format!("let token = \"{key}\";"), "let token = \"[REDACTED]\";"),
+        ("password: opensesame".to_owned(), "password: [REDACTED]"),
+        (format!("a\n{block}\n-----END EC PRIVATE KEY-----\nb"), "a\n[REDACTED]\nb"),
+        (format!("cut {}", block.replace('\n', "\\n")), "cut [REDACTED]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n".to_owned(), "[REDACTED]"),
+        ("curl -H 'Authorization: Bearer abc123def456'".to_owned(), "curl -H 'Authorization: Bearer [REDACTED]'"),
+    ] {
+        assert_eq!(redactor.redact_text(&text), expected);
+    }
+    let mut value = serde_json::json!({
+        "token": "String", "argv": ["--password", "x"], "headers": [["Cookie", "a"]], "rawHeaders": ["Cookie", "a"],
+        "phone": "030 1234567", "key": "api_key", "value": "opensesame", key: 1
+    });
+    redactor.redact_value(&mut value);
+    let expected = serde_json::json!({
+        "token": "String", "argv": ["--password", "x"], "headers": [["Cookie", "a"]], "rawHeaders": ["Cookie", "a"],
+        "phone": "030 1234567", "key": "api_key", "value": "[REDACTED]", "[REDACTED]": 1
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
 fn debug_output_shows_no_secret() {
-    let redactor = Redactor::new(Options { secrets: vec!["opensesame".to_owned()], personal: Personal::Keep });
+    let redactor = Redactor::new(Options {
+        secrets: vec!["opensesame".to_owned()],
+        evidence: Evidence::KeysAndShapes,
+        personal: Personal::Keep,
+    });
     assert_eq!(format!("{redactor:?}"), "Redactor { .. }");
     assert_eq!(format!("{:?}", Personal::Hash { key: b"k".to_vec() }), "Hash");
 }
 
 fn redactor(personal: Personal) -> Redactor {
-    Redactor::new(Options { secrets: Vec::new(), personal })
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal })
 }
 
 fn knowing(secrets: &[&str]) -> Redactor {
-    Redactor::new(Options { secrets: secrets.iter().map(|&it| it.to_owned()).collect(), personal: Personal::Keep })
+    Redactor::new(Options {
+        secrets: secrets.iter().map(|&it| it.to_owned()).collect(),
+        evidence: Evidence::KeysAndShapes,
+        personal: Personal::Keep,
+    })
 }
 
 fn check(text: &str, expected: &str) {
