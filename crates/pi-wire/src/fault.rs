@@ -5,7 +5,7 @@ use std::fmt;
 /// A field of a command that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
-    /// The path of the field: `message`, `response.value`, `dependsOn[2]`.
+    /// The path of the field: `message`, `response.value`, `dependsOn[2]`; empty for [`Fault::More`].
     pub field: String,
     pub fault: Fault,
 }
@@ -13,7 +13,7 @@ pub struct FieldFault {
 impl fmt::Display for FieldFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The document wants the texts about a session's path bare: they name their field themselves.
-        if !matches!(self.fault, Fault::SessionPath(_)) {
+        if !matches!(self.fault, Fault::SessionPath(_) | Fault::More) {
             write!(f, "{}: ", self.field)?;
         }
         self.fault.fmt(f)
@@ -75,6 +75,9 @@ pub enum Fault {
     NotWith { with: &'static str },
     #[error("Must be the name of the file in '{path}'")]
     NotTheFileName { path: &'static str },
+    /// The last of a long report: what else is wrong is not named.
+    #[error("and more")]
+    More,
 }
 
 /// The JSON type that a field wants.
@@ -164,7 +167,8 @@ impl Fault {
             | Self::NotAnImageType
             | Self::RequiredWith { .. }
             | Self::NotWith { .. }
-            | Self::NotTheFileName { .. } => None,
+            | Self::NotTheFileName { .. }
+            | Self::More => None,
         }
     }
 }

@@ -46,7 +46,11 @@ pub(crate) enum Refused {
     Reported,
 }
 
-/// Collects faults, each with the path at which it was found.
+/// How many faults of a frame are named. A client mends a few at a time, and two bytes of a hostile frame must not become
+/// a hundred bytes of answer without end.
+const NAMED: usize = 100;
+
+/// Collects faults, each with the path at which it was found; after [`NAMED`] of them only that there are more.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     path: String,
@@ -55,8 +59,17 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn fault(&mut self, fault: Fault) -> Refused {
-        self.faults.push(FieldFault { field: self.path.clone(), fault });
+        if self.faults.len() < NAMED {
+            self.faults.push(FieldFault { field: self.path.clone(), fault });
+        } else if !self.is_full() {
+            self.faults.push(FieldFault { field: String::new(), fault: Fault::More });
+        }
         Refused::Reported
+    }
+
+    /// Whether it was already said that there are more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.faults.len() > NAMED
     }
 
     pub(crate) fn within_member<T>(&mut self, name: &str, inner: impl FnOnce(&mut Self) -> T) -> T {

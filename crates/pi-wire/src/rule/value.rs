@@ -137,12 +137,16 @@ impl<R: Rule> Rule for List<R> {
             return Err(report.fault(self.too_many.clone()));
         }
         let read = |(index, item)| {
+            if report.is_full() {
+                return Err(Refused::Reported);
+            }
             report.within_item(index, |report| match self.items.read(item, report) {
                 Err(Refused::Mistyped) => Err(report.fault(Fault::Required(self.items.wanted().plain()))),
                 read => read,
             })
         };
-        // All items are read before the first refusal counts, so that every fault is reported.
+        // All items are read before the first refusal counts, so that every fault is reported as long as the report
+        // has room.
         let read: Vec<_> = list.into_iter().enumerate().map(read).collect();
         read.into_iter().collect()
     }

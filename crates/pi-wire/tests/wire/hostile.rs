@@ -197,6 +197,27 @@ fn a_string_of_ten_mebibytes_is_too_long_wherever_it_stands() {
 }
 
 #[test]
+fn a_report_of_faults_ends_after_a_hundred() {
+    let items = vec![json!({ "itemId": 0, "message": 0, "behavior": "x" }); 1000];
+    let frame = json!({ "type": "edit_queue", "sessionId": "s", "revision": 0, "items": items }).to_string();
+    let response = parse(frame.as_bytes(), &Limits::default()).unwrap_err().response();
+    let answer = serde_json::to_value(response).unwrap();
+    let faults: Vec<_> = answer["error"].as_str().unwrap().split("; ").collect();
+    assert_eq!(faults.len(), 101);
+    assert_eq!(faults[0], "Validation failed: items[0].itemId: Required string");
+    assert_eq!(faults[99..], ["items[33].itemId: Required string", "and more"]);
+    assert!(answer.to_string().len() < 8 << 10, "an answer stays small, whatever the frame");
+}
+
+#[test]
+fn a_hundred_faults_are_all_of_them() {
+    let items = vec![json!({}); 100];
+    let frame = json!({ "type": "edit_queue", "sessionId": "s", "revision": 0, "items": items }).to_string();
+    let Cause::Invalid(faults) = parse(frame.as_bytes(), &Limits::default()).unwrap_err().cause else { panic!() };
+    assert_eq!((faults.len(), &*faults[99].field), (100, "items[99].itemId"));
+}
+
+#[test]
 fn nul_is_refused_in_every_field_with_a_rule_and_nowhere_else() {
     let frame = r#"{"type":"bash","sessionId":"a\u0000","command":"ls\u0000","id":"\u0000","other":"\u0000"}"#;
     let reject = parse(frame.as_bytes(), &SMALL).unwrap_err();
