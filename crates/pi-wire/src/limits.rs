@@ -42,6 +42,8 @@ pub const KEY: usize = 4096;
 
 /// Commands that one command may depend on.
 pub const DEPENDENCIES: usize = 32;
+/// Answers in an interview, and values in one answer that is a list or an object.
+pub const ANSWERS: usize = 1024;
 /// Images in one message.
 pub const IMAGES: usize = 32;
 /// Entries of the command history in one answer.

@@ -2,7 +2,7 @@
 
 use pi_transcript::{Block, content::ImageBlock, question::Answer};
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Blank, Characters, Flag, Refused, Report, Rule, Text, Word};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     fault::{Fault, Wanted},
     fields::Fields,
     limits,
+    reject::shortened,
     schema::typescript::Types,
 };
 
@@ -146,7 +147,7 @@ impl AnswerRule {
 
     fn variant(method: &str, member: Option<(&str, Schema)>) -> Schema {
         let mut properties = Map::new();
-        properties.insert("method".to_owned(), serde_json::json!({ "const": method }));
+        properties.insert("method".to_owned(), json!({ "const": method }));
         let mut required = vec!["method".to_owned()];
         if let Some((name, schema)) = member {
             properties.insert(name.to_owned(), schema.to_value());
@@ -192,6 +193,11 @@ impl Rule for AnswerRule {
 /// The answers of an interview by the id of the question.
 struct Responses;
 
+/// The id of a question in an interview; extensions choose it.
+const QUESTION_ID: Text = Text::new(limits::NAME, Blank::Allowed, Characters::Any);
+/// The definition of one answer, which may hold others.
+const RESPONSE: &str = "InterviewResponse";
+
 impl Rule for Responses {
     type Output = Map<String, Value>;
 
@@ -199,18 +205,67 @@ impl Rule for Responses {
         Wanted::Object
     }
 
-    fn read(&self, value: Value, _: &mut Report) -> Result<Self::Output, Refused> {
-        match value {
-            Value::Object(map) => Ok(map),
-            _ => Err(Refused::Mistyped),
-        }
+    fn read(&self, value: Value, report: &mut Report) -> Result<Self::Output, Refused> {
+        let Value::Object(map) = value else { return Err(Refused::Mistyped) };
+        check_members(&map, report)?;
+        Ok(map)
     }
 
-    fn schema(&self, _: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object" })
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        let one = json!({ "$ref": format!("#/$defs/{RESPONSE}") });
+        let members = json!({
+            "type": "object",
+            "maxProperties": limits::ANSWERS,
+            "propertyNames": QUESTION_ID.describe(),
+            "additionalProperties": one,
+        });
+        let response = json!({
+            "description": "An answer in an interview. Whether it fits its question is checked against the question.",
+            "anyOf": [
+                VALUE.describe(),
+                { "type": ["number", "boolean"] },
+                { "type": "null" },
+                { "type": "array", "maxItems": limits::ANSWERS, "items": one },
+                members,
+            ]
+        });
+        generator.definitions_mut().insert(RESPONSE.to_owned(), response);
+        Schema::try_from(members).expect("it is written as an object")
     }
 
     fn typescript(&self, _: &mut Types) -> String {
         "Record<string, JsonValue>".to_owned()
     }
+}
+
+/// The document lets an answer be any JSON. Every text in it keeps the rules of text; depth ends with the frame's.
+fn check_response(value: &Value, report: &mut Report) -> Result<(), Refused> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        Value::String(text) => VALUE.check(text, report),
+        Value::Array(list) => {
+            check_count(list.len(), report)?;
+            let items = list.iter().enumerate();
+            items
+                .map(|(index, item)| report.within_item(index, |report| check_response(item, report)))
+                .fold(Ok(()), Result::and)
+        }
+        Value::Object(map) => check_members(map, report),
+    }
+}
+
+fn check_members(map: &Map<String, Value>, report: &mut Report) -> Result<(), Refused> {
+    check_count(map.len(), report)?;
+    let check = |(id, value): (&String, &Value)| {
+        report.within_member(&shortened(id), |report| QUESTION_ID.check(id, report).and(check_response(value, report)))
+    };
+    // All are checked before the first refusal counts, so that every fault is reported.
+    map.iter().map(check).fold(Ok(()), Result::and)
+}
+
+fn check_count(count: usize, report: &mut Report) -> Result<(), Refused> {
+    if count > limits::ANSWERS {
+        return Err(report.fault(Fault::TooManyItems { max: limits::ANSWERS }));
+    }
+    Ok(())
 }

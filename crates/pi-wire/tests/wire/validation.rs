@@ -229,7 +229,9 @@ fn an_answer_has_the_payload_of_its_method() {
         json!({ "method": "confirm", "confirmed": false }),
         json!({ "method": "input", "value": "" }),
         json!({ "method": "editor", "value": "two\nlines" }),
-        json!({ "method": "interview", "responses": { "q": [1] } }),
+        json!({ "method": "interview", "responses": {} }),
+        json!({ "method": "interview", "responses": { "a": "", "b": ["x", "y"], "c": true, "d": null, "": 1, "e": { "f": [{}] } } }),
+        json!({ "method": "interview", "responses": { "q": ["😀".repeat(100_000)] } }),
         json!({ "method": "cancelled" }),
     ] {
         check_session("extension_ui_response", good(response), "ok");
@@ -252,6 +254,34 @@ fn an_answer_has_the_payload_of_its_method() {
         json!({ "requestId": "a b", "response": { "method": "cancelled" } }),
         "Validation failed: requestId: Must contain only alphanumeric characters and : _ - .",
     );
+}
+
+#[test]
+fn every_text_in_an_interview_is_checked() {
+    let many = |count: usize| (0..count).map(|n| (n.to_string(), json!(n))).collect::<serde_json::Map<_, _>>();
+    for (responses, expected) in [
+        (json!({ "a": "x\u{0}" }), "response.responses.a: Must not contain NUL".to_owned()),
+        (json!({ "a": ["x", "\u{0}"] }), "response.responses.a[1]: Must not contain NUL".to_owned()),
+        (json!({ "a\u{0}": "x" }), "response.responses.a\u{0}: Must not contain NUL".to_owned()),
+        (json!({ "a": "x".repeat(200_001) }), "response.responses.a: Too long (max 200000 chars)".to_owned()),
+        (json!({ "k".repeat(257): 1 }), format!("response.responses.{}…: Too long (max 256 chars)", "k".repeat(80))),
+        (
+            json!({ "a": { "b": [[], ["\u{0}"]], "c\u{0}": null } }),
+            "response.responses.a.b[1][0]: Must not contain NUL; response.responses.a.c\u{0}: Must not contain NUL"
+                .to_owned(),
+        ),
+        (json!({ "a": vec![0; 1025] }), "response.responses.a: Too many items (max 1024)".to_owned()),
+        (json!(many(1025)), "response.responses: Too many items (max 1024)".to_owned()),
+    ] {
+        let response = json!({ "method": "interview", "responses": responses });
+        check_session(
+            "extension_ui_response",
+            json!({ "requestId": "r", "response": response }),
+            &format!("Validation failed: {expected}"),
+        );
+    }
+    let response = json!({ "method": "interview", "responses": many(1024) });
+    check_session("extension_ui_response", json!({ "requestId": "r", "response": response }), "ok");
 }
 
 #[test]
