@@ -1,6 +1,8 @@
 //! Events of one session: numbered, replayable, in one of two forms.
 
-use pi_transcript::{AgentEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Asked};
+use pi_transcript::{
+    AgentEvent, AssistantMessageEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Asked,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -43,18 +45,62 @@ pub enum UpdateForm {
 
 impl UpdateForm {
     /// Gives `event` this form. `so_far` is asked only for the updates that carry the message.
+    ///
+    /// The step itself never holds the message: in one form it stands beside the step, in the other nowhere.
     #[must_use]
     pub fn apply(self, event: AgentEvent, so_far: impl FnOnce() -> Message) -> AgentEvent {
         match event {
-            AgentEvent::MessageUpdate { usage, assistant_message_event, .. } => {
+            AgentEvent::MessageUpdate { message: _, usage, mut assistant_message_event } => {
                 let message = match self {
                     Self::Cumulative => Some(so_far()),
                     Self::Deltas => None,
                 };
+                drop_message(&mut assistant_message_event);
                 AgentEvent::MessageUpdate { message, usage, assistant_message_event }
             }
-            other => other,
+            AgentEvent::AgentStart
+            | AgentEvent::AgentEnd { .. }
+            | AgentEvent::AgentSettled { .. }
+            | AgentEvent::TurnStart
+            | AgentEvent::TurnEnd { .. }
+            | AgentEvent::MessageStart { .. }
+            | AgentEvent::MessageEnd { .. }
+            | AgentEvent::ToolExecutionStart { .. }
+            | AgentEvent::ToolExecutionUpdate { .. }
+            | AgentEvent::ToolExecutionEnd { .. }
+            | AgentEvent::AutoCompactionStart { .. }
+            | AgentEvent::AutoCompactionEnd { .. }
+            | AgentEvent::AutoRetryStart { .. }
+            | AgentEvent::AutoRetryEnd { .. }
+            | AgentEvent::QueueUpdate { .. }
+            | AgentEvent::EntryAppended { .. }
+            | AgentEvent::SessionInfoChanged { .. }
+            | AgentEvent::ThinkingLevelChanged { .. }
+            | AgentEvent::BashExecutionUpdate { .. }
+            | AgentEvent::ExtensionError { .. }
+            | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::Other(_) => event,
         }
+    }
+}
+
+/// Takes the whole message out of a step, wherever the kind of step keeps it.
+fn drop_message(step: &mut AssistantMessageEvent) {
+    match step {
+        AssistantMessageEvent::Start { partial: message }
+        | AssistantMessageEvent::TextStart { partial: message, .. }
+        | AssistantMessageEvent::TextDelta { partial: message, .. }
+        | AssistantMessageEvent::TextEnd { partial: message, .. }
+        | AssistantMessageEvent::ThinkingStart { partial: message, .. }
+        | AssistantMessageEvent::ThinkingDelta { partial: message, .. }
+        | AssistantMessageEvent::ThinkingEnd { partial: message, .. }
+        | AssistantMessageEvent::ToolCallStart { partial: message, .. }
+        | AssistantMessageEvent::ToolCallDelta { partial: message, .. }
+        | AssistantMessageEvent::ToolCallEnd { partial: message, .. }
+        | AssistantMessageEvent::Done { message, .. }
+        | AssistantMessageEvent::Error { error: message, .. } => *message = None,
+        AssistantMessageEvent::Other(members) => _ = members.shift_remove("partial"),
     }
 }
 

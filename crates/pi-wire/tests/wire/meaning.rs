@@ -311,6 +311,51 @@ fn updates_carry_the_whole_message_only_in_the_cumulative_form() {
     );
 }
 
+/// Every step that a message can take, each with the whole message in it.
+fn steps(message: &Value) -> Vec<Value> {
+    let bare = [
+        json!({ "type": "start" }),
+        json!({ "type": "text_start", "contentIndex": 0 }),
+        json!({ "type": "text_delta", "contentIndex": 0, "delta": "d" }),
+        json!({ "type": "text_end", "contentIndex": 0, "content": "c" }),
+        json!({ "type": "thinking_start", "contentIndex": 0 }),
+        json!({ "type": "thinking_delta", "contentIndex": 0, "delta": "d" }),
+        json!({ "type": "thinking_end", "contentIndex": 0, "content": "c" }),
+        json!({ "type": "toolcall_start", "contentIndex": 0 }),
+        json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "d" }),
+        json!({ "type": "toolcall_end", "contentIndex": 0, "toolCall": { "type": "toolCall", "id": "t", "name": "n", "arguments": {} } }),
+        json!({ "type": "a_later_one", "contentIndex": 0 }),
+    ];
+    let partial = bare.into_iter().map(|mut step| {
+        step["partial"] = message.clone();
+        step
+    });
+    let whole = [
+        json!({ "type": "done", "reason": "stop", "message": message }),
+        json!({ "type": "error", "reason": "error", "error": message }),
+    ];
+    partial.chain(whole).collect()
+}
+
+#[test]
+fn a_step_never_repeats_the_message() {
+    let text = "everything that was said so far";
+    let whole = json!({ "role": "user", "content": text, "timestamp": 1 });
+    let message: Message = serde_json::from_value(whole.clone()).unwrap();
+    for step in steps(&whole) {
+        let event: AgentEvent = serde_json::from_value(
+            json!({ "type": "message_update", "message": whole, "assistantMessageEvent": step }),
+        )
+        .unwrap();
+        let count = |form: UpdateForm| {
+            let sent = serde_json::to_string(&form.apply(event.clone(), || message.clone())).unwrap();
+            sent.matches(text).count()
+        };
+        assert_eq!(count(UpdateForm::Deltas), 0, "{step}");
+        assert_eq!(count(UpdateForm::Cumulative), 1, "{step}");
+    }
+}
+
 #[test]
 fn a_connection_may_name_its_client_and_choose_its_lifecycle_events() {
     let read = |pairs: &[(&'static str, &'static str)]| ConnectionOptions::from_pairs(pairs.iter().copied());
