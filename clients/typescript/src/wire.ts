@@ -726,7 +726,7 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   session_in_use: "newId",
   version_mismatch: "newId",
   conflict: "never",
-  dependency_unknown: "never",
+  dependency_unknown: "newId",
   dependency_failed: "never",
   dependency_timeout: "newId",
   dependency_cycle: "never",

@@ -119,6 +119,7 @@ impl ErrorCode {
             Self::SessionLimit
             | Self::SessionInUse
             | Self::VersionMismatch
+            | Self::DependencyUnknown
             | Self::DependencyTimeout
             | Self::Timeout
             | Self::Interrupted
@@ -140,7 +141,6 @@ impl ErrorCode {
             | Self::SessionNotFound
             | Self::SessionExists
             | Self::Conflict
-            | Self::DependencyUnknown
             | Self::DependencyFailed
             | Self::DependencyCycle
             | Self::NoPendingRequest

@@ -255,6 +255,7 @@ fn a_failure_says_what_to_do() {
     assert_eq!(serde_json::from_value::<Response<Value>>(expected).unwrap(), response);
     assert_eq!(error.code().retry(), Retry::NewId, "the failure is the outcome of this id");
     assert_eq!(Error::Busy { retry_after_ms: 1 }.code().retry(), Retry::SameId, "it was never admitted");
+    assert_eq!(Error::DependencyUnknown("d".into()).code().retry(), Retry::NewId, "send the dependency first");
 }
 
 #[test]
