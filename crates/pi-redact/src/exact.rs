@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::{MARK, encoding};
 
@@ -15,11 +15,17 @@ const SHORTEST_CORE: usize = 10;
 
 pub(crate) struct ExactValues {
     /// Absent when there is nothing to look for, which spares every text a pass.
-    automaton: Option<AhoCorasick>,
+    search: Option<Search>,
     /// Forms from this index on are base64 cores: what surrounds them may encode the rest of the value.
     first_core: usize,
     ignored: usize,
     longest: usize,
+}
+
+/// Almost every text is clean, and the search for any value, which may skip, is several times faster than that for all.
+struct Search {
+    any: AhoCorasick,
+    all: AhoCorasick,
 }
 
 impl ExactValues {
@@ -33,10 +39,14 @@ impl ExactValues {
         forms.extend(secrets.iter().flat_map(|secret| {
             encoding::base64_cores(secret.trim().as_bytes()).into_iter().filter(|core| core.len() >= SHORTEST_CORE)
         }));
-        let build = || AhoCorasick::new(&forms).expect("secrets that were held in memory fit into an automaton");
-        let automaton = (!forms.is_empty()).then(build);
+        let build = |kind: MatchKind| {
+            let automaton = AhoCorasick::builder().match_kind(kind).build(&forms);
+            automaton.expect("secrets that were held in memory fit into an automaton")
+        };
+        let search = (!forms.is_empty())
+            .then(|| Search { any: build(MatchKind::LeftmostFirst), all: build(MatchKind::Standard) });
         let longest = forms.iter().map(String::len).max().unwrap_or(0);
-        ExactValues { automaton, first_core, longest, ignored: handed_in - secrets.len() }
+        ExactValues { search, first_core, longest, ignored: handed_in - secrets.len() }
     }
 
     pub(crate) fn ignored(&self) -> usize {
@@ -49,20 +59,16 @@ impl ExactValues {
     }
 
     pub(crate) fn is_active(&self) -> bool {
-        self.automaton.is_some()
+        self.search.is_some()
     }
 
     /// Where known values stand, in order. Values that overlap make one range: no end of either may be seen.
     pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let Some(automaton) = &self.automaton else { return Vec::new() };
-        // Almost every text is clean, and the search for any value is several times faster than that for all.
-        if !automaton.is_match(text) {
-            return Vec::new();
-        }
+        let Some(search) = self.search.as_ref().filter(|search| search.any.is_match(text)) else { return Vec::new() };
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut run = 0..0;
         // Hits come in the order of their ends.
-        for hit in automaton.find_overlapping_iter(text) {
+        for hit in search.all.find_overlapping_iter(text) {
             let range = if hit.pattern().as_usize() < self.first_core {
                 hit.range()
             } else if hit.end() <= run.end {
