@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-pub use self::form::{ChoiceField, FieldAnswer, FormAnswer, FormField, OpenField};
+pub use self::form::{ChoiceField, FieldAnswer, FormAnswer, FormError, FormField, OpenField};
 
 /// Parameters of `ui`. Questions wait for an answer or their deadline; the rest returns at once, with an empty output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
