@@ -11,7 +11,7 @@ use std::{
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::{Map, Value, json};
 
-const SIZE: usize = 1 << 13;
+const SIZE: usize = 1 << 12;
 /// Between the four of linear growth and the sixteen of quadratic.
 const STEEPEST: u32 = 8;
 /// Interruptions only ever make a run slower: the fastest of a few counts.
