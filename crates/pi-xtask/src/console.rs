@@ -37,6 +37,17 @@ pub(crate) fn complain(text: &str) {
     eprintln!("{}", paint(Tone::Bad, &format!("error: {text}")));
 }
 
+/// Passes on what another program said on stderr.
+#[expect(clippy::print_stderr, reason = "a task talks to the person who started it")]
+pub(crate) fn pass_on(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Whether cargo, whose output we read first, should use colours all the same.
+pub(crate) fn cargo_colour() -> &'static str {
+    if std::io::stderr().is_terminal() { "always" } else { "auto" }
+}
+
 /// The line before a step, so that a long log can be searched for `==`.
 pub(crate) fn header(text: &str) {
     say(&format!("\n{}", paint(Tone::Strong, &format!("== {text}"))));

@@ -6,9 +6,11 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -24,6 +26,13 @@ pub(crate) struct Program {
 pub(crate) struct Usage {
     pub wall: Duration,
     pub cpu: Duration,
+}
+
+/// Where a program printed a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
 }
 
 /// A program that ended.
@@ -91,14 +100,19 @@ impl Program {
         Ok(Finished { status: output.status, usage, stdout: output.stdout, stderr: output.stderr })
     }
 
-    /// Runs it to its end and hands over each line of its stdout as it comes; stderr goes where ours goes.
-    pub(crate) fn watch(mut self, mut each: impl FnMut(&str)) -> Result<Finished> {
+    /// Runs it to its end and hands over each line that it prints, as it comes.
+    pub(crate) fn watch(mut self, mut each: impl FnMut(Stream, &str)) -> Result<Finished> {
         let line = self.to_string();
         let (status, usage) = measure(|| -> std::io::Result<ExitStatus> {
-            let mut child = self.command.stdout(Stdio::piped()).spawn()?;
-            for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).split(b'\n')) {
-                each(&String::from_utf8_lossy(&line?));
-            }
+            let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+            let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+            thread::scope(|scope| {
+                let (sender, lines) = mpsc::channel();
+                let other = sender.clone();
+                scope.spawn(move || stdout.into_iter().for_each(|pipe| send_lines(Stream::Stdout, pipe, &sender)));
+                scope.spawn(move || stderr.into_iter().for_each(|pipe| send_lines(Stream::Stderr, pipe, &other)));
+                lines.iter().for_each(|(stream, line)| each(stream, &line));
+            });
             child.wait()
         });
         let status = status.with_context(|| format!("cannot run {line}"))?;
@@ -137,6 +151,15 @@ impl Finished {
     }
 }
 
+/// Reads until the program closes the pipe, or nobody listens any more.
+fn send_lines(stream: Stream, pipe: impl Read, sender: &mpsc::Sender<(Stream, String)>) {
+    for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+        if sender.send((stream, String::from_utf8_lossy(&line).into_owned())).is_err() {
+            return;
+        }
+    }
+}
+
 /// Does the work and says how long it took, children included.
 #[expect(clippy::disallowed_methods, reason = "measuring is reading the clock")]
 pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Usage) {
@@ -164,6 +187,18 @@ mod tests {
         let finished = busy.capture_all().expect("sh starts");
         assert!(finished.status.success());
         assert!(finished.usage.cpu > Duration::from_millis(5), "{:?}", finished.usage);
+    }
+
+    #[test]
+    fn both_streams_are_watched_and_the_end_is_known() {
+        let mut seen = Vec::new();
+        let program = Program::new("sh").args(["-c", "echo out; echo err >&2; printf last; exit 4"]);
+        let finished = program.watch(|stream, line| seen.push((stream, line.to_owned()))).expect("sh starts");
+        assert_eq!(finished.status.code(), Some(4));
+        let of = |wanted| {
+            seen.iter().filter(|(stream, _)| *stream == wanted).map(|(_, line)| line.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!((of(Stream::Stdout), of(Stream::Stderr)), (vec!["out", "last"], vec!["err"]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::cargo::Beside;
 use crate::install::{self, Missing, Need};
-use crate::process::{Finished, Program};
+use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
 use crate::{bench, cargo, codegen, console, fuzz, portable, tidy};
 
@@ -95,13 +95,17 @@ fn tests(report: &mut Report, name: &str, environment: &[(&str, &str)]) {
     let mut reader = Reader::default();
     report.step(name, || {
         let mut command = cargo::cargo().args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+        command = command.env("CARGO_TERM_COLOR", console::cargo_colour());
         for (name, value) in environment {
             command = command.env(name, value);
         }
         let line = command.to_string();
-        let finished = command.watch(|line| {
-            if reader.read(line) {
-                console::say(line);
+        let finished = command.watch(|stream, line| match stream {
+            Stream::Stdout if reader.read(line) => console::say(line),
+            Stream::Stdout => {}
+            Stream::Stderr => {
+                reader.notice(line);
+                console::pass_on(line);
             }
         })?;
         Ok(match judge(&line, &finished) {
@@ -124,13 +128,18 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes a line and says whether to show it.
-    fn read(&mut self, line: &str) -> bool {
+    /// Keeps what a test says it left out; some say so past the harness, on stderr.
+    fn notice(&mut self, line: &str) {
         if let Some((_, why)) = line.split_once("SKIPPED: ")
             && !self.skipped.iter().any(|known| known == why)
         {
             self.skipped.push(why.to_owned());
         }
+    }
+
+    /// Takes a line of stdout and says whether to show it.
+    fn read(&mut self, line: &str) -> bool {
+        self.notice(line);
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += passed_tests(result).unwrap_or(0);
         }
