@@ -43,7 +43,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn request(call: &str) -> Option<Request> {
-    let call: HostCall = serde_json::from_str(call).ok()?;
+    let call = serde_json::from_str::<HostCall>(call).ok()?.check().ok()?;
     let extension = Extension::new("guard", "1.2.0", Provenance::Trusted, &Declared::new(None, None));
     let action = Action::from_host_call(Subject::Extension(Arc::new(extension)), &PLACES, &call).ok()?;
     Some(Request::new(action, Moment::from_unix_millis(1_800_000_000_000)))

@@ -1,15 +1,17 @@
 //! What an extension may be allowed to do, and what each of its calls needs.
 //!
 //! A [`Capability`] is what policy grants; a [`Method`] is how a call is made. [`derive`](fn@derive) says which capability a call
-//! needs, from its method and parameters alone, by the one table [`DERIVATION`] that every tier uses; [`check_declared`]
-//! refuses a call that claims another one. What an extension announced in advance is [`Declared`].
+//! needs, from its method and parameters alone, by the one table [`DERIVATION`] that every tier uses;
+//! [`HostCall::check`](crate::host::HostCall::check) refuses a call that claims another one. What an extension announced
+//! in advance is [`Declared`].
 
 mod declared;
 mod derivation;
 
+pub(crate) use self::derivation::check_claim;
 pub use self::{
     declared::{CapabilityManifest, CapabilitySchema, Declared, DeclaredBy, Requirement, Scope},
-    derivation::{DERIVATION, Derived, Mismatch, Rule, Selector, Underivable, Unlisted, check_declared, derive},
+    derivation::{DERIVATION, Mismatch, Rule, Selector, Underivable, Unlisted, derive},
 };
 use crate::word::open_words;
 

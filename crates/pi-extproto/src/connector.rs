@@ -4,22 +4,29 @@
 //! same that the WIT package says. [`Call::parse`] gives a host call its type, [`Call::params`] is the way back.
 //!
 //! One meaning has one spelling, because the ledger compares calls by the hash of their parameters: there are no
-//! defaults that may be written or left out, absent members are those that have no value.
+//! defaults that may be written or left out, absent members are those that have no value, and a call with members that
+//! its connector does not read is refused. Only numbers may be spelled freely: `1.0` is `1`, to the hash as well.
 
 pub mod data;
 pub mod environment;
 pub mod events;
 pub mod exec;
+mod fault;
 pub mod fs;
 pub mod http;
+mod record;
 pub mod session;
 pub mod stream;
 pub mod tool;
 pub mod ui;
 
-use serde::{Serialize, de::DeserializeOwned};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use pi_transcript::json::Problem;
+
+pub use self::record::{Record, to_object};
 use self::{
     environment::{CredentialsCall, EnvCall},
     events::EventsCall,
@@ -30,7 +37,7 @@ use self::{
     tool::{McpUse, ToolUse},
     ui::UiCall,
 };
-use crate::{Object, capability::Method, log::LogNote};
+use crate::{Object, capability::Method, log::LogNote, word::OtherWord};
 
 /// A host call with typed parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,24 +53,29 @@ pub enum Call {
     Log(LogNote),
     Credentials(CredentialsCall),
     Mcp(McpUse),
+    /// A connector that this version does not have. Policy can judge the call, nobody can carry it out.
+    Other(OtherCall),
 }
 
-/// The call cannot be carried out by anybody. The caller's fault: `invalid_request`, not worth a retry.
-#[derive(Debug, thiserror::Error)]
-pub enum BadCall {
-    #[error("there is no connector {method}")]
-    UnknownMethod { method: Method },
-    #[error("parameters of {method}: {source}")]
-    BadParams { method: Method, source: serde_json::Error },
+/// A call of a connector that does not exist, with parameters that nobody understands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherCall {
+    pub method: OtherWord,
+    pub params: Object,
+}
+
+/// Parameters that their connector does not understand. The caller's fault: `invalid_request`, not worth a retry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct BadParams {
+    /// At least one; paths begin with `params`.
+    pub problems: Vec<Problem>,
 }
 
 impl Call {
-    /// Reads the parameters of a call. Members that the connector does not know are ignored: it does not act on them.
-    pub fn parse(method: &Method, params: &Object) -> Result<Self, BadCall> {
-        fn typed<T: DeserializeOwned>(params: &Object) -> Result<T, serde_json::Error> {
-            T::deserialize(Value::Object(params.clone()))
-        }
-        let call = match method {
+    /// Reads the parameters of a call, which must be spelled as [`Call::params`] spells them.
+    pub fn parse(method: &Method, params: &Object) -> Result<Self, BadParams> {
+        match method {
             Method::Tool => typed(params).map(Self::Tool),
             Method::Exec => typed(params).map(Self::Exec),
             Method::Fs => typed(params).map(Self::Fs),
@@ -75,9 +87,8 @@ impl Call {
             Method::Log => typed(params).map(Self::Log),
             Method::Credentials => typed(params).map(Self::Credentials),
             Method::Mcp => typed(params).map(Self::Mcp),
-            Method::Other(_) => return Err(BadCall::UnknownMethod { method: method.clone() }),
-        };
-        call.map_err(|source| BadCall::BadParams { method: method.clone(), source })
+            Method::Other(word) => Ok(Self::Other(OtherCall { method: word.clone(), params: params.clone() })),
+        }
     }
 
     pub fn method(&self) -> Method {
@@ -93,6 +104,7 @@ impl Call {
             Self::Log(_) => Method::Log,
             Self::Credentials(_) => Method::Credentials,
             Self::Mcp(_) => Method::Mcp,
+            Self::Other(call) => Method::Other(call.method.clone()),
         }
     }
 
@@ -110,15 +122,59 @@ impl Call {
             Self::Log(params) => to_object(params),
             Self::Credentials(params) => to_object(params),
             Self::Mcp(params) => to_object(params),
+            Self::Other(call) => call.params.clone(),
+        }
+    }
+
+    /// How long the caller would wait, in milliseconds, where the parameters say so.
+    pub fn timeout_ms(&self) -> Option<u64> {
+        match self {
+            Self::Exec(command) => command.timeout_ms,
+            Self::Http(request) => request.timeout_ms,
+            Self::Ui(call) => call.timeout_ms(),
+            Self::Tool(_)
+            | Self::Fs(_)
+            | Self::Session(_)
+            | Self::Events(_)
+            | Self::Env(_)
+            | Self::Log(_)
+            | Self::Credentials(_)
+            | Self::Mcp(_)
+            | Self::Other(_) => None,
         }
     }
 }
 
-/// The JSON form of parameters or of an output.
-pub fn to_object(value: &impl Serialize) -> Object {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(object)) => object,
-        other => unreachable!("connector types are written as objects, not as {other:?}"),
+fn typed<T: Record + DeserializeOwned + JsonSchema>(params: &Object) -> Result<T, BadParams> {
+    let mut written = Value::Object(params.clone());
+    spell_numbers(&mut written);
+    let message = match T::deserialize(&written) {
+        Ok(read) if written == Value::Object(to_object(&read)) => return Ok(read),
+        Ok(_) => "expected another spelling of the same call".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let mut problems = fault::problems::<T>(&written);
+    if problems.is_empty() {
+        problems.push(Problem { path: "params".to_owned(), message });
+    }
+    Err(BadParams { problems })
+}
+
+/// Writes whole numbers as integers, as far as doubles count without gaps: `1.0` is `1`.
+fn spell_numbers(value: &mut Value) {
+    const LAST: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let double = number.as_f64().unwrap_or(f64::NAN);
+            if double.fract() == 0.0 && double.abs() <= LAST {
+                #[expect(clippy::cast_possible_truncation, reason = "a whole number of at most 53 bits")]
+                let whole = double as i64;
+                *value = Value::from(whole);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_numbers),
+        Value::Object(members) => members.values_mut().for_each(spell_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -144,9 +200,8 @@ mod tests {
         assert_eq!(call.method(), method);
         assert_eq!(derive(&method, params(value)), Ok(capability));
         assert_eq!(Value::Object(call.params()), *value);
-        let wire = HostCall::new("h", &call);
-        assert_eq!(wire.check_declared().expect("an honest claim").method(), &method);
-        assert_eq!(wire.typed().expect("a call"), call);
+        let checked = HostCall::new("h", &call).check().expect("an honest claim");
+        assert_eq!(checked.call(), &call);
     }
 
     #[test]
@@ -197,18 +252,74 @@ mod tests {
         assert_eq!(operations, listed);
     }
 
+    /// Every problem of parameters that are refused, one to a line.
+    #[track_caller]
+    fn refused(method: &str, value: &Value) -> String {
+        let BadParams { problems } = Call::parse(&Method::from(method), params(value)).expect_err("not a call");
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
     #[test]
-    fn what_no_connector_understands_is_refused() {
-        let refused = |method: &str, value: Value| {
-            Call::parse(&Method::from(method), params(&value)).expect_err("not a call").to_string()
-        };
-        assert_eq!(refused("teleport", json!({})), "there is no connector teleport");
-        assert_eq!(refused("exec", json!({ "command": "ls" })), "parameters of exec: missing field `args`");
-        let choice = json!({ "type": "select", "id": "a", "label": "A", "required": true });
-        let interview = refused("ui", json!({ "op": "interview", "questions": [choice] }));
-        assert_eq!(interview, "parameters of ui: missing field `options`");
-        let update = refused("events", json!({ "op": "tool_update", "content": [] }));
-        assert_eq!(update, "parameters of events: missing field `call_id`");
-        assert!(refused("fs", json!({ "op": "mount" })).starts_with("parameters of fs: unknown variant `mount`"));
+    fn what_no_connector_understands_is_refused_member_by_member() {
+        let command = json!({ "command": 1, "args": ["a", 2], "env": { "A": null } });
+        let expected = "params.stream: required member is missing\n\
+                        params.command: expected a string, found 1\n\
+                        params.args[1]: expected a string, found 2\n\
+                        params.env.A: expected a string, found null";
+        assert_eq!(refused("exec", &command), expected);
+        let fields = json!([{ "type": "select", "id": "a", "label": "A", "required": true }, { "type": "poem" }]);
+        let expected = "params.questions[0].options: required member is missing\n\
+                        params.questions[1].type: expected one of \"text\", \"select\", \"multi\", \"confirm\"";
+        assert_eq!(refused("ui", &json!({ "op": "interview", "questions": fields })), expected);
+        let update = json!({ "op": "tool_update", "content": [{ "type": "text" }] });
+        let expected = "params.call_id: required member is missing\n\
+                        params.content[0].text: required member is missing";
+        assert_eq!(refused("events", &update), expected);
+        assert!(refused("fs", &json!({ "op": "mount" })).starts_with("params.op: expected one of \"read\", \"list\""));
+        assert_eq!(refused("fs", &json!({})), "params.op: required member is missing");
+        let write = json!({ "op": "write", "path": "a", "content": "b", "mode": "smash" });
+        let expected = "params.content: expected {\"text\": …} or {\"base64\": …}\n\
+                        params.mode: expected one of \"replace\", \"create_new\"";
+        assert_eq!(refused("fs", &write), expected);
+    }
+
+    #[test]
+    fn one_meaning_has_one_spelling() {
+        let mut command = json!({ "command": "ls", "args": [], "env": {}, "stream": false });
+        check("exec", Capability::Exec, &command);
+        command["cwd"] = json!(null);
+        assert_eq!(refused("exec", &command), "params.cwd: expected a string, found null");
+        command["cwd"] = json!(".");
+        command["shell"] = json!(true);
+        assert_eq!(refused("exec", &command), "params.shell: there is no such member");
+
+        let append = json!({ "op": "append", "path": "a", "content": { "base64": "aGk=" } });
+        let expected = r#"params.content: expected {"text": …}, because these bytes are UTF-8"#;
+        assert_eq!(refused("fs", &append), expected);
+        let nested = json!({ "op": "append", "path": "a", "content": { "text": "b", "note": 1 } });
+        assert_eq!(refused("fs", &nested), r#"params.content: expected {"text": …} or {"base64": …}"#);
+        let state = json!({ "op": "get_state", "selection": "all" });
+        assert_eq!(refused("session", &state), "params.selection: there is no such member");
+        let block = json!({ "op": "send_user_message", "delivery": "steer",
+                            "content": [{ "type": "text", "text": "a", "signature": "b" }] });
+        assert_eq!(refused("session", &block), "params.content[0].signature: there is no such member");
+    }
+
+    #[test]
+    fn numbers_mean_the_same_however_they_are_spelled() {
+        let parse = |json: &str| Call::parse(&Method::Fs, &serde_json::from_str(json).expect("an object"));
+        let plain = parse(r#"{"op":"read","path":"a","offset":1,"limit":0}"#).expect("a call");
+        assert_eq!(parse(r#"{"op":"read","path":"a","offset":1.0,"limit":-0.0}"#), Ok(plain));
+        for offset in ["1.5", "-1", "-1.0", "1e300"] {
+            let json = format!(r#"{{"op":"read","path":"a","offset":{offset}}}"#);
+            let BadParams { problems } = parse(&json).expect_err("not a count");
+            assert_eq!(problems.len(), 1, "{offset}");
+        }
+    }
+
+    #[test]
+    fn free_members_keep_their_nulls() {
+        let value = json!({ "op": "append_entry", "custom_type": "t", "data": null });
+        check("session", Capability::Session, &value);
     }
 }

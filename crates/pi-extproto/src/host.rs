@@ -1,22 +1,24 @@
 //! Host calls and their results: the only way in which an extension reaches anything outside itself.
 //!
-//! A [`HostCall`] is answered by one [`HostResult`], or by several that carry chunks; [`stream`] holds the rules for
-//! several. A result either has an error or has none: the flag `is_error` exists on the wire only.
+//! [`HostCall::check`] turns what was written into a [`CheckedCall`], which is all that policy, executors and ledger see.
+//! A call is answered by one [`HostResult`], or by several that carry chunks; [`stream`] holds the rules for several. A result either has an error or has none: the flag `is_error` exists on the wire only.
 
+mod checked;
 pub mod stream;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use pi_transcript::json::{Digest, Extra, present};
+use pi_transcript::json::{Extra, present};
+
+pub use self::checked::{BadCall, CheckedCall};
 
 use crate::{
     Object,
-    capability::{Capability, Derived, Method, Mismatch, check_declared, derive},
-    connector::{BadCall, Call},
+    capability::{Capability, Method, derive},
+    connector::Call,
     count::Count,
-    log,
 };
 
 /// A request of an extension for privileged work.
@@ -31,7 +33,8 @@ pub struct HostCall {
     pub method: Method,
     /// What the connector is asked to do.
     pub params: Object,
-    /// How long the host may work on it, in milliseconds of wall-clock time.
+    /// How long the host may work on it, in milliseconds of wall-clock time. Where the parameters have a deadline of their
+    /// own, the smaller one counts.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Count>,
     /// A handle with which the call can be cancelled, any number of times.
@@ -60,21 +63,6 @@ impl HostCall {
             context: None,
             extra: Extra::new(),
         }
-    }
-
-    /// The call with typed parameters, or why it must be refused as `invalid_request`.
-    pub fn typed(&self) -> Result<Call, BadCall> {
-        Call::parse(&self.method, &self.params)
-    }
-
-    /// What the call really needs, or why it must be refused as `invalid_request`.
-    pub fn check_declared(&self) -> Result<Derived, Mismatch> {
-        check_declared(&self.capability, &self.method, &self.params)
-    }
-
-    /// What the ledger records instead of the parameters.
-    pub fn params_hash(&self) -> Digest {
-        log::params_hash(&self.method, &self.params)
     }
 }
 
@@ -175,18 +163,6 @@ impl HostError {
     }
 }
 
-impl From<&Mismatch> for HostError {
-    fn from(mismatch: &Mismatch) -> Self {
-        Self::new(ErrorCode::InvalidRequest, mismatch.to_string())
-    }
-}
-
-impl From<&BadCall> for HostError {
-    fn from(bad: &BadCall) -> Self {
-        Self::new(ErrorCode::InvalidRequest, bad.to_string())
-    }
-}
-
 impl ErrorCode {
     pub const ALL: [Self; 5] = [Self::Timeout, Self::Denied, Self::Io, Self::InvalidRequest, Self::Internal];
 
@@ -269,16 +245,6 @@ mod tests {
         assert_eq!(defaults, [true, false, true, false, false]);
         let permanent = HostError { retryable: Some(false), ..HostError::new(ErrorCode::Io, "no such file") };
         assert!(!permanent.is_retryable());
-    }
-
-    #[test]
-    fn spoofed_call_becomes_an_invalid_request() {
-        let call: HostCall = serde_json::from_str(
-            r#"{"call_id":"h","capability":"read","method":"tool","params":{"name":"bash","input":{}}}"#,
-        )
-        .expect("a call");
-        let error = HostError::from(&call.check_declared().expect_err("a false claim"));
-        assert_eq!(error, HostError::new(ErrorCode::InvalidRequest, "the call claims read but needs exec"));
     }
 
     #[test]

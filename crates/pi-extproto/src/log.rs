@@ -49,7 +49,7 @@ pub struct LogNote {
     pub level: Level,
     pub event: LogEvent,
     pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub data: Option<Object>,
 }
 

@@ -116,9 +116,14 @@ impl Payload {
 
 /// Reads one message, or says everything that is wrong with it and where.
 pub fn parse(bytes: &[u8]) -> Result<Message, Vec<Problem>> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| vec![not_json(&error)])?;
-    Message::deserialize(&value).map_err(|error| {
-        let mut problems = shape::problems(&value);
+    let value = serde_json::from_slice(bytes).map_err(|error| vec![not_json(&error)])?;
+    parse_value(&value)
+}
+
+/// Reads one message that is JSON already, or says everything that is wrong with it and where.
+pub fn parse_value(value: &Value) -> Result<Message, Vec<Problem>> {
+    Message::deserialize(value).map_err(|error| {
+        let mut problems = shape::problems(value);
         if problems.is_empty() {
             // The shapes and the types are tested to agree; should they ever not, a fault without a path is still a fault.
             problems.push(Problem { path: String::new(), message: error.to_string() });

@@ -1,14 +1,19 @@
 //! From a host call to the action that it asks for.
 //!
-//! Only the members of the parameters that name the target are read here, by the names that the connectors give them;
-//! whether the rest is right is the connector's question, after policy has answered.
+//! Only calls that were checked come here, and what they are aimed at is read from their types: policy judges what the
+//! connector will do, not a second reading of the same parameters.
 
 use serde_json::Value;
 
 use pi_extproto::{
-    Object,
-    capability::{Method, Mismatch},
-    host::{ErrorCode, HostCall, HostError},
+    connector::{
+        BadParams, Call,
+        environment::EnvCall,
+        exec,
+        fs::FsCall,
+        tool::{Reach, ToolUse},
+    },
+    host::{self, CheckedCall, ErrorCode, HostError},
 };
 
 use crate::{
@@ -16,7 +21,7 @@ use crate::{
     grant::Denial,
     host::{Host, HostFault},
     moment::Moment,
-    place::{Extent, PathFault, Places},
+    place::{Extent, Location, PathFault, Places},
     request::{Action, Request, Subject},
     target::Target,
 };
@@ -24,10 +29,11 @@ use crate::{
 /// Why a call asks for nothing that could be judged. The caller's fault: `invalid_request`, not worth a retry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCall {
+    /// It did not even pass [`HostCall::check`](pi_extproto::host::HostCall::check).
     #[error(transparent)]
-    Mismatch(#[from] Mismatch),
-    #[error("params.{member}: expected {wanted}")]
-    Member { member: &'static str, wanted: &'static str },
+    Unchecked(#[from] host::BadCall),
+    #[error(transparent)]
+    Tool(#[from] BadParams),
     #[error("params.{member}: {fault}")]
     Path { member: &'static str, fault: PathFault },
     #[error("params.url: {0}")]
@@ -36,16 +42,15 @@ pub enum BadCall {
 
 impl Action {
     /// Reads what `call` asks for. Its paths count from the project of `places`.
-    pub fn from_host_call(subject: Subject, places: &Places, call: &HostCall) -> Result<Self, BadCall> {
-        let derived = call.check_declared()?;
-        let target = target(places, &call.method, &call.params)?;
-        Ok(Self { subject, capability: derived.capability().clone(), method: derived.method().clone(), target })
+    pub fn from_host_call(subject: Subject, places: &Places, call: &CheckedCall) -> Result<Self, BadCall> {
+        let target = target(places, call.call())?;
+        Ok(Self { subject, capability: call.capability().clone(), method: call.method(), target })
     }
 }
 
 impl Request {
     /// Reads what `call` asks for at the time `now`, with nothing known about the extension.
-    pub fn from_host_call(subject: Subject, places: &Places, call: &HostCall, now: Moment) -> Result<Self, BadCall> {
+    pub fn from_host_call(subject: Subject, places: &Places, call: &CheckedCall, now: Moment) -> Result<Self, BadCall> {
         Ok(Self::new(Action::from_host_call(subject, places, call)?, now))
     }
 }
@@ -71,98 +76,85 @@ impl BadCall {
     }
 }
 
-fn target(places: &Places, method: &Method, params: &Object) -> Result<Target, BadCall> {
-    match method {
-        Method::Tool => tool(places, text(params, "name")?, object(params, "input")?),
-        Method::Fs => file(places, text(params, "op")?, params),
-        Method::Exec => command(params).map(Target::Command),
-        Method::Http => Host::from_url(text(params, "url")?).map(Target::Host).map_err(BadCall::Host),
-        Method::Env => match (params.get("op").and_then(Value::as_str), params.get("name")) {
-            (Some("get") | None, Some(_)) => Ok(Target::Variable(text(params, "name")?.to_owned())),
-            _ => Ok(Target::Environment),
-        },
-        Method::Mcp => Ok(Target::Tool(format!("{}/{}", text(params, "server")?, text(params, "name")?))),
-        Method::Session | Method::Ui | Method::Events | Method::Log | Method::Credentials | Method::Other(_) => {
+fn target(places: &Places, call: &Call) -> Result<Target, BadCall> {
+    match call {
+        Call::Tool(tool) => used(places, tool),
+        Call::Fs(call) => touched(places, call),
+        Call::Exec(call) => Ok(Target::Command(command(call))),
+        Call::Http(request) => Host::from_url(&request.url).map(Target::Host).map_err(BadCall::Host),
+        Call::Env(EnvCall::Get { name }) => Ok(Target::Variable(name.clone())),
+        Call::Env(EnvCall::List) => Ok(Target::Environment),
+        Call::Mcp(tool) => Ok(Target::Tool(format!("{}/{}", tool.server, tool.name))),
+        Call::Session(_) | Call::Ui(_) | Call::Events(_) | Call::Log(_) | Call::Credentials(_) | Call::Other(_) => {
             Ok(Target::Nothing)
         }
     }
 }
 
-fn tool(places: &Places, name: &str, input: &Object) -> Result<Target, BadCall> {
-    match name {
-        "read" | "write" | "edit" => path(places, input, "path", Extent::File),
-        // Without a path these work on the whole project.
-        "grep" | "find" | "ls" if !input.contains_key("path") => {
-            let project = places.locate(".", Extent::Tree);
-            project.map(Target::Path).map_err(|fault| BadCall::Path { member: "path", fault })
-        }
-        "grep" | "find" | "ls" => path(places, input, "path", Extent::Tree),
-        "bash" => Ok(Target::Command(Command::shell(text(input, "command")?))),
-        unknown => Ok(Target::Tool(unknown.to_owned())),
+fn used(places: &Places, tool: &ToolUse) -> Result<Target, BadCall> {
+    const PATH: &str = "input.path";
+    match tool.reach()? {
+        Reach::File(path) => locate(places, path, PATH, Extent::File).map(Target::Path),
+        Reach::Tree(path) => locate(places, path.unwrap_or("."), PATH, Extent::Tree).map(Target::Path),
+        Reach::Shell(line) => Ok(Target::Command(Command::shell(line))),
+        Reach::Unknown => Ok(Target::Tool(tool.name.clone())),
     }
 }
 
-fn file(places: &Places, operation: &str, params: &Object) -> Result<Target, BadCall> {
-    match operation {
-        "make_temporary" => Ok(places.temporary().map_or(Target::Nothing, Target::Path)),
-        "rename" => match (path(places, params, "from", Extent::Tree)?, path(places, params, "to", Extent::Tree)?) {
-            (Target::Path(from), Target::Path(to)) => Ok(Target::Move { from, to }),
-            (other, _) => Ok(other),
-        },
-        "remove" if params.get("recursive") != Some(&Value::Bool(false)) => path(places, params, "path", Extent::Tree),
-        "list" => path(places, params, "path", Extent::Tree),
-        _ => path(places, params, "path", Extent::File),
-    }
-}
-
-fn command(params: &Object) -> Result<Command, BadCall> {
-    let program = text(params, "command")?;
-    let wanted = || BadCall::Member { member: "args", wanted: "an array of strings" };
-    let arguments = match params.get("args") {
-        None => Vec::new(),
-        Some(Value::Array(items)) => {
-            let words = items.iter().map(|item| item.as_str().map(str::to_owned));
-            words.collect::<Option<Vec<_>>>().ok_or_else(wanted)?
+fn touched(places: &Places, call: &FsCall) -> Result<Target, BadCall> {
+    let (path, extent) = match call {
+        FsCall::MakeTemporary { prefix: _ } => return Ok(places.temporary().map_or(Target::Nothing, Target::Path)),
+        FsCall::Rename { from, to } => {
+            let from = locate(places, from, "from", Extent::Tree)?;
+            let to = locate(places, to, "to", Extent::Tree)?;
+            return Ok(Target::Move { from, to });
         }
-        Some(_) => return Err(wanted()),
+        FsCall::List { path } | FsCall::Remove { path, recursive: true } => (path, Extent::Tree),
+        FsCall::Remove { path, recursive: false }
+        | FsCall::Read { path, offset: _, limit: _ }
+        | FsCall::Stat { path, follow_links: _ }
+        | FsCall::Resolve { path }
+        | FsCall::Write { path, content: _, mode: _ }
+        | FsCall::Append { path, content: _ }
+        | FsCall::MakeDirectory { path, parents: _ }
+        | FsCall::SetMode { path, mode: _ } => (path, Extent::File),
     };
-    let command = Command::program(program, &arguments);
-    match params.get("env") {
-        None | Some(Value::Null) => Ok(command),
-        Some(Value::Object(variables)) if variables.is_empty() => Ok(command),
-        // A variable such as LD_PRELOAD changes what the program is.
-        Some(_) => Ok(command.made_unclear()),
-    }
+    locate(places, path, "path", extent).map(Target::Path)
 }
 
-fn path(places: &Places, params: &Object, member: &'static str, extent: Extent) -> Result<Target, BadCall> {
-    let located = places.locate(text(params, member)?, extent);
-    located.map(Target::Path).map_err(|fault| BadCall::Path { member, fault })
+fn command(call: &exec::Command) -> Command {
+    let command = Command::program(&call.command, &call.args);
+    // A variable such as LD_PRELOAD changes what the program is, and so does a folder from which its path counts.
+    let is_elsewhere = call.cwd.is_some() && call.command.contains(['/', '\\']);
+    if call.env.is_empty() && !is_elsewhere { command } else { command.made_unclear() }
 }
 
-fn text<'a>(params: &'a Object, member: &'static str) -> Result<&'a str, BadCall> {
-    params.get(member).and_then(Value::as_str).ok_or(BadCall::Member { member, wanted: "a string" })
-}
-
-fn object<'a>(params: &'a Object, member: &'static str) -> Result<&'a Object, BadCall> {
-    params.get(member).and_then(Value::as_object).ok_or(BadCall::Member { member, wanted: "an object" })
+fn locate(places: &Places, path: &str, member: &'static str, extent: Extent) -> Result<Location, BadCall> {
+    places.locate(path, extent).map_err(|fault| BadCall::Path { member, fault })
 }
 
 #[cfg(test)]
 mod tests {
+    use pi_extproto::host::HostCall;
+
     use super::*;
     use crate::place::{PathStyle, Root};
+
+    fn checked(capability: &str, method: &str, params: &str) -> CheckedCall {
+        let json = format!(r#"{{"call_id":"1","capability":"{capability}","method":"{method}","params":{params}}}"#);
+        let call: HostCall = serde_json::from_str(&json).expect("a host call");
+        call.check().unwrap_or_else(|bad| panic!("{json}: {bad}"))
+    }
 
     #[track_caller]
     fn check(capability: &str, method: &str, params: &str, expected: &str) {
         let places = Places::new(PathStyle::Unix, "/p").and_then(|places| places.with(Root::Temporary, "/tmp/x"));
-        let json = format!(r#"{{"call_id":"1","capability":"{capability}","method":"{method}","params":{params}}}"#);
-        let call: HostCall = serde_json::from_str(&json).expect("a host call");
+        let call = checked(capability, method, params);
         let found = match Action::from_host_call(Subject::Agent, &places.expect("folders"), &call) {
             Ok(action) => format!("{}: {}", action.capability, action.target),
             Err(fault) => fault.to_host_error().message,
         };
-        assert_eq!(found, expected, "{json}");
+        assert_eq!(found, expected, "{method} {params}");
     }
 
     #[test]
@@ -174,44 +166,50 @@ mod tests {
         check("exec", "tool", r#"{"name":"bash","input":{"command":"ls -l"}}"#, "exec: ls -l");
         check("tool", "tool", r#"{"name":"deploy","input":{}}"#, "tool: deploy");
         check("tool", "mcp", r#"{"server":"db","name":"drop","input":{}}"#, "tool: db/drop");
-        check("read", "tool", r#"{"name":"bash","input":{"command":"ls"}}"#, "the call claims read but needs exec");
-        check("read", "tool", r#"{"name":"read","input":{"path":7}}"#, "params.path: expected a string");
-        check("read", "tool", r#"{"name":"grep","input":{"path":null}}"#, "params.path: expected a string");
-        check("read", "tool", r#"{"name":"read","input":{"path":"a\u0000"}}"#, "params.path: the path contains a NUL");
-        check("read", "tool", r#"{"name":"read"}"#, "params.input: expected an object");
+        check("read", "tool", r#"{"name":"read","input":{"path":7}}"#, "params.input.path: expected a string");
+        check("read", "tool", r#"{"name":"grep","input":{"path":null}}"#, "params.input.path: expected a string");
+        let nul = "params.input.path: the path contains a NUL";
+        check("read", "tool", r#"{"name":"read","input":{"path":"a\u0000"}}"#, nul);
     }
 
     #[test]
-    fn connectors_name_their_targets() {
+    fn file_operations_name_their_paths() {
         check("write", "fs", r#"{"op":"rename","from":"a","to":"../b"}"#, "write: a/ -> /b/");
         check("write", "fs", r#"{"op":"remove","path":"a","recursive":false}"#, "write: a");
-        check("write", "fs", r#"{"op":"remove","path":"a"}"#, "write: a/");
+        check("write", "fs", r#"{"op":"remove","path":"a","recursive":true}"#, "write: a/");
         check("write", "fs", r#"{"op":"make_temporary","prefix":"a"}"#, "write: /tmp/x");
         check("read", "fs", r#"{"op":"list","path":"a"}"#, "read: a/");
-        check("http", "http", r#"{"url":"https://API.github.com:443/x"}"#, "http: api.github.com");
-        check(
-            "http",
-            "http",
-            r#"{"url":"ftp://x"}"#,
-            "params.url: expected a URL that begins with http:// or https://",
-        );
-        check("exec", "exec", r#"{"command":"git","args":["log"]}"#, "exec: git log");
-        check("exec", "exec", r#"{"command":"git","args":[1]}"#, "params.args: expected an array of strings");
-        check("env", "env", r#"{"op":"get","name":"HOME"}"#, "env: HOME");
-        check("env", "env", r#"{"op":"list","name":"HOME"}"#, "env: the whole environment");
-        check("session", "session", r"{}", "session: nothing in particular");
-        check("teleport", "teleport", r"{}", "teleport: nothing in particular");
+        check("read", "fs", r#"{"op":"read","path":"a","offset":1.0}"#, "read: a");
+        check("read", "fs", r#"{"op":"read","path":""}"#, "params.path: the path is empty");
     }
 
     #[test]
-    fn program_with_an_environment_of_its_own_is_unclear() {
-        for (json, clear) in [
-            (r#"{"command":"git"}"#, true),
-            (r#"{"command":"git","env":{}}"#, true),
-            (r#"{"command":"git","env":{"LD_PRELOAD":"x"}}"#, false),
+    fn other_connectors_name_their_targets() {
+        let request = |url: &str| {
+            format!(r#"{{"method":"GET","url":"{url}","headers":[],"follow_redirects":false,"stream":false}}"#)
+        };
+        check("http", "http", &request("https://API.github.com:443/x"), "http: api.github.com");
+        let refused = "params.url: expected a URL that begins with http:// or https://";
+        check("http", "http", &request("ftp://x"), refused);
+        check("exec", "exec", r#"{"command":"git","args":["log"],"env":{},"stream":false}"#, "exec: git log");
+        check("env", "env", r#"{"op":"get","name":"HOME"}"#, "env: HOME");
+        check("env", "env", r#"{"op":"list"}"#, "env: the whole environment");
+        check("session", "session", r#"{"op":"abort"}"#, "session: nothing in particular");
+        check("teleport", "teleport", r#"{"to":"x"}"#, "teleport: nothing in particular");
+    }
+
+    #[test]
+    fn program_in_surroundings_of_its_own_is_unclear() {
+        for (members, clear) in [
+            (r#""command":"git","env":{}"#, true),
+            (r#""command":"git","env":{},"cwd":"sub""#, true),
+            (r#""command":"./git","env":{}"#, true),
+            (r#""command":"./git","env":{},"cwd":"sub""#, false),
+            (r#""command":"git","env":{"LD_PRELOAD":"x"}"#, false),
         ] {
-            let params: Object = serde_json::from_str(json).expect("an object");
-            assert_eq!(command(&params).expect("a command").is_clear(), clear, "{json}");
+            let call = checked("exec", "exec", &format!(r#"{{{members},"args":[],"stream":false}}"#));
+            let Call::Exec(call) = call.into_call() else { panic!("a process") };
+            assert_eq!(command(&call).is_clear(), clear, "{members}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(
     for problem in extension.problems() {
         console.note(&format!("the manifest: {problem}"));
     }
-    let call = call(&arguments.call)?;
+    let call = call(&arguments.call)?.check().map_err(|bad| Failure::BadCall(bad.into()))?;
     let places = places(arguments, environment)?;
     let subject = Subject::Extension(Arc::new(extension));
     let action = Action::from_host_call(subject, &places, &call).map_err(Failure::BadCall)?;
@@ -114,7 +114,7 @@ fn call(argument: &str) -> Result<HostCall, Failure> {
         members.entry("call_id").or_insert_with(|| json!("explain"));
     }
     let message = json!({"id": "explain", "version": message::VERSION, "type": "host_call", "payload": payload});
-    let message = message::parse(message.to_string().as_bytes()).map_err(|problems| {
+    let message = message::parse_value(&message).map_err(|problems| {
         let path = |path: &str| path.strip_prefix("payload").unwrap_or(path).trim_start_matches('.').to_owned();
         refused(problems.into_iter().map(|it| Problem { path: path(&it.path), message: it.message }).collect())
     })?;

@@ -18,12 +18,15 @@ fn world() -> World {
     World::new()
         .with("settings.json", SETTINGS)
         .with("ext/extension.json", MANIFEST)
-        .with("log.json", r#"{"capability":"exec","method":"exec","params":{"command":"git","args":["log"]}}"#)
+        .with("log.json", r#"{"capability":"exec","method":"exec","params":{"command":"git","args":["log"],"env":{},"stream":false}}"#)
         .with(
             "read.json",
             r#"{"capability":"read","method":"tool","params":{"name":"read","input":{"path":"secrets/a"}}}"#,
         )
-        .with("http.json", r#"{"capability":"http","method":"http","params":{"url":"http://10.0.0.1/"}}"#)
+        .with(
+            "http.json",
+            r#"{"capability":"http","method":"http","params":{"method":"GET","url":"http://10.0.0.1/","headers":[],"follow_redirects":false,"stream":false}}"#,
+        )
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn verdict_has_a_colour() {
 
 #[test]
 fn call_may_be_a_whole_message_or_standard_input() {
-    let message = r#"{"id":"1","version":"1.0","type":"host_call","payload":{"call_id":"c","capability":"log","method":"log","params":{}}}"#;
+    let message = r#"{"id":"1","version":"1.0","type":"host_call","payload":{"call_id":"c","capability":"log","method":"log","params":{"level":"info","event":"note","message":"hello"}}}"#;
     assert_snapshot!(world().run_with_input(&format!("{ASK} --call @-"), message), @r"
     extension git 0.0.0 asks for log through log
       1 trust              -      trusted to run
@@ -186,6 +189,12 @@ fn calls_that_are_none_are_refused() {
     assert_snapshot!(world().run(&format!("{ASK} --call {{\"capability\":\"read\",\"method\":\"exec\",\"params\":{{\"command\":\"ls\"}}}}")), @r"
     --- on standard error
     error: the call cannot be judged: the call claims read but needs exec
+    hint: an extension would get this as `invalid_request`; correct the capability or the params
+    --- exit 2
+    ");
+    assert_snapshot!(world().run(&format!("{ASK} --call {{\"capability\":\"exec\",\"method\":\"exec\",\"params\":{{\"command\":\"ls\",\"args\":[1],\"env\":{{}},\"shell\":true}}}}")), @r"
+    --- on standard error
+    error: the call cannot be judged: params.stream: required member is missing; params.args[0]: expected a string, found 1; params.shell: there is no such member
     hint: an extension would get this as `invalid_request`; correct the capability or the params
     --- exit 2
     ");

@@ -72,23 +72,6 @@ pub static DERIVATION: &[Rule] = &[
     Rule { method: Method::Mcp, selector: Selector::Fixed(Capability::Tool) },
 ];
 
-/// What the host found out about a call. Only [`check_declared`] makes one: it proves that claim and need agree.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Derived {
-    capability: Capability,
-    method: Method,
-}
-
-impl Derived {
-    pub fn capability(&self) -> &Capability {
-        &self.capability
-    }
-
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-}
-
 /// The parameters do not say what the call would do. The caller's fault: `invalid_request`, not worth a retry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Underivable {
@@ -129,13 +112,9 @@ pub fn derive(method: &Method, params: &Object) -> Result<Capability, Underivabl
 /// Refuses a call whose claimed capability is not the one that it needs.
 ///
 /// Claiming more is refused as well as claiming less: the claim is what a person reads in the log and is asked about.
-pub fn check_declared(claimed: &Capability, method: &Method, params: &Object) -> Result<Derived, Mismatch> {
+pub(crate) fn check_claim(claimed: &Capability, method: &Method, params: &Object) -> Result<Capability, Mismatch> {
     let needed = derive(method, params)?;
-    if needed == *claimed {
-        Ok(Derived { capability: needed, method: method.clone() })
-    } else {
-        Err(Mismatch::Spoofed { claimed: claimed.clone(), needed })
-    }
+    if needed == *claimed { Ok(needed) } else { Err(Mismatch::Spoofed { claimed: claimed.clone(), needed }) }
 }
 
 #[cfg(test)]
@@ -210,16 +189,15 @@ mod tests {
     #[test]
     fn claim_must_equal_need() {
         let bash = params(r#"{"name":"bash","input":{"command":"id"}}"#);
-        let spoofed = check_declared(&Capability::Read, &Method::Tool, &bash);
+        let spoofed = check_claim(&Capability::Read, &Method::Tool, &bash);
         assert_eq!(spoofed, Err(Mismatch::Spoofed { claimed: Capability::Read, needed: Capability::Exec }));
 
-        let derived = check_declared(&Capability::Exec, &Method::Tool, &bash).expect("an honest claim");
-        assert_eq!((derived.capability(), derived.method()), (&Capability::Exec, &Method::Tool));
+        assert_eq!(check_claim(&Capability::Exec, &Method::Tool, &bash), Ok(Capability::Exec));
 
-        let greedy = check_declared(&Capability::Write, &Method::Fs, &params(r#"{"op":"read"}"#));
+        let greedy = check_claim(&Capability::Write, &Method::Fs, &params(r#"{"op":"read"}"#));
         assert_eq!(greedy, Err(Mismatch::Spoofed { claimed: Capability::Write, needed: Capability::Read }));
 
-        let vague = check_declared(&Capability::Tool, &Method::Tool, &Object::new());
+        let vague = check_claim(&Capability::Tool, &Method::Tool, &Object::new());
         assert!(matches!(vague, Err(Mismatch::Underivable(Underivable::NoSelector { .. }))), "{vague:?}");
     }
 }

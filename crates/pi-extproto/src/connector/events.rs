@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::tool::ContentBlock;
 
 /// Parameters of `events`. Output: empty. What others emit arrives as the event `bus` with [`BusEvent`] as data.
@@ -31,7 +33,7 @@ pub enum EventsCall {
     ToolUpdate {
         call_id: String,
         content: Vec<ContentBlock>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
 }

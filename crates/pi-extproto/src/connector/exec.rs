@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::data::Data;
 
 /// Parameters of `exec`. Output: [`CommandOutput`], or [`StreamItem`](super::stream::StreamItem)s if `stream` is set.
@@ -16,17 +18,16 @@ pub struct Command {
     pub command: String,
     pub args: Vec<String>,
     /// The project, unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Variables added to the environment that the host gives to processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub env: Option<BTreeMap<String, String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub stdin: Option<Data>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// How much of each of the two outputs is kept; the host has a limit of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub max_output_bytes: Option<u64>,
     /// Whether output is handed out while the process runs.
     pub stream: bool,
@@ -46,7 +47,7 @@ pub struct CommandOutput {
 #[ts(optional_fields)]
 pub struct Exit {
     /// Absent if a signal ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
     /// Whether the host ended it: deadline, cancellation, or too much output.
     pub killed: bool,

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::data::Data;
 
 /// Parameters of `fs`. Operations that only look need `read`, the others need `write`.
@@ -14,9 +16,9 @@ pub enum FsCall {
     /// The bytes of a file, or `limit` of them from `offset` on. Output: [`FileContent`].
     Read {
         path: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
     /// What stands in a folder. Output: [`Listing`].
@@ -79,7 +81,7 @@ pub enum FileKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct Presence {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub info: Option<FileInfo>,
 }
 
@@ -89,10 +91,10 @@ pub struct FileInfo {
     pub kind: FileKind,
     pub size: u64,
     /// Milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub modified_ms: Option<u64>,
     /// Permission bits, where the system has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
 

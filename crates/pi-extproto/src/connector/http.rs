@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::data::Data;
 
 /// Parameters of `http`. Output: [`Response`], or [`StreamItem`](super::stream::StreamItem)s if `stream` is set.
@@ -13,9 +15,9 @@ pub struct Request {
     pub method: String,
     pub url: String,
     pub headers: Vec<Header>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub body: Option<Data>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Each hop is decided anew, so a redirect never leaves the scope.
     pub follow_redirects: bool,

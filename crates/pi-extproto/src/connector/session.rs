@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::tool::ContentBlock;
 
 /// Parameters of `session`. Everything that starts work enqueues it and returns at once, except [`Complete`] and
@@ -22,7 +24,7 @@ pub enum SessionCall {
     /// Adds an entry that the model does not see. Output: [`EntryId`].
     AppendEntry {
         custom_type: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
     /// Adds a message of the extension's own type. Output: empty.
@@ -30,7 +32,7 @@ pub enum SessionCall {
         custom_type: String,
         content: Vec<ContentBlock>,
         display: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
         delivery: Delivery,
         trigger_turn: bool,
@@ -42,7 +44,7 @@ pub enum SessionCall {
     /// Absent `label` removes it. Output: empty.
     SetLabel {
         entry_id: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
     /// Output: [`Tools`].
@@ -60,17 +62,17 @@ pub enum SessionCall {
     /// A model call of the extension's own; it needs no key. Output: [`Completion`].
     Complete {
         /// The model of the conversation, unless given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         system_prompt: Option<String>,
         messages: Vec<Value>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u64>,
     },
     /// Output: [`Acceptance`].
     Compact {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
     },
     /// Stops the run. Output: empty.
@@ -85,7 +87,7 @@ pub enum SessionCall {
     NavigateTree {
         entry_id: String,
         summarize: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
     },
     /// Output: [`Acceptance`].
@@ -120,21 +122,21 @@ pub enum EntrySelection {
 pub struct SessionState {
     pub session_id: String,
     /// Absent until something was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
     pub cwd: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
     pub thinking_level: String,
     pub system_prompt: String,
     pub is_idle: bool,
     pub has_pending_messages: bool,
     pub has_ui: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
 }
 
@@ -142,7 +144,7 @@ pub struct SessionState {
 #[ts(optional_fields)]
 pub struct ContextUsage {
     /// Absent when not known, for instance after compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     pub context_window: u64,
 }

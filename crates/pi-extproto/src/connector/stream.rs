@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 use super::{data::Data, exec::Exit, http::ResponseHead};
 
 /// The output of one chunk: at most one head, any number of pieces, and an end in the last chunk.
@@ -35,7 +37,7 @@ pub enum Channel {
 #[ts(optional_fields)]
 pub struct StreamEnd {
     /// How the process ended; only for `exec`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
     pub truncated: bool,
 }

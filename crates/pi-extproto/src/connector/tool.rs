@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use pi_transcript::json::{Problem, present};
+
+use super::BadParams;
 use crate::Object;
 
 /// A tool that an extension registers; what a host understands of an item of `register.tools`.
@@ -51,6 +54,43 @@ pub struct ToolUse {
     pub input: Object,
 }
 
+/// What a tool of the host would touch, as its input names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach<'a> {
+    File(&'a str),
+    /// A folder with everything in it; the project, unless it is named.
+    Tree(Option<&'a str>),
+    /// Whatever this line makes a shell do.
+    Shell(&'a str),
+    /// Nobody can tell from the input: it is not a tool of the host.
+    Unknown,
+}
+
+impl ToolUse {
+    /// What the tool would touch. Every tool that needs more specific capabilities than `tool` says it here.
+    pub fn reach(&self) -> Result<Reach<'_>, BadParams> {
+        match self.name.as_str() {
+            "read" | "write" | "edit" => self.text("path").map(Reach::File),
+            "grep" | "find" | "ls" if !self.input.contains_key("path") => Ok(Reach::Tree(None)),
+            "grep" | "find" | "ls" => self.text("path").map(|path| Reach::Tree(Some(path))),
+            "bash" => self.text("command").map(Reach::Shell),
+            _ => Ok(Reach::Unknown),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<&str, BadParams> {
+        let problem = |message: &str| {
+            let problem = Problem { path: format!("params.input.{name}"), message: message.to_owned() };
+            BadParams { problems: vec![problem] }
+        };
+        match self.input.get(name) {
+            Some(Value::String(text)) => Ok(text),
+            Some(_) => Err(problem("expected a string")),
+            None => Err(problem("required member is missing")),
+        }
+    }
+}
+
 /// Parameters of `mcp`: a tool of an MCP server, named by server and tool. Output: [`ToolOutput`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct McpUse {
@@ -67,7 +107,7 @@ pub struct ToolOutput {
     /// What the model reads.
     pub content: Vec<ContentBlock>,
     /// What people and programs may look at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     pub is_error: bool,
 }
@@ -93,4 +133,45 @@ pub struct ImageBlock {
     #[schemars(extend("contentEncoding" = "base64"))]
     pub data: String,
     pub mime_type: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::capability::{DERIVATION, Method, Selector};
+
+    #[track_caller]
+    fn check(name: &str, input: &Value, expected: Result<Reach<'_>, &str>) {
+        let input = input.as_object().expect("an object").clone();
+        let tool = ToolUse { name: name.to_owned(), input };
+        assert_eq!(tool.reach().map_err(|bad| bad.to_string()), expected.map_err(str::to_owned), "{name}");
+    }
+
+    #[test]
+    fn reach_stands_in_the_input() {
+        for name in ["read", "write", "edit"] {
+            check(name, &json!({ "path": "a" }), Ok(Reach::File("a")));
+            check(name, &json!({}), Err("params.input.path: required member is missing"));
+        }
+        for name in ["grep", "find", "ls"] {
+            check(name, &json!({ "path": "a" }), Ok(Reach::Tree(Some("a"))));
+            check(name, &json!({}), Ok(Reach::Tree(None)));
+            check(name, &json!({ "path": null }), Err("params.input.path: expected a string"));
+        }
+        check("bash", &json!({ "command": "ls", "path": "a" }), Ok(Reach::Shell("ls")));
+        check("bash", &json!({ "command": ["ls"] }), Err("params.input.command: expected a string"));
+        check("deploy", &json!({ "path": 1 }), Ok(Reach::Unknown));
+    }
+
+    #[test]
+    fn every_tool_with_a_capability_of_its_own_has_a_reach() {
+        let rule = DERIVATION.iter().find(|rule| rule.method == Method::Tool).expect("a line for tools");
+        let Selector::Member { words, .. } = &rule.selector else { panic!("tools are derived from their name") };
+        for (name, _) in *words {
+            let tool = ToolUse { name: (*name).to_owned(), input: Object::new() };
+            assert_ne!(tool.reach(), Ok(Reach::Unknown), "{name}");
+        }
+    }
 }

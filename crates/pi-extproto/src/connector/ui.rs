@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_transcript::json::present;
+
 pub use self::form::{ChoiceField, FieldAnswer, FormAnswer, FormError, FormField, OpenField};
 
 /// Parameters of `ui`. Questions wait for an answer or their deadline; the rest returns at once, with an empty output.
@@ -17,36 +19,38 @@ pub enum UiCall {
     Select {
         title: String,
         options: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     /// Output: [`Confirmation`].
     Confirm {
         title: String,
         message: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     /// One line. Output: [`Answer`].
     Input {
         title: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         placeholder: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     /// Several lines. Output: [`Answer`].
     Editor {
         title: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         prefill: Option<String>,
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
     },
     /// Several questions at once, each with an id of its own. Output: [`FormAnswer`].
     Interview {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         questions: Vec<FormField>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     Notify {
@@ -56,13 +60,13 @@ pub enum UiCall {
     /// A short text in the status line; absent removes it.
     SetStatus {
         key: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
     /// Lines above or below the editor; absent removes them.
     SetWidget {
         key: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         lines: Option<Vec<String>>,
         placement: Placement,
     },
@@ -71,7 +75,7 @@ pub enum UiCall {
     },
     /// What is shown while the agent works; absent restores the usual text.
     SetWorkingMessage {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
     SetEditorText {
@@ -79,6 +83,26 @@ pub enum UiCall {
     },
     /// Output: [`Answer`].
     GetEditorText,
+}
+
+impl UiCall {
+    /// How long a question waits for its answer.
+    pub fn timeout_ms(&self) -> Option<u64> {
+        match self {
+            Self::Select { timeout_ms, .. }
+            | Self::Confirm { timeout_ms, .. }
+            | Self::Input { timeout_ms, .. }
+            | Self::Editor { timeout_ms, .. }
+            | Self::Interview { timeout_ms, .. } => *timeout_ms,
+            Self::Notify { .. }
+            | Self::SetStatus { .. }
+            | Self::SetWidget { .. }
+            | Self::SetTitle { .. }
+            | Self::SetWorkingMessage { .. }
+            | Self::SetEditorText { .. }
+            | Self::GetEditorText => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -100,7 +124,7 @@ pub enum Placement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct Answer {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 

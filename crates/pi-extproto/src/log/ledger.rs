@@ -2,15 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use ts_rs::TS;
 
 use pi_transcript::json::Digest;
 
 use crate::{
     Object,
-    capability::{Capability, Derived, Method},
-    host::{ErrorCode, HostCall},
+    capability::{Capability, Method},
+    connector::to_object,
+    host::{CheckedCall, ErrorCode},
 };
 
 /// The `data` of `host_call.start`.
@@ -22,6 +22,7 @@ pub struct Start {
     #[schemars(with = "String")]
     #[ts(as = "String")]
     pub params_hash: Digest,
+    /// The deadline that counts, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -46,13 +47,12 @@ pub struct EndError {
 }
 
 impl Start {
-    /// Describes `call`; what it needs comes from the host, not from the claim of the call.
-    pub fn new(derived: &Derived, call: &HostCall) -> Self {
+    pub fn new(call: &CheckedCall) -> Self {
         Self {
-            capability: derived.capability().clone(),
-            method: derived.method().clone(),
+            capability: call.capability().clone(),
+            method: call.method(),
             params_hash: call.params_hash(),
-            timeout_ms: call.timeout_ms.as_ref().map(crate::count::Count::get),
+            timeout_ms: call.deadline_ms(),
         }
     }
 
@@ -61,29 +61,23 @@ impl Start {
         End { start: self, duration_ms, is_error: error.is_some(), error }
     }
 
-    pub fn into_data(self) -> Object {
-        object(self)
+    pub fn to_data(&self) -> Object {
+        to_object(self)
     }
 }
 
 impl End {
-    pub fn into_data(self) -> Object {
-        object(self)
-    }
-}
-
-fn object(data: impl Serialize) -> Object {
-    match serde_json::to_value(data) {
-        Ok(Value::Object(object)) => object,
-        _ => unreachable!("a struct of strings and numbers is written as an object"),
+    pub fn to_data(&self) -> Object {
+        to_object(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::host::HostCall;
 
     #[test]
     fn evidence_names_the_call_without_its_parameters() {
@@ -92,15 +86,16 @@ mod tests {
             "params": { "op": "read", "path": "secret.txt" },
         }))
         .expect("a call");
-        let start = Start::new(&call.check_declared().expect("an honest call"), &call);
+        let checked = call.check().expect("an honest call");
+        let start = Start::new(&checked);
         let mut expected = json!({
-            "capability": "read", "method": "fs", "params_hash": call.params_hash().to_string(), "timeout_ms": 2500,
+            "capability": "read", "method": "fs", "params_hash": checked.params_hash().to_string(), "timeout_ms": 2500,
         });
-        assert_eq!(Value::Object(start.clone().into_data()), expected);
+        assert_eq!(Value::Object(start.to_data()), expected);
 
         expected["duration_ms"] = json!(7);
         expected["is_error"] = json!(true);
         expected["error"] = json!({ "code": "denied" });
-        assert_eq!(Value::Object(start.end(7, Some(ErrorCode::Denied)).into_data()), expected);
+        assert_eq!(Value::Object(start.end(7, Some(ErrorCode::Denied)).to_data()), expected);
     }
 }

@@ -213,7 +213,8 @@ fn call(stage: &Stage, text: &str) -> Outcome {
         }
     };
     let now = stage.now.unwrap_or(Moment::from_unix_millis(0));
-    let request = Request::from_host_call(subject, &places(name), &host_call(text), now);
+    let checked = host_call(text).check().map_err(|fault| fault.to_string())?;
+    let request = Request::from_host_call(subject, &places(name), &checked, now);
     let request = request.map_err(|fault| fault.to_string())?;
     let request = request.with_evidence(stage.evidence.unwrap_or(Evidence::unknown()));
     let user = config::load(stage.user.to_string().as_bytes()).expect("settings").value;
@@ -245,10 +246,15 @@ fn host_call(text: &str) -> HostCall {
             let (from, to) = rest.split_once(' ').expect("two paths");
             (None, "fs", json!({ "op": "rename", "from": from, "to": to }))
         }
-        "http" => (None, "http", json!({ "url": rest })),
+        "http" => {
+            let request =
+                json!({ "method": "GET", "url": rest, "headers": [], "follow_redirects": false, "stream": false });
+            (None, "http", request)
+        }
         "exec" => {
             let mut words = rest.split_whitespace();
-            (None, "exec", json!({ "command": words.next(), "args": words.collect::<Vec<_>>() }))
+            let (program, arguments) = (words.next(), words.collect::<Vec<_>>());
+            (None, "exec", json!({ "command": program, "args": arguments, "env": {}, "stream": false }))
         }
         "env" if rest.is_empty() => (None, "env", json!({ "op": "list" })),
         "env" => (None, "env", json!({ "op": "get", "name": rest })),
@@ -257,14 +263,43 @@ fn host_call(text: &str) -> HostCall {
             (Some(capability), "tool", json!({ "name": rest, "input": {} }))
         }
         other => match other.strip_prefix("fs.") {
-            Some(operation) => (None, "fs", json!({ "op": operation, "path": unescape(rest) })),
-            None => (None, other, json!({})),
+            Some(operation) => (None, "fs", file_operation(operation, &unescape(rest))),
+            None => (None, other, whatever(other)),
         },
     };
     let Value::Object(params) = params else { panic!("parameters are an object") };
     let needed = capability.map_or_else(|| derived(method, &params), Capability::from);
     let call = json!({ "call_id": "1", "capability": needed, "method": method, "params": params });
     serde_json::from_value(call).expect("a host call")
+}
+
+/// The operation on a path, with the members that it cannot do without.
+fn file_operation(operation: &str, path: &str) -> Value {
+    let mut params = json!({ "op": operation, "path": path });
+    match operation {
+        "stat" => params["follow_links"] = json!(true),
+        "write" => (params["content"], params["mode"]) = (json!({ "text": "" }), json!("replace")),
+        "append" => params["content"] = json!({ "text": "" }),
+        "make_directory" => params["parents"] = json!(true),
+        "remove" => params["recursive"] = json!(true),
+        "set_mode" => params["mode"] = json!(0o600),
+        "make_temporary" => params = json!({ "op": operation, "prefix": path }),
+        _ => {}
+    }
+    params
+}
+
+/// Some call of a method whose parameters policy does not look at.
+fn whatever(method: &str) -> Value {
+    match method {
+        "session" => json!({ "op": "abort" }),
+        "ui" => json!({ "op": "get_editor_text" }),
+        "events" => json!({ "op": "subscribe", "channel": "c" }),
+        "log" => json!({ "level": "info", "event": "e", "message": "m" }),
+        "credentials" => json!({ "op": "get", "provider": "p" }),
+        "mcp" => json!({ "server": "s", "name": "n", "input": {} }),
+        _ => json!({}),
+    }
 }
 
 fn derived(method: &str, params: &Object) -> Capability {

@@ -27,7 +27,7 @@ fn paths_do_not_climb_out() {
          deny read: nothing grants it, and the mode is strict
          deny read: nothing grants it, and the mode is strict
          deny read: nothing grants it, and the mode is strict
-         invalid: params.path: the path contains a NUL
+         invalid: params.input.path: the path contains a NUL
          allow: extension grant",
     );
 }
