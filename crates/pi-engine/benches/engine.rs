@@ -61,7 +61,8 @@ impl Load {
         let records = (0..history).flat_map(|number| {
             let (ticket, at, header) = (Ticket(number + 1), Time(0), Arc::new(load.header(number)));
             let finished = Record::Finished { ticket, at, outcome: Arc::clone(&outcome), size: 100, version: None };
-            [Record::Accepted { ticket, at, header }, finished]
+            let accepted = Record::Accepted { ticket, at, header };
+            [(Sequence(2 * number + 1), accepted), (Sequence(2 * number + 2), finished)]
         });
         load.engine = Engine::restore(config, Time(1), records, &mut effects);
         load.sent = history;
@@ -76,12 +77,14 @@ impl Load {
         let mut fingerprint = [0; 32];
         fingerprint[..8].copy_from_slice(&number.to_le_bytes());
         Header {
+            principal: "somebody".into(),
             client: self.clients[number as usize % self.clients.len()].clone(),
             id: Some(CommandId::from(format!("command-{number}"))),
             key: None,
             kind: self.kind.clone(),
             fingerprint: Fingerprint(fingerprint),
             lane: self.lanes[number as usize % self.lanes.len()].clone(),
+            about: None,
             order: Order::Work(Span::Short),
             access: Access::Write,
             limit: Limit::Normal,

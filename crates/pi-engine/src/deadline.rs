@@ -16,30 +16,40 @@ pub(crate) enum Alarm {
 
 /// An alarm is removed when its reason goes, so there are never more than two for a command.
 #[derive(Debug, Default)]
-pub(crate) struct Deadlines(BTreeSet<(Time, Ticket, Alarm)>);
+pub(crate) struct Deadlines {
+    alarms: BTreeSet<(Time, Ticket, Alarm)>,
+    touches: u64,
+}
 
 impl Deadlines {
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.alarms.len()
+    }
+
+    pub(crate) fn touches(&self) -> u64 {
+        self.touches
     }
 
     pub(crate) fn set(&mut self, at: Time, ticket: Ticket, alarm: Alarm) {
-        self.0.insert((at, ticket, alarm));
+        self.touches += 1;
+        self.alarms.insert((at, ticket, alarm));
     }
 
     pub(crate) fn clear(&mut self, at: Time, ticket: Ticket, alarm: Alarm) {
-        self.0.remove(&(at, ticket, alarm));
+        self.touches += 1;
+        self.alarms.remove(&(at, ticket, alarm));
     }
 
     pub(crate) fn next(&self) -> Option<Time> {
-        self.0.first().map(|(at, _, _)| *at)
+        self.alarms.first().map(|(at, _, _)| *at)
     }
 
     /// Takes the earliest alarm that is due.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Ticket, Alarm)> {
-        if self.0.first()?.0 > now {
+        if self.alarms.first()?.0 > now {
             return None;
         }
-        self.0.pop_first().map(|(_, ticket, alarm)| (ticket, alarm))
+        self.touches += 1;
+        self.alarms.pop_first().map(|(_, ticket, alarm)| (ticket, alarm))
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     task::{AbortHandle, Id, JoinError, JoinHandle, JoinSet},
     time::{Instant, sleep_until},
 };
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use self::writer::{Report, Writer};
 use crate::{
     effect::{Announcement, Change, Completion, Effect, Input, Replay},
-    engine::Engine,
+    engine::{Engine, Load},
     header::{Admission, Header},
     name::{Kind, Request, Sequence, SessionName, Ticket, Time},
     outcome::{Ending, Failure, Outcome, Refusal},
@@ -104,7 +104,17 @@ pub struct Options {
 /// The way to an engine that runs. Dropping the last one shuts it down at once.
 #[derive(Debug)]
 pub struct Mailbox<C, B> {
-    inbox: mpsc::Sender<Input<C, B>>,
+    inbox: mpsc::Sender<Message<C, B>>,
+}
+
+/// What the engine's task is told or asked.
+#[derive(Debug)]
+enum Message<C, B> {
+    Step(Input<C, B>),
+    /// Shut down, and let what is admitted end for so long.
+    ShutDown(Duration),
+    Load(oneshot::Sender<Load>),
+    Version(SessionName, oneshot::Sender<Option<u64>>),
 }
 
 impl<C, B> Clone for Mailbox<C, B> {
@@ -136,13 +146,37 @@ impl<C, B> Mailbox<C, B> {
         self.send(Input::Changed(session)).await
     }
 
-    /// See [`Input::Shutdown`].
-    pub async fn shut_down(&self, deadline: Time) -> Result<(), Ended> {
-        self.send(Input::Shutdown { deadline }).await
+    pub async fn opened(&self, session: SessionName) -> Result<(), Ended> {
+        self.send(Input::Opened(session)).await
+    }
+
+    pub async fn closed(&self, session: SessionName) -> Result<(), Ended> {
+        self.send(Input::Closed(session)).await
+    }
+
+    /// Refuses what is new and lets what is admitted end for so long. A second time it ends at once.
+    pub async fn shut_down(&self, within: Duration) -> Result<(), Ended> {
+        self.inbox.send(Message::ShutDown(within)).await.map_err(|_| Ended)
+    }
+
+    /// How much the engine holds.
+    pub async fn load(&self) -> Result<Load, Ended> {
+        self.ask(Message::Load).await
+    }
+
+    /// The version of a session, if there is such a session.
+    pub async fn version(&self, session: SessionName) -> Result<Option<u64>, Ended> {
+        self.ask(|reply| Message::Version(session, reply)).await
+    }
+
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Message<C, B>) -> Result<T, Ended> {
+        let (reply, answer) = oneshot::channel();
+        self.inbox.send(question(reply)).await.map_err(|_| Ended)?;
+        answer.await.map_err(|_| Ended)
     }
 
     async fn send(&self, input: Input<C, B>) -> Result<(), Ended> {
-        self.inbox.send(input).await.map_err(|_| Ended)
+        self.inbox.send(Message::Step(input)).await.map_err(|_| Ended)
     }
 }
 
@@ -174,7 +208,7 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
 struct Driver<H: Host> {
     engine: Engine<H::Command, H::Body>,
     host: Arc<H>,
-    inbox: mpsc::Receiver<Input<H::Command, H::Body>>,
+    inbox: mpsc::Receiver<Message<H::Command, H::Body>>,
     writer: Writer<H::Body>,
     tasks: JoinSet<Completion<H::Body>>,
     tickets: HashMap<Id, Ticket>,
@@ -200,6 +234,14 @@ impl<H: Host> Driver<H> {
             let now = self.now();
             self.engine.step(input, now, &mut effects);
         }
+        // Who wrote in time is still told that it was too late.
+        self.inbox.close();
+        while let Some(message) = self.inbox.recv().await {
+            let input = self.understand(message);
+            let now = self.now();
+            self.engine.step(input, now, &mut effects);
+        }
+        self.perform(&mut effects);
         self.writer.finish().await;
         self.host.emit(Event::Drained);
     }
@@ -210,11 +252,27 @@ impl<H: Host> Driver<H> {
         tokio::select! {
             Some(ended) = self.tasks.join_next_with_id() => self.completed(ended),
             report = self.writer.report() => self.reported(report),
-            input = self.inbox.recv(), if !*deserted => input.unwrap_or_else(|| {
-                *deserted = true;
-                Input::Shutdown { deadline: self.now() }
-            }),
+            message = self.inbox.recv(), if !*deserted => match message {
+                Some(message) => self.understand(message),
+                None => {
+                    *deserted = true;
+                    Input::Shutdown { deadline: self.now() }
+                }
+            },
             () = at(deadline) => Input::Tick,
+        }
+    }
+
+    /// Answers a question at once, and turns everything else into an input.
+    fn understand(&self, message: Message<H::Command, H::Body>) -> Input<H::Command, H::Body> {
+        match message {
+            Message::Step(input) => input,
+            Message::ShutDown(within) => {
+                let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+                Input::Shutdown { deadline: self.now().after(within) }
+            }
+            Message::Load(reply) => answer(reply, self.engine.load()),
+            Message::Version(session, reply) => answer(reply, self.engine.version(&session)),
         }
     }
 
@@ -288,6 +346,14 @@ impl<H: Host> Driver<H> {
     fn instant(&self, at: Time) -> Instant {
         self.started + Duration::from_millis(at.since(self.start))
     }
+}
+
+/// Who asked may have gone; then nobody wants the answer.
+fn answer<T, C, B>(reply: oneshot::Sender<T>, value: T) -> Input<C, B> {
+    if reply.send(value).is_err() {
+        tracing::debug!("whoever asked the engine has gone");
+    }
+    Input::Tick
 }
 
 async fn at(deadline: Option<Instant>) {

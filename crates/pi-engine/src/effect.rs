@@ -29,6 +29,10 @@ pub enum Input<C, B> {
     TurnReleased(SessionName),
     /// Something that is no command, an extension for example, changed the session.
     Changed(SessionName),
+    /// A session exists that no command made: it was found at the start. Its version starts at 0 unless it has one.
+    Opened(SessionName),
+    /// A session is gone and no command removed it: it expired. What waits for it ends.
+    Closed(SessionName),
     /// Refuse what is new, let what is admitted end until `deadline`, then cancel the rest. A second one is immediate.
     Shutdown {
         deadline: Time,
@@ -51,7 +55,7 @@ pub struct Completion<B> {
 pub enum Change {
     /// Nothing beyond what its success implies.
     Usual,
-    /// The lane's session changed although the command failed.
+    /// The command's session changed although the command failed.
     Altered,
     /// This session exists now; its version starts at 0.
     Created(SessionName),
@@ -93,7 +97,8 @@ pub enum Effect<C, B> {
     /// The outcome is no longer needed. The journal may drop the records of this ticket, unless an alias that is not
     /// forgotten stands for it; a version that they moved must stay known.
     Forget(Ticket),
-    /// Shutdown is complete: nothing runs, everything is answered and durable, or the journal is lost.
+    /// Shutdown is complete: no command runs, every one is answered and durable, or the journal is lost. Turns that no
+    /// command took are not waited for.
     Drained,
 }
 

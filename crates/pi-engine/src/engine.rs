@@ -10,10 +10,7 @@ mod ending;
 mod restore;
 mod turn;
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     config::Config,
@@ -23,11 +20,12 @@ use crate::{
     identity::Identities,
     journal::Journal,
     lane::Lanes,
-    name::{ClientName, CommandId, Request, SessionName, Ticket, Time},
+    name::{CommandId, Principal, Request, Sequence, SessionName, Ticket, Time},
     outcome::{Failure, Outcome},
     record::VersionMove,
     shelf::Shelf,
-    version::Versions,
+    table::Table,
+    version::{Generation, Versions},
 };
 
 /// Decides when commands run. `C` is a command's payload, `B` the body of an answer; both stay closed.
@@ -37,13 +35,13 @@ pub struct Engine<C, B> {
     next_ticket: u64,
     next_anonymous: u64,
     /// Admitted and not answered.
-    commands: HashMap<Ticket, Command<C, B>>,
+    commands: Table<Ticket, Command<C, B>>,
     /// Further ids for commands that are known, not answered.
-    aliases: HashMap<Ticket, Alias<B>>,
+    aliases: Table<Ticket, Alias<B>>,
     /// Started and not stopped; an answered one may linger here.
-    running: HashMap<Ticket, Running>,
-    /// Unanswered requests of each client.
-    pending: HashMap<ClientName, usize>,
+    running: Table<Ticket, Running>,
+    /// Unanswered requests of each principal.
+    pending: Table<Principal, usize>,
     unanswered: usize,
     lanes: Lanes,
     identities: Identities,
@@ -57,7 +55,6 @@ pub struct Engine<C, B> {
     /// Ends whose dependents have not been told yet.
     ended: VecDeque<Ended>,
     drain: Drain,
-    operations: u64,
 }
 
 #[derive(Debug)]
@@ -111,7 +108,11 @@ struct Alias<B> {
 #[derive(Debug)]
 struct Running {
     header: Arc<Header>,
-    /// When it is ended by force, once it was asked to stop.
+    /// The session that it was started for; another one of the same name is not its business.
+    generation: Option<Generation>,
+    /// It was asked to stop, or ended by force.
+    stopping: bool,
+    /// When it is ended by force.
     kill: Option<Time>,
 }
 
@@ -157,10 +158,10 @@ impl<C, B> Engine<C, B> {
             config,
             next_ticket: 0,
             next_anonymous: 0,
-            commands: HashMap::new(),
-            aliases: HashMap::new(),
-            running: HashMap::new(),
-            pending: HashMap::new(),
+            commands: Table::default(),
+            aliases: Table::default(),
+            running: Table::default(),
+            pending: Table::default(),
             unanswered: 0,
             lanes: Lanes::default(),
             identities: Identities::default(),
@@ -169,10 +170,9 @@ impl<C, B> Engine<C, B> {
             reserved: 0,
             versions: Versions::default(),
             deadlines: Deadlines::default(),
-            journal: Journal::default(),
+            journal: Journal::after(Sequence(0)),
             ended: VecDeque::new(),
             drain: Drain::Open,
-            operations: 0,
         }
     }
 
@@ -187,6 +187,8 @@ impl<C, B> Engine<C, B> {
             Input::TurnTaken(session) => self.take_turn(session),
             Input::TurnReleased(session) => self.lanes.change(&Lane::Session(session), |lane| lane.set_turn(false)),
             Input::Changed(session) => self.changed(&session, effects),
+            Input::Opened(session) => self.opened(&session, effects),
+            Input::Closed(session) => self.closed(&session, now, effects),
             Input::Shutdown { deadline } => self.shut_down(deadline, now, effects),
             Input::Tick => {}
         }
@@ -209,9 +211,19 @@ impl<C, B> Engine<C, B> {
         self.versions.get(session)
     }
 
-    /// Touches of a container so far: work done, independent of the machine.
+    /// How often a container was touched so far: work done, independent of the machine. The containers count.
     pub fn operations(&self) -> u64 {
-        self.operations
+        self.commands.touches()
+            + self.aliases.touches()
+            + self.running.touches()
+            + self.pending.touches()
+            + self.lanes.touches()
+            + self.identities.touches()
+            + self.durable.touches()
+            + self.reads.touches()
+            + self.versions.touches()
+            + self.deadlines.touches()
+            + self.journal.touches()
     }
 
     pub fn load(&self) -> Load {
@@ -257,7 +269,6 @@ impl<C, B> Engine<C, B> {
             self.settle(now, effects);
         }
         while let Some((ticket, alarm)) = self.deadlines.pop(now) {
-            self.operations += 1;
             match alarm {
                 Alarm::Dependency => self.dependency_alarm(ticket, now, effects),
                 Alarm::Limit => self.limit_alarm(ticket, now, effects),
@@ -268,7 +279,6 @@ impl<C, B> Engine<C, B> {
     }
 
     fn set_alarm(&mut self, ticket: Ticket, at: Time, alarm: Alarm) {
-        self.operations += 1;
         self.clear_alarm(ticket);
         if let Some(command) = self.commands.get_mut(&ticket) {
             command.alarm = Some((at, alarm));
@@ -277,7 +287,6 @@ impl<C, B> Engine<C, B> {
     }
 
     fn clear_alarm(&mut self, ticket: Ticket) {
-        self.operations += 1;
         if let Some((at, alarm)) = self.commands.get_mut(&ticket).and_then(|command| command.alarm.take()) {
             self.deadlines.clear(at, ticket, alarm);
         }
@@ -299,14 +308,14 @@ impl<C, B> Engine<C, B> {
     /// Ends whatever waits or runs, because the server goes away.
     fn close(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
         self.drain = Drain::Closing;
-        let mut left: Vec<_> = self.commands.keys().copied().collect();
+        let mut left: Vec<_> = self.commands.iter().map(|(ticket, _)| *ticket).collect();
         left.sort_unstable();
         for ticket in left {
             if self.commands.get(&ticket).is_some_and(|command| command.decided.is_none()) {
                 self.break_off(ticket, Failure::ShutDown, now, effects);
             }
         }
-        let mut running: Vec<_> = self.running.keys().copied().collect();
+        let mut running: Vec<_> = self.running.iter().map(|(ticket, _)| *ticket).collect();
         running.sort_unstable();
         for ticket in running {
             effects.push(Effect::Cancel(ticket));

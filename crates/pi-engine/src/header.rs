@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use crate::name::{ClientName, CommandId, Fingerprint, Key, Kind, Request, SessionName};
+use crate::name::{ClientName, CommandId, Fingerprint, Key, Kind, Principal, Request, SessionName};
 
 /// All that decides when a command runs and whether it was seen before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
+    pub principal: Principal,
     pub client: ClientName,
     /// Without one the command cannot be replayed or depended upon by id.
     pub id: Option<CommandId>,
@@ -14,13 +15,22 @@ pub struct Header {
     pub kind: Kind,
     pub fingerprint: Fingerprint,
     pub lane: Lane,
+    /// The session that the command is about, where that is not its lane's: `delete_session` runs in the server's lane.
+    pub about: Option<SessionName>,
     pub order: Order,
     pub access: Access,
     pub limit: Limit,
     /// Ids of the same client.
     pub depends_on: Vec<CommandId>,
-    /// The version that the lane's session must have when the command's turn comes.
+    /// The version that the session must have when the command's turn comes.
     pub if_version: Option<u64>,
+}
+
+impl Header {
+    /// The session whose version the command expects, moves and reports.
+    pub fn subject(&self) -> Option<&SessionName> {
+        self.about.as_ref().or(self.lane.session())
+    }
 }
 
 /// A command on its way in.
@@ -82,7 +92,7 @@ impl Order {
 pub enum Span {
     /// It is over soon; whatever was admitted later waits.
     Short,
-    /// A run, or a job such as `bash`: control commands pass it. Waiting for one as a dependency has no limit.
+    /// A run, a job such as `bash`, or a server command that may be slow: control commands pass it. Waiting for one as a dependency has no limit.
     Long,
 }
 
@@ -94,7 +104,7 @@ pub enum Role {
     NeededByRun,
 }
 
-/// What a command does to the lane's session, or to the server.
+/// What a command does to its session, or to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Needs no journal and moves no version.

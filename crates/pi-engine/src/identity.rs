@@ -1,10 +1,9 @@
 //! Which commands were seen before, by id and by key.
 
-use std::collections::HashMap;
-
 use crate::{
     header::{Header, Lane},
     name::{ClientName, CommandId, Fingerprint, Key, Kind, Ticket},
+    table::Table,
 };
 
 /// Where a command that was seen before is now.
@@ -50,8 +49,8 @@ impl Names {
 
 #[derive(Debug, Default)]
 pub(crate) struct Identities {
-    ids: HashMap<(ClientName, CommandId), Seen>,
-    keys: HashMap<(Lane, Key), Seen>,
+    ids: Table<(ClientName, CommandId), Seen>,
+    keys: Table<(Lane, Key), Seen>,
 }
 
 impl Identities {
@@ -95,6 +94,10 @@ impl Identities {
         {
             self.keys.remove(key);
         }
+    }
+
+    pub(crate) fn touches(&self) -> u64 {
+        self.ids.touches() + self.keys.touches()
     }
 
     pub(crate) fn counts(&self) -> (usize, usize) {

@@ -42,24 +42,32 @@ pub(crate) struct Journal<B> {
     /// By number, in the order in which they were incurred. A debt is kept until its record is durable.
     debts: BTreeMap<u64, Unrecorded<B>>,
     next_debt: u64,
+    /// Sessions whose version is on its way: there is never more than one such record for a session.
+    moving: BTreeSet<SessionName>,
     /// Sessions whose version moved without a record.
     unsettled: BTreeSet<SessionName>,
+    touches: u64,
 }
 
-impl<B> Default for Journal<B> {
-    fn default() -> Self {
+impl<B> Journal<B> {
+    /// A journal whose last record is `last`.
+    pub(crate) fn after(last: Sequence) -> Self {
         Self {
-            last: Sequence(0),
+            last,
             pending: VecDeque::new(),
             failed: false,
             debts: BTreeMap::new(),
             next_debt: 0,
+            moving: BTreeSet::new(),
             unsettled: BTreeSet::new(),
+            touches: 0,
         }
     }
-}
 
-impl<B> Journal<B> {
+    pub(crate) fn touches(&self) -> u64 {
+        self.touches
+    }
+
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
     }
@@ -72,6 +80,7 @@ impl<B> Journal<B> {
     /// Numbers a record that is being sent.
     pub(crate) fn send(&mut self, pending: Pending) -> Sequence {
         self.last.0 += 1;
+        self.touches += 1;
         self.pending.push_back((self.last, pending));
         self.last
     }
@@ -81,12 +90,14 @@ impl<B> Journal<B> {
         if self.pending.front()?.0 > upto {
             return None;
         }
+        self.touches += 1;
         self.pending.pop_front().map(|(_, pending)| pending)
     }
 
     /// Nothing that is on its way arrives; returns what it was.
     pub(crate) fn fail(&mut self) -> Vec<Pending> {
         self.failed = true;
+        self.moving.clear();
         self.pending.drain(..).map(|(_, pending)| pending).collect()
     }
 
@@ -104,6 +115,23 @@ impl<B> Journal<B> {
 
     pub(crate) fn owe_version(&mut self, session: SessionName) {
         self.unsettled.insert(session);
+    }
+
+    /// Whether a version that moved is to be sent now. Otherwise it is owed: while one is on its way, or none can be.
+    pub(crate) fn moves(&mut self, session: &SessionName) -> bool {
+        self.touches += 1;
+        let now = !self.failed && self.moving.insert(session.clone());
+        if !now {
+            self.unsettled.insert(session.clone());
+        }
+        now
+    }
+
+    /// The version of a session arrived; whether it moved again meanwhile.
+    pub(crate) fn moved(&mut self, session: &SessionName) -> bool {
+        self.touches += 1;
+        self.moving.remove(session);
+        self.unsettled.remove(session)
     }
 
     /// The journal works again; returns what is owed to it.

@@ -3,17 +3,18 @@
 //! A lane knows tickets and spans, nothing else. Work starts one at a time in the order of admission. Control passes long
 //! work that is in flight; otherwise it keeps the order of admission together with the work.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::{
     header::{Lane, Order, Span},
     name::Ticket,
+    table::Table,
 };
 
 /// All lanes that are not empty.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    lanes: HashMap<Lane, Queue>,
+    lanes: Table<Lane, Queue>,
     /// Lanes in which something may have become possible, in the order in which that happened.
     stirred: Vec<Lane>,
 }
@@ -42,6 +43,10 @@ pub(crate) struct Queue {
 impl Lanes {
     pub(crate) fn len(&self) -> usize {
         self.lanes.len()
+    }
+
+    pub(crate) fn touches(&self) -> u64 {
+        self.lanes.touches()
     }
 
     pub(crate) fn get(&self, lane: &Lane) -> Option<&Queue> {
@@ -175,14 +180,14 @@ impl Queue {
         self.turn || matches!(self.working, Some((_, Span::Long)))
     }
 
-    /// Work that waits and was admitted before.
-    pub(crate) fn work_before(&self, ticket: Ticket) -> impl Iterator<Item = Ticket> + '_ {
+    /// Work that waits and was admitted before, first to last.
+    pub(crate) fn work_before(&self, ticket: Ticket) -> impl DoubleEndedIterator<Item = Ticket> + '_ {
         self.work.range(..ticket).copied()
     }
 
-    /// Control that waits for its turn and was admitted before.
-    pub(crate) fn control_before(&self, ticket: Ticket) -> impl Iterator<Item = Ticket> + '_ {
-        self.control.range(..ticket).copied()
+    /// The last control that waits for its turn and was admitted before.
+    pub(crate) fn control_before(&self, ticket: Ticket) -> Option<Ticket> {
+        self.control.range(..ticket).next_back().copied()
     }
 
     /// Everything in flight, for a lane that goes away.

@@ -29,6 +29,7 @@ mod name;
 mod outcome;
 mod record;
 mod shelf;
+mod table;
 mod version;
 
 pub use self::{
@@ -36,7 +37,7 @@ pub use self::{
     effect::{Announcement, Change, Completion, Effect, Input, Phase, Replay},
     engine::{Engine, Load},
     header::{Access, Admission, Header, Lane, Limit, Order, Role, Span},
-    name::{ClientName, CommandId, Fingerprint, Key, Kind, Request, Sequence, SessionName, Ticket, Time},
+    name::{ClientName, CommandId, Fingerprint, Key, Kind, Principal, Request, Sequence, SessionName, Ticket, Time},
     outcome::{Ending, Failure, Outcome, Refusal, Scarcity},
     record::{Record, VersionMove},
     shelf::OVERHEAD,

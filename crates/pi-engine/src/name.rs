@@ -42,6 +42,10 @@ macro_rules! name {
 }
 
 name! {
+    /// Whose credential: what one may have in flight is counted by it, whatever client names it chooses.
+    Principal
+}
+name! {
     /// Who sends: the identity to which command ids and `dependsOn` belong. It outlives a connection.
     ClientName
 }

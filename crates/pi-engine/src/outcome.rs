@@ -6,7 +6,7 @@ use crate::name::{CommandId, Key, Kind, SessionName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome<B> {
     pub ending: Ending<B>,
-    /// The version of the lane's session right after, where it has one.
+    /// The version of the command's session right after, where it has one.
     pub version: Option<u64>,
 }
 

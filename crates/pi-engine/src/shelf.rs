@@ -26,11 +26,12 @@ pub(crate) struct Shelf<B> {
     kept: VecDeque<Kept<B>>,
     first: u64,
     bytes: usize,
+    touches: u64,
 }
 
 impl<B> Default for Shelf<B> {
     fn default() -> Self {
-        Self { kept: VecDeque::new(), first: 0, bytes: 0 }
+        Self { kept: VecDeque::new(), first: 0, bytes: 0, touches: 0 }
     }
 }
 
@@ -43,6 +44,10 @@ impl<B> Shelf<B> {
         self.bytes
     }
 
+    pub(crate) fn touches(&self) -> u64 {
+        self.touches
+    }
+
     pub(crate) fn get(&self, position: u64) -> Option<&Kept<B>> {
         let index = position.checked_sub(self.first)?;
         self.kept.get(usize::try_from(index).ok()?)
@@ -50,6 +55,7 @@ impl<B> Shelf<B> {
 
     /// Keeps an outcome and says where.
     pub(crate) fn push(&mut self, kept: Kept<B>) -> u64 {
+        self.touches += 1;
         self.bytes += kept.bytes;
         self.kept.push_back(kept);
         self.first + self.kept.len() as u64 - 1
@@ -60,6 +66,7 @@ impl<B> Shelf<B> {
         if !self.kept.front().is_some_and(old_enough) {
             return None;
         }
+        self.touches += 1;
         let kept = self.kept.pop_front()?;
         self.bytes -= kept.bytes;
         self.first += 1;

@@ -83,7 +83,7 @@ struct Memory(Arc<Mutex<Pages>>);
 
 #[derive(Default)]
 struct Pages {
-    records: Vec<Record<&'static str>>,
+    records: Vec<(Sequence, Record<&'static str>)>,
     batches: Vec<usize>,
     delay: u64,
     full: bool,
@@ -106,7 +106,8 @@ impl Journal<&'static str> for Memory {
             return Err(Full);
         }
         pages.batches.push(records.len());
-        pages.records.extend(records.into_iter().map(|(_, record)| record));
+        pages.records.extend(records);
+        assert!(pages.records.is_sorted_by_key(|(sequence, _)| *sequence), "a place in the journal is taken once");
         Ok(())
     }
 
@@ -151,12 +152,14 @@ impl Rig {
             _ => (Order::Work(Span::Short), Access::Write, Limit::Normal),
         };
         let header = Header {
+            principal: "somebody".into(),
             client: "client".into(),
             id: Some(kind.into()),
             key: None,
             kind: kind.into(),
             fingerprint: Fingerprint([0; 32]),
             lane: Lane::Session("s".into()),
+            about: None,
             order,
             access,
             limit,
@@ -277,7 +280,7 @@ async fn shutdown_lets_work_end_then_ends_it() {
     rig.send("write.1", Work::ReplyAfter(100)).await;
     rig.send("run.2", Work::UntilCancelled).await;
     rig.pass(1).await;
-    rig.mailbox.shut_down(Time(1_000_000 + 1_000)).await.unwrap();
+    rig.mailbox.shut_down(Duration::from_millis(999)).await.unwrap();
     rig.send("write.3", Work::Reply).await;
     rig.pass(500).await;
     let heard = rig.heard();
@@ -318,4 +321,27 @@ async fn after_a_crash_answers_replay_and_unfinished_work_is_not_run_again() {
     let replays: Vec<_> = rig.heard().into_iter().filter(|line| !line.starts_with("accepted")).collect();
     let recovered = format!("replay run.2 {}", Failure::Recovered);
     assert_eq!(replays, ["finished write.1", "replay write.1 ok", "finished run.2", recovered.as_str()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_arrives_with_the_end_is_refused_not_lost() {
+    let mut rig = Rig::new();
+    rig.mailbox.shut_down(Duration::ZERO).await.expect("the engine runs");
+    rig.send("write", Work::Reply).await;
+    rig.pass(1).await;
+    assert_eq!(rig.heard(), [format!("refuse write {}", Refusal::ShutDown), "drained".to_owned()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn load_and_versions_can_be_looked_at() {
+    let mut rig = Rig::new();
+    rig.mailbox.opened("s".into()).await.expect("the engine runs");
+    rig.send("write.1", Work::Reply).await;
+    rig.pass(1).await;
+    rig.send("run.2", Work::UntilCancelled).await;
+    rig.pass(1).await;
+    let load = rig.mailbox.load().await.expect("the engine runs");
+    assert_eq!((load.in_flight, load.running, load.outcomes), (1, 1, 1));
+    assert_eq!(rig.mailbox.version("s".into()).await, Ok(Some(1)));
+    assert_eq!(rig.mailbox.version("t".into()).await, Ok(None));
 }

@@ -7,7 +7,7 @@ use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
     header::{Admission, Header, Lane, Order, Role, Span},
-    identity::{Names, Place, Seen},
+    identity::{Names, Place},
     journal::Pending,
     lane::Queue,
     name::{CommandId, Request, Ticket, Time},
@@ -33,34 +33,24 @@ impl<C, B> Engine<C, B> {
 
     /// Finds the command that this one repeats.
     fn recognise(&mut self, header: &Header, now: Time) -> Result<Option<Place>, Refusal> {
-        self.operations += 2;
         match self.drain {
             Drain::Open => {}
             Drain::Until(_) | Drain::Closing => return Err(Refusal::ShuttingDown),
             Drain::Done => return Err(Refusal::ShutDown),
         }
-        if let Some(id) = &header.id
-            && let Some(seen) = self.identities.by_id(&header.client, id)
-        {
-            let before = seen.kind.clone();
-            return same(seen, header).ok_or_else(|| Refusal::ConflictingId {
-                id: id.clone(),
-                before,
-                now: header.kind.clone(),
-            });
+        let by_id = header.id.as_ref().and_then(|id| self.identities.by_id(&header.client, id).map(|seen| (id, seen)));
+        let by_key =
+            header.key.as_ref().and_then(|key| self.identities.by_key(&header.lane, key).map(|seen| (key, seen)));
+        let by_key = by_key.filter(|(_, seen)| self.is_fresh(seen.place, now));
+        if let Some((id, seen)) = by_id.filter(|(_, seen)| seen.fingerprint != header.fingerprint) {
+            let (id, before, now) = (id.clone(), seen.kind.clone(), header.kind.clone());
+            return Err(Refusal::ConflictingId { id, before, now });
         }
-        if let Some(key) = &header.key
-            && let Some(seen) = self.identities.by_key(&header.lane, key)
-            && self.is_fresh(seen.place, now)
-        {
-            let before = seen.kind.clone();
-            return same(seen, header).ok_or_else(|| Refusal::ConflictingKey {
-                key: key.clone(),
-                before,
-                now: header.kind.clone(),
-            });
+        if let Some((key, seen)) = by_key.filter(|(_, seen)| seen.fingerprint != header.fingerprint) {
+            let (key, before, now) = (key.clone(), seen.kind.clone(), header.kind.clone());
+            return Err(Refusal::ConflictingKey { key, before, now });
         }
-        Ok(None)
+        Ok(by_id.map(|(_, seen)| seen.place).or(by_key.map(|(_, seen)| seen.place)))
     }
 
     /// Whether a key that led here is still honoured.
@@ -82,7 +72,6 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) -> Result<(), Refusal> {
-        self.operations += 2;
         let brings_id = header.id.as_ref().is_some_and(|id| self.identities.by_id(&header.client, id).is_none());
         let (of, outcome) = match place {
             Place::InFlight(ticket) => (self.aliases.get(&ticket).map_or(ticket, |alias| alias.of), None),
@@ -179,7 +168,6 @@ impl<C, B> Engine<C, B> {
         self.begin_request(header);
         let open = dependencies.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
         for (_, dependency) in &open {
-            self.operations += 1;
             if let Some(command) = self.commands.get_mut(dependency) {
                 command.dependents.push(ticket);
             }
@@ -213,12 +201,11 @@ impl<C, B> Engine<C, B> {
     }
 
     fn check_load(&mut self, header: &Header) -> Result<(), Refusal> {
-        self.operations += 1;
         if self.unanswered >= self.config.max_in_flight {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
         let limit = self.config.max_pending_per_client;
-        match self.pending.get(&header.client) {
+        match self.pending.get(&header.principal) {
             Some(pending) if *pending >= limit => Err(Refusal::TooManyPending { limit }),
             Some(_) | None => Ok(()),
         }
@@ -241,16 +228,14 @@ impl<C, B> Engine<C, B> {
     }
 
     fn begin_request(&mut self, header: &Header) {
-        self.operations += 1;
         self.unanswered += 1;
-        *self.pending.entry(header.client.clone()).or_insert(0) += 1;
+        *self.pending.or_default(header.principal.clone()) += 1;
     }
 
     /// The dependencies that have not ended, or why the command cannot succeed.
     fn dependencies(&mut self, header: &Header) -> Result<Vec<(CommandId, Ticket)>, Failure> {
         let mut open: Vec<(CommandId, Ticket)> = Vec::new();
         for id in &header.depends_on {
-            self.operations += 1;
             if header.id.as_ref() == Some(id) {
                 return Err(Failure::DependsOnItself { id: id.clone() });
             }
@@ -286,11 +271,14 @@ impl<C, B> Engine<C, B> {
 
     /// Whether `ticket` can only end after long work in `lane` has, or a turn taken there: through what it depends on, or
     /// through what is ahead of it. Long control counts, for like a run it may wait for a person. Rare, so it may walk what
-    /// is in flight.
+    /// is in flight, up to a limit: what is too entangled to tell counts as waiting.
     fn waits_for_run(&self, ticket: Ticket, lane: &Lane) -> bool {
         let mut seen = HashSet::new();
         let mut next = vec![(ticket, Until::End)];
         while let Some((ticket, until)) = next.pop() {
+            if seen.len() + next.len() > ENTANGLED {
+                return true;
+            }
             let open = self.commands.get(&ticket).filter(|command| command.decided.is_none());
             let Some(command) = open.filter(|_| seen.insert((ticket, until))) else { continue };
             let (order, own) = (command.header.order, command.header.lane == *lane);
@@ -303,7 +291,7 @@ impl<C, B> Engine<C, B> {
                 if own && queue.has_run() {
                     return true;
                 }
-                next.extend(queue.work_before(ticket).map(|work| (work, Until::End)));
+                next.extend(queue.work_before(ticket).next_back().map(|work| (work, Until::End)));
                 next.extend(queue.control_before(ticket).map(|control| (control, Until::Start)));
             } else if command.open.is_empty() {
                 next.extend(queue.control_before(ticket).map(|control| (control, Until::Start)));
@@ -335,6 +323,9 @@ impl<C, B> Engine<C, B> {
     }
 }
 
+/// How many commands are looked at to find out whether one waits for another.
+const ENTANGLED: usize = 4_096;
+
 /// What of another command is awaited.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Until {
@@ -345,10 +336,6 @@ enum Until {
 /// Only a command that a run may be waiting for can close a circle.
 fn needs_inversion_check(header: &Header) -> bool {
     matches!(header.order, Order::Control { role: Role::NeededByRun, .. })
-}
-
-fn same(seen: &Seen, header: &Header) -> Option<Option<Place>> {
-    (seen.fingerprint == header.fingerprint).then_some(Some(seen.place))
 }
 
 fn kept<B>(kept: Option<&Kept<B>>) -> (Ticket, Option<Arc<Outcome<B>>>) {

@@ -9,13 +9,12 @@ use crate::{
     journal::{Pending, Unrecorded},
     name::{Sequence, Ticket, Time},
     outcome::{Ending, Failure, Outcome, Refusal},
-    record::{Record, VersionMove},
+    record::Record,
 };
 
 impl<C, B> Engine<C, B> {
     pub(super) fn persisted(&mut self, upto: Sequence, now: Time, effects: &mut Vec<Effect<C, B>>) {
         while let Some(pending) = self.journal.pop(upto) {
-            self.operations += 1;
             match pending {
                 Pending::Accepted(ticket) => self.accepted(ticket, effects),
                 Pending::Alias(ticket) => {
@@ -34,7 +33,11 @@ impl<C, B> Engine<C, B> {
                     let paid = self.journal.paid(debt).filter(|paid| !paid.kept);
                     effects.extend(paid.map(|paid| Effect::Forget(paid.ticket)));
                 }
-                Pending::Version(_) => {}
+                Pending::Version(session) => {
+                    if self.journal.moved(&session) {
+                        self.send_version(&session, effects);
+                    }
+                }
             }
         }
     }
@@ -87,7 +90,7 @@ impl<C, B> Engine<C, B> {
         }
         self.end_request(&header);
         let kind = header.kind.clone();
-        let version = header.lane.session().and_then(|session| self.versions.get(session));
+        let version = header.subject().and_then(|session| self.versions.get(session));
         let refusal = Refusal::JournalUnavailable;
         let error = Some(refusal.to_string());
         effects.push(Effect::Refuse { request: command.request, header, refusal });
@@ -135,9 +138,7 @@ impl<C, B> Engine<C, B> {
             self.pay(debt, effects);
         }
         for session in sessions {
-            let version = self.versions.get(&session);
-            let sequence = self.journal.send(Pending::Version(session.clone()));
-            effects.push(Effect::Persist { sequence, record: Record::Version(VersionMove { session, version }) });
+            self.send_version(&session, effects);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decided, Ended, Engine, Follower, admission::replay, announce};
+use super::{Decided, Ended, Engine, Follower, Running, admission::replay, announce};
 use crate::{
     deadline::Alarm,
     effect::{Change, Completion, Effect, Phase, Replay},
@@ -13,7 +13,16 @@ use crate::{
     outcome::{Ending, Failure, Outcome},
     record::{Record, VersionMove},
     shelf::{Kept, OVERHEAD},
+    version::Generation,
 };
+
+/// How a command ends, before that is on its way to the journal.
+pub(super) struct End<B> {
+    pub(super) ending: Ending<B>,
+    pub(super) version: Option<u64>,
+    pub(super) size: usize,
+    pub(super) moved: Option<VersionMove>,
+}
 
 impl<C, B> Engine<C, B> {
     /// Work has stopped. The lane is free; the answer waits for the journal.
@@ -24,33 +33,50 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) {
-        self.operations += 3;
         let Some(running) = self.running.remove(&ticket) else { return };
         if let Some(at) = running.kill {
             self.deadlines.clear(at, ticket, Alarm::Kill);
         }
-        let header = running.header;
+        let Running { header, generation, .. } = running;
         self.lanes.change(&header.lane, |lane| lane.stop(ticket));
-        if self.commands.get(&ticket).is_none_or(|command| command.decided.is_some()) {
-            return;
-        }
         let Completion { ending, change, size } = completion;
-        let moved = self.move_version(&header, &change, matches!(ending, Ending::Succeeded(_)));
+        if self.commands.get(&ticket).is_none_or(|command| command.decided.is_some()) {
+            return self.complete_late(&header, &change, now, effects);
+        }
+        let moved = self.move_version(&header, generation, &change, matches!(ending, Ending::Succeeded(_)));
         let version = match &moved {
             Some(moved) => moved.version,
-            None => header.lane.session().and_then(|session| self.versions.get(session)),
+            None => header.subject().and_then(|session| self.versions.get(session)),
         };
-        let removed = match change {
-            Change::Removed(session) if header.access.is_recorded() => Some(session),
-            Change::Removed(_) | Change::Usual | Change::Altered | Change::Created(_) => None,
-        };
-        self.decide(ticket, ending, version, size, moved, now, effects);
+        let removed = moved.as_ref().filter(|moved| moved.version.is_none()).map(|moved| moved.session.clone());
+        self.decide(ticket, End { ending, version, size, moved }, now, effects);
         if let Some(session) = removed {
             self.remove_session(&session, now, effects);
         }
     }
 
-    fn move_version(&mut self, header: &Header, change: &Change, success: bool) -> Option<VersionMove> {
+    /// Work that was answered before moves no version, but which sessions exist must stay known.
+    fn complete_late(&mut self, header: &Header, change: &Change, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if !header.access.is_recorded() {
+            return;
+        }
+        match change {
+            Change::Created(session) => {
+                self.versions.begin(session);
+                self.send_version(session, effects);
+            }
+            Change::Removed(session) => self.closed(session, now, effects),
+            Change::Usual | Change::Altered => {}
+        }
+    }
+
+    fn move_version(
+        &mut self,
+        header: &Header,
+        generation: Option<Generation>,
+        change: &Change,
+        success: bool,
+    ) -> Option<VersionMove> {
         if !header.access.is_recorded() {
             return None;
         }
@@ -58,7 +84,11 @@ impl<C, B> Engine<C, B> {
             Change::Created(session) => Some(self.versions.begin(session)),
             Change::Removed(session) => Some(self.versions.end(session)),
             Change::Usual if !success || header.access == Access::Act => None,
-            Change::Usual | Change::Altered => self.versions.advance(header.lane.session()?),
+            Change::Usual | Change::Altered => {
+                let session = header.subject()?;
+                let same = self.versions.generation(session) == generation;
+                same.then(|| self.versions.advance(session)).flatten()
+            }
         }
     }
 
@@ -77,29 +107,40 @@ impl<C, B> Engine<C, B> {
 
     /// Something that is no command changed a session.
     pub(super) fn changed(&mut self, session: &SessionName, effects: &mut Vec<Effect<C, B>>) {
-        if let Some(moved) = self.versions.advance(session) {
-            if self.journal.has_failed() {
-                self.journal.owe_version(session.clone());
-            } else {
-                let sequence = self.journal.send(Pending::Version(session.clone()));
-                effects.push(Effect::Persist { sequence, record: Record::Version(moved) });
-            }
+        if self.versions.advance(session).is_some() {
+            self.send_version(session, effects);
+        }
+    }
+
+    /// A session exists that no command made.
+    pub(super) fn opened(&mut self, session: &SessionName, effects: &mut Vec<Effect<C, B>>) {
+        if self.versions.get(session).is_none() {
+            self.versions.begin(session);
+            self.send_version(session, effects);
+        }
+    }
+
+    /// A session is gone that no command removed.
+    pub(super) fn closed(&mut self, session: &SessionName, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        if self.versions.get(session).is_some() {
+            self.versions.end(session);
+            self.send_version(session, effects);
+        }
+        self.remove_session(session, now, effects);
+    }
+
+    /// Records a session's version. Moves that follow faster than the journal writes share one record.
+    pub(super) fn send_version(&mut self, session: &SessionName, effects: &mut Vec<Effect<C, B>>) {
+        if self.journal.moves(session) {
+            let moved = VersionMove { session: session.clone(), version: self.versions.get(session) };
+            let sequence = self.journal.send(Pending::Version(session.clone()));
+            effects.push(Effect::Persist { sequence, record: Record::Version(moved) });
         }
     }
 
     /// How a command ended is settled; it is answered when that is durable.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one decision, each from another place")]
-    pub(super) fn decide(
-        &mut self,
-        ticket: Ticket,
-        ending: Ending<B>,
-        version: Option<u64>,
-        size: usize,
-        moved: Option<VersionMove>,
-        now: Time,
-        effects: &mut Vec<Effect<C, B>>,
-    ) {
-        self.operations += 2;
+    pub(super) fn decide(&mut self, ticket: Ticket, end: End<B>, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let End { ending, version, size, moved } = end;
         self.clear_alarm(ticket);
         let Some(command) = self.commands.get_mut(&ticket) else { return };
         let header = Arc::clone(&command.header);
@@ -140,7 +181,6 @@ impl<C, B> Engine<C, B> {
 
     /// Answers a command whose end is settled, keeps the outcome, and tells whoever waits for it.
     pub(super) fn conclude(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        self.operations += 3;
         let Some(command) = self.commands.remove(&ticket) else { return };
         let Some(Decided { outcome, size, .. }) = command.decided else { return };
         let phase = Phase::Finished { outcome: Arc::clone(&outcome), replay: Replay::First };
@@ -154,7 +194,6 @@ impl<C, B> Engine<C, B> {
         self.end_request(&command.header);
         self.keep(ticket, &Names::of(&command.header), &command.header, &outcome, size, now);
         for follower in command.followers {
-            self.operations += 1;
             match follower {
                 Follower::Plain { header, name, request } => {
                     replay(&name, request, &header, Arc::clone(&outcome), effects);
@@ -176,7 +215,6 @@ impl<C, B> Engine<C, B> {
 
     /// Answers an alias once it is durable itself and what it stands for has ended.
     pub(super) fn answer_alias(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        self.operations += 1;
         if !self.aliases.get(&ticket).is_some_and(|alias| alias.accepted && alias.outcome.is_some()) {
             return;
         }
@@ -200,7 +238,6 @@ impl<C, B> Engine<C, B> {
         if names.is_empty() {
             return;
         }
-        self.operations += 2;
         let kept = Kept {
             ticket,
             names: names.clone(),
@@ -219,12 +256,11 @@ impl<C, B> Engine<C, B> {
     }
 
     pub(super) fn end_request(&mut self, header: &Header) {
-        self.operations += 1;
         self.unanswered -= 1;
-        if let Some(pending) = self.pending.get_mut(&header.client) {
+        if let Some(pending) = self.pending.get_mut(&header.principal) {
             *pending -= 1;
             if *pending == 0 {
-                self.pending.remove(&header.client);
+                self.pending.remove(&header.principal);
             }
         }
     }
@@ -235,7 +271,6 @@ impl<C, B> Engine<C, B> {
         while self.durable.len() > keep.keep_count
             && let Some((position, kept)) = self.durable.pop_if(|oldest| now.since(oldest.finished) >= keep.keep_ms)
         {
-            self.operations += 3;
             self.identities.forget(&kept.names, Place::Durable(position));
             effects.push(Effect::Forget(kept.ticket));
         }
@@ -243,7 +278,6 @@ impl<C, B> Engine<C, B> {
             let crowded = self.reads.len() > keep.reads_count || self.reads.bytes() > keep.reads_bytes;
             let oldest = self.reads.pop_if(|oldest| crowded || now.since(oldest.finished) >= keep.reads_ms);
             let Some((position, kept)) = oldest else { return };
-            self.operations += 3;
             self.identities.forget(&kept.names, Place::Read(position));
         }
     }

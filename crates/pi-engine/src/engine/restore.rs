@@ -11,8 +11,8 @@ use crate::{
     effect::Effect,
     header::Header,
     identity::{Names, Place},
-    journal::Unrecorded,
-    name::{Ticket, Time},
+    journal::{Journal, Unrecorded},
+    name::{Sequence, Ticket, Time},
     outcome::{Ending, Failure, Outcome},
     record::Record,
     shelf::{Kept, OVERHEAD},
@@ -30,14 +30,15 @@ struct Reading<B> {
 }
 
 impl<C, B> Engine<C, B> {
-    /// Takes up where an engine left off whose records these are, in the order of their sequence numbers.
+    /// Takes up where an engine left off whose records these are, in the order of their sequence numbers; new records
+    /// are numbered from there.
     ///
     /// A command that was accepted and did not finish ends with [`Failure::Recovered`]; it may have changed its session,
     /// so the session's version moves. `effects` get the records of that.
     pub fn restore(
         config: Config,
         now: Time,
-        records: impl IntoIterator<Item = Record<B>>,
+        records: impl IntoIterator<Item = (Sequence, Record<B>)>,
         effects: &mut Vec<Effect<C, B>>,
     ) -> Self {
         let mut engine = Self::new(config);
@@ -47,7 +48,8 @@ impl<C, B> Engine<C, B> {
             aliases: HashMap::new(),
             nameless: Vec::new(),
         };
-        for record in records {
+        for (sequence, record) in records {
+            engine.journal = Journal::after(sequence);
             engine.read(record, &mut reading);
         }
         effects.extend(reading.nameless.drain(..).map(Effect::Forget));
@@ -109,7 +111,7 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) {
-        let version = header.lane.session().and_then(|session| self.versions.advance(session));
+        let version = header.subject().and_then(|session| self.versions.advance(session));
         let found = version.as_ref().and_then(|moved| moved.version);
         let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Recovered), version: found });
         let kept = !Names::of(header).is_empty();

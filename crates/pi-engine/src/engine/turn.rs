@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Ended, Engine, Running, announce};
+use super::{Ended, Engine, Running, announce, ending::End};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase},
-    header::Lane,
+    header::{Header, Lane},
     name::{SessionName, Ticket, Time},
     outcome::{Ending, Failure},
 };
@@ -15,7 +15,6 @@ impl<C, B> Engine<C, B> {
     /// Starts in `lane` whatever may start now.
     pub(super) fn advance(&mut self, lane: &Lane, now: Time, effects: &mut Vec<Effect<C, B>>) {
         loop {
-            self.operations += 1;
             let Some(queue) = self.lanes.get(lane) else { return };
             let control = queue.next_control(|work| self.waits_for_run_elsewhere(work));
             let ready = |ticket: &Ticket| self.commands.get(ticket).is_some_and(|command| command.accepted);
@@ -24,7 +23,7 @@ impl<C, B> Engine<C, B> {
                 continue;
             }
             let Some(ticket) = queue.next_work().filter(ready) else { return };
-            let command = &self.commands[&ticket];
+            let Some(command) = self.commands.get(&ticket) else { return };
             if command.open.is_empty() {
                 self.begin(ticket, now, effects);
                 continue;
@@ -38,10 +37,9 @@ impl<C, B> Engine<C, B> {
 
     /// Its turn has come: checks the version and starts.
     fn begin(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        self.operations += 3;
         let Some(command) = self.commands.get_mut(&ticket) else { return };
         let header = Arc::clone(&command.header);
-        if let Some(failure) = header.if_version.and_then(|expected| self.version_failure(&header.lane, expected)) {
+        if let Some(failure) = header.if_version.and_then(|expected| self.version_failure(&header, expected)) {
             return self.break_off(ticket, failure, now, effects);
         }
         self.clear_alarm(ticket);
@@ -54,11 +52,12 @@ impl<C, B> Engine<C, B> {
         if let Some(allowance) = self.config.allowance(header.limit) {
             self.set_alarm(ticket, now.after(allowance), Alarm::Limit);
         }
-        self.running.insert(ticket, Running { header, kill: None });
+        let generation = header.subject().and_then(|session| self.versions.generation(session));
+        self.running.insert(ticket, Running { header, generation, stopping: false, kill: None });
     }
 
-    fn version_failure(&self, lane: &Lane, expected: u64) -> Option<Failure> {
-        let session = lane.session()?;
+    fn version_failure(&self, header: &Header, expected: u64) -> Option<Failure> {
+        let session = header.subject()?;
         match self.versions.get(session) {
             None => Some(Failure::VersionOfNoSession { session: session.clone(), expected }),
             Some(found) if found != expected => Some(Failure::VersionMismatch { expected, found }),
@@ -85,7 +84,6 @@ impl<C, B> Engine<C, B> {
     /// A dependency ended: its dependents go on, or end with it.
     pub(super) fn tell_dependents(&mut self, ended: &Ended, now: Time, effects: &mut Vec<Effect<C, B>>) {
         for ticket in &ended.dependents {
-            self.operations += 1;
             let Some(command) = self.commands.get_mut(ticket).filter(|command| command.waiting) else { continue };
             let Some((id, _)) = command.open.iter().find(|(_, open)| *open == ended.ticket).cloned() else { continue };
             if let Some(error) = &ended.error {
@@ -109,7 +107,6 @@ impl<C, B> Engine<C, B> {
         // Work here is behind a run now, and whoever waits for it lets control pass.
         let waiting: Vec<_> = self.lanes.get(&lane).into_iter().flat_map(|queue| queue.work.iter().copied()).collect();
         for ticket in waiting {
-            self.operations += 1;
             let dependents = self.commands.get(&ticket).map(|command| command.dependents.clone()).unwrap_or_default();
             for dependent in dependents {
                 if let Some(command) = self.commands.get(&dependent) {
@@ -145,9 +142,9 @@ impl<C, B> Engine<C, B> {
 
     /// Asks running work to stop, and sees to it that it does.
     pub(super) fn cancel(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        self.operations += 1;
         let at = now.after(self.config.kill_after_ms);
-        if let Some(running) = self.running.get_mut(&ticket).filter(|running| running.kill.is_none()) {
+        if let Some(running) = self.running.get_mut(&ticket).filter(|running| !running.stopping) {
+            running.stopping = true;
             running.kill = Some(at);
             self.deadlines.set(at, ticket, Alarm::Kill);
             effects.push(Effect::Cancel(ticket));
@@ -155,14 +152,16 @@ impl<C, B> Engine<C, B> {
     }
 
     pub(super) fn kill_alarm(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
-        if self.running.contains_key(&ticket) {
+        if self.running.get(&ticket).is_some() {
             effects.push(Effect::Kill(ticket));
         }
     }
 
     /// Ends running work by force, without waiting for it to stop by itself.
     pub(super) fn kill(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
-        if let Some(at) = self.running.get_mut(&ticket).and_then(|running| running.kill.take()) {
+        let Some(running) = self.running.get_mut(&ticket) else { return };
+        running.stopping = true;
+        if let Some(at) = running.kill.take() {
             self.deadlines.clear(at, ticket, Alarm::Kill);
         }
         effects.push(Effect::Kill(ticket));
@@ -170,8 +169,9 @@ impl<C, B> Engine<C, B> {
 
     /// Ends a command by the engine's own decision.
     pub(super) fn break_off(&mut self, ticket: Ticket, failure: Failure, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        let version = self.commands.get(&ticket).and_then(|command| command.header.lane.session().cloned());
-        let version = version.and_then(|session| self.versions.get(&session));
-        self.decide(ticket, Ending::Broken(failure), version, 0, None, now, effects);
+        let session = self.commands.get(&ticket).and_then(|command| command.header.subject());
+        let version = session.and_then(|session| self.versions.get(session));
+        let end = End { ending: Ending::Broken(failure), version, size: 0, moved: None };
+        self.decide(ticket, end, now, effects);
     }
 }

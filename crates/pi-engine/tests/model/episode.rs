@@ -2,7 +2,9 @@
 
 use std::{collections::VecDeque, panic};
 
-use pi_engine::{Admission, Config, Effect, Engine, Header, Input, Load, Request, Sequence, SessionName, Ticket, Time};
+use pi_engine::{
+    Admission, Change, Config, Effect, Engine, Header, Input, Load, Request, Sequence, SessionName, Ticket, Time,
+};
 
 use crate::{
     coverage::Coverage,
@@ -177,7 +179,12 @@ impl<'a> Episode<'a> {
 
     fn change(&mut self) {
         let session = world::session(&mut self.random);
-        self.step(Event::Changed(session));
+        let event = match self.random.below(4) {
+            0 => Event::Opened(session),
+            1 => Event::Closed(session),
+            _ => Event::Changed(session),
+        };
+        self.step(event);
     }
 
     fn release(&mut self, session: &SessionName) {
@@ -207,14 +214,15 @@ impl<'a> Episode<'a> {
         self.coverage.see("crash");
         let records = self.journal.crash(&mut self.random);
         self.note(Line::Crash(records.len()));
-        self.witness.crashed(&records);
+        let plain: Vec<_> = records.iter().map(|(_, record)| record.clone()).collect();
+        self.witness.crashed(&plain);
         self.stopped.clear();
         self.turns.clear();
         self.draining = false;
         self.drained = false;
         self.now = self.now.after(20 * self.random.below(3) as u64);
         self.config.epoch += 1;
-        let (model, expected) = Reference::restore(self.config.clone(), self.now, &records);
+        let (model, expected) = Reference::restore(self.config.clone(), self.now, &plain);
         self.model = model;
         let mut effects = Vec::new();
         self.engine = Engine::restore(self.config.clone(), self.now, records, &mut effects);
@@ -230,6 +238,9 @@ impl<'a> Episode<'a> {
             Event::Completed { ticket, completion } => {
                 self.witness.stopped(ticket);
                 self.stopped.push(ticket);
+                if let Change::Created(session) | Change::Removed(session) = &completion.change {
+                    self.witness.renewed(session);
+                }
                 Input::Completed { ticket, completion }
             }
             Event::Durable(_) => unreachable!("reported with its sequence number"),
@@ -238,6 +249,11 @@ impl<'a> Episode<'a> {
             Event::TurnTaken(session) => Input::TurnTaken(session),
             Event::TurnReleased(session) => Input::TurnReleased(session),
             Event::Changed(session) => Input::Changed(session),
+            Event::Opened(session) => Input::Opened(session),
+            Event::Closed(session) => {
+                self.witness.renewed(&session);
+                Input::Closed(session)
+            }
             Event::Shutdown { deadline } => Input::Shutdown { deadline },
             Event::Tick => Input::Tick,
         };

@@ -8,7 +8,7 @@ use crate::random::Random;
 
 #[derive(Default)]
 pub(crate) struct Journal {
-    durable: Vec<Record<u64>>,
+    durable: Vec<(Sequence, Record<u64>)>,
     /// Written or not, but not yet reported.
     pending: VecDeque<(Sequence, Record<u64>)>,
     forgotten: BTreeSet<Ticket>,
@@ -33,8 +33,8 @@ impl Journal {
     pub(crate) fn report(&mut self, count: usize) -> (Sequence, Vec<Record<u64>>) {
         let reported: Vec<_> = self.pending.drain(..count).collect();
         let last = reported.last().expect("at least one record is reported").0;
-        let records: Vec<_> = reported.into_iter().map(|(_, record)| record).collect();
-        self.durable.extend(records.iter().cloned());
+        let records: Vec<_> = reported.iter().map(|(_, record)| record.clone()).collect();
+        self.durable.extend(reported);
         (last, records)
     }
 
@@ -45,9 +45,10 @@ impl Journal {
     }
 
     /// What a restart finds: everything reported, some of the rest, and perhaps without what may be dropped.
-    pub(crate) fn crash(&mut self, random: &mut Random) -> Vec<Record<u64>> {
+    pub(crate) fn crash(&mut self, random: &mut Random) -> Vec<(Sequence, Record<u64>)> {
         let written = random.below(self.pending.len() + 1);
-        self.durable.extend(self.pending.drain(..written).map(|(_, record)| record));
+        self.durable.extend(self.pending.drain(..written));
+        assert!(self.durable.is_sorted_by_key(|(sequence, _)| *sequence), "a place in the journal is taken once");
         self.pending.clear();
         self.failed = false;
         if random.percent(50) {
@@ -59,7 +60,7 @@ impl Journal {
     /// Drops the records of forgotten outcomes. What an alias stands for stays as long as the alias, and versions stay.
     fn compact(&mut self) {
         let mut needed = BTreeSet::new();
-        for record in self.durable.iter().rev() {
+        for (_, record) in self.durable.iter().rev() {
             if let Record::Alias { ticket, of, .. } = record
                 && (needed.contains(ticket) || !self.forgotten.contains(ticket))
             {
@@ -68,7 +69,7 @@ impl Journal {
         }
         let dropped: BTreeSet<_> = self.forgotten.difference(&needed).copied().collect();
         self.forgotten.retain(|ticket| needed.contains(ticket));
-        self.durable.retain_mut(|record| match record {
+        self.durable.retain_mut(|(_, record)| match record {
             Record::Accepted { ticket, .. } | Record::Alias { ticket, .. } => !dropped.contains(ticket),
             Record::Finished { ticket, version, .. } if dropped.contains(ticket) => match version.take() {
                 Some(moved) => {

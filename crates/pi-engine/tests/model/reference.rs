@@ -38,6 +38,8 @@ pub(crate) enum Event {
     TurnTaken(SessionName),
     TurnReleased(SessionName),
     Changed(SessionName),
+    Opened(SessionName),
+    Closed(SessionName),
     Shutdown {
         deadline: Time,
     },
@@ -91,6 +93,8 @@ struct Command {
     entered: usize,
     announced: bool,
     stage: Stage,
+    /// The how manieth session of its name it was started for.
+    namesake: Option<u64>,
     open: Vec<(CommandId, usize)>,
     clock: Option<Time>,
     limit: Option<Time>,
@@ -168,10 +172,12 @@ pub(crate) struct Reference {
     shelf: Vec<usize>,
     reads: Vec<usize>,
     versions: BTreeMap<SessionName, u64>,
+    /// How many sessions of each name there were.
+    namesakes: BTreeMap<SessionName, u64>,
     turns: BTreeSet<SessionName>,
     journal_failed: bool,
-    /// Records of versions that are with the journal, and sessions whose version it does not know.
-    moves: usize,
+    /// Sessions whose version is on its way to the journal, and those whose version it does not know.
+    moves: BTreeSet<SessionName>,
     owed: BTreeSet<SessionName>,
     /// Commands that were refused after others had begun to wait for them, and when.
     retracted: BTreeMap<usize, usize>,
@@ -192,9 +198,10 @@ impl Reference {
             shelf: Vec::new(),
             reads: Vec::new(),
             versions: BTreeMap::new(),
+            namesakes: BTreeMap::new(),
             turns: BTreeSet::new(),
             journal_failed: false,
-            moves: 0,
+            moves: BTreeSet::new(),
             owed: BTreeSet::new(),
             retracted: BTreeMap::new(),
             orders: 0,
@@ -219,6 +226,8 @@ impl Reference {
                 self.turns.remove(&session);
             }
             Event::Changed(session) => self.change(&session),
+            Event::Opened(session) => self.open(&session),
+            Event::Closed(session) => self.close(&session),
             Event::Shutdown { deadline } => self.shut_down(deadline),
             Event::Tick => {}
         }
@@ -270,8 +279,8 @@ impl Reference {
         self.commands.iter().filter(|command| test(command)).map(|command| command.serial).collect()
     }
 
-    fn lane_version(&self, lane: &Lane) -> Option<u64> {
-        lane.session().and_then(|session| self.version(session))
+    fn version_for(&self, header: &Header) -> Option<u64> {
+        header.subject().and_then(|session| self.version(session))
     }
 
     fn announce(&mut self, serial: usize, phase: Phase<u64>) {
@@ -297,6 +306,7 @@ impl Reference {
         }
         for serial in self.serials_where(Command::runs) {
             let command = self.at_mut(serial);
+            command.cancelled = true;
             command.kill = None;
             let ticket = command.ticket.expect("what runs has a ticket");
             self.effects.extend([Effect::Cancel(ticket), Effect::Kill(ticket)]);
@@ -360,7 +370,7 @@ impl Reference {
         self.forget_old();
         let records_wait = self.commands.iter().any(|command| {
             command.entry == Saving::Pending || command.end.as_ref().is_some_and(|end| end.saving == Saving::Pending)
-        }) || self.moves > 0;
+        }) || !self.moves.is_empty();
         if matches!(self.life, Life::Draining { .. }) && self.is_quiet() && (self.journal_failed || !records_wait) {
             self.life = Life::Drained;
             self.effects.push(Effect::Drained);

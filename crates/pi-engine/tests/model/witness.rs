@@ -190,6 +190,11 @@ impl Witness {
         }
     }
 
+    /// Another session may have this name from now on.
+    pub(crate) fn renewed(&mut self, session: &SessionName) {
+        self.versions.insert(session.clone(), None);
+    }
+
     fn starts(&mut self, ticket: Ticket, header: &Arc<Header>, command: u64, before: Option<&Effect<u64, u64>>) {
         let announced = matches!(before, Some(Effect::Announce(Announcement { header: other, phase: Phase::Started, .. }))
             if other == header);

@@ -2,7 +2,7 @@
 
 use pi_engine::{
     Access, Change, ClientName, CommandId, Completion, Config, Ending, Failure, Fingerprint, Header, Key, Kind, Lane,
-    Limit, Order, Retention, Role, SessionName, Span, Time,
+    Limit, Order, Principal, Retention, Role, SessionName, Span, Time,
 };
 
 use crate::random::Random;
@@ -69,11 +69,13 @@ fn fresh(random: &mut Random) -> Header {
     fingerprint[1] = variant as u8;
     fingerprint[2..2 + kind.len()].copy_from_slice(kind.as_bytes());
     Header {
+        principal: Principal::from(*random.pick(&["p", "q"])),
         client: client(random),
         id: random.percent(80).then(|| some_id(random)),
         key: random.percent(40).then(|| Key::from(format!("k{}", random.below(6)))),
         kind: Kind::from(kind),
         fingerprint: Fingerprint(fingerprint),
+        about: (lane == Lane::Server && random.percent(50)).then(|| session(random)),
         lane,
         order,
         access,

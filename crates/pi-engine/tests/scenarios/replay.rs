@@ -147,13 +147,14 @@ fn keys_belong_to_a_session_or_to_the_server() {
 }
 
 #[test]
-fn id_decides_before_the_key() {
+fn key_of_another_intent_conflicts_even_if_the_id_matches() {
     check(
         "a.1 get_state s1 key=k       | accepted a.1; start a.1
          a.2 get_state s1 key=l say=x | accepted a.2
          done a.1                     | answer a.1 ok; start a.2
          done a.2                     | answer a.2 ok
-         a.1 get_state s1 key=l       | accepted a.1; replay a.1 ok",
+         a.1 get_state s1 key=l       | refuse a.1: Conflicting idempotencyKey 'l': previously used for 'get_state', now used for 'get_state'
+         a.1 get_state s1 key=m       | accepted a.1; replay a.1 ok",
     );
 }
 

@@ -6,11 +6,13 @@
 //! | `given s1` | a session with version 0; how it came to be is not shown |
 //! | `a.1 prompt s1` | client `a` sends a command with id `1`; without a session it goes to the server; `a.-` has no id |
 //! | … `key=k after=2,3 if=4 say=x` | its idempotency key, dependencies, expected version, payload |
+//! | … `about=s1 by=p` | the session that it is about, if not its lane's; its principal, if not the client's own |
 //! | `durable`, `durable 1` | all records on their way are durable, or only the first |
 //! | `done a.1` | its work has stopped, well; `failed`, `altered`, `created s2`, `removed s2`, `size=9` say otherwise |
 //! | `wait 30s`, `wait 1ms` | time passes, with a tick at every deadline |
 //! | `journal lost`, `journal back` | it cannot be written, it can again |
-//! | `turn s1`, `turn s1 over`, `changed s1` | a run that no command started; a change that no command made |
+//! | `turn s1`, `turn s1 over` | a run that no command started |
+//! | `changed s1`, `opened s1`, `closed s1` | what happened to a session without a command |
 //! | `shutdown 10s` | drain, at most so long |
 //! | `crash`, `crash 1` | the process dies; of the records on their way none, or the first, was written |
 //! | `load`, `version s1`, `deadline` | what is held, shown in the right column |
@@ -97,7 +99,7 @@ struct Stage {
     config: Config,
     now: Time,
     requests: u64,
-    durable: Vec<Record<String>>,
+    durable: Vec<(Sequence, Record<String>)>,
     pending: VecDeque<(Sequence, Record<String>)>,
     names: HashMap<Ticket, String>,
 }
@@ -152,6 +154,8 @@ impl Stage {
             ["journal", "back"] => self.step(Input::JournalRestored),
             ["turn", session, "over"] => self.step(Input::TurnReleased(session.into())),
             ["turn", session] => self.step(Input::TurnTaken(session.into())),
+            ["opened", session] => self.step(Input::Opened(session.into())),
+            ["closed", session] => self.step(Input::Closed(session.into())),
             ["changed", session] => self.step(Input::Changed(session.into())),
             ["shutdown", time] => self.step(Input::Shutdown { deadline: self.now.after(milliseconds(time)) }),
             ["crash"] => self.crash(0),
@@ -199,7 +203,7 @@ impl Stage {
         assert!(count > 0 && count <= self.pending.len(), "{} records are on their way", self.pending.len());
         let reported: Vec<_> = self.pending.drain(..count).collect();
         let upto = reported[count - 1].0;
-        self.durable.extend(reported.into_iter().map(|(_, record)| record));
+        self.durable.extend(reported);
         self.step(Input::Persisted(upto))
     }
 
@@ -221,12 +225,15 @@ impl Stage {
         self.act(&format!("done setup.- created {session}"));
         self.report(self.pending.len());
         // Nobody can ask for it again, so the journal has dropped it but for the version.
-        self.durable.truncate(self.durable.len() - 2);
-        self.durable.push(Record::Version(VersionMove { session: session.into(), version: Some(0) }));
+        let (sequence, _) = self.durable.pop().expect("it has ended");
+        self.durable.pop();
+        let moved = VersionMove { session: session.into(), version: Some(0) };
+        self.durable.push((sequence, Record::Version(moved)));
     }
 
     fn crash(&mut self, written: usize) -> Vec<TestEffect> {
-        self.durable.extend(self.pending.drain(..).take(written).map(|(_, record)| record));
+        self.durable.extend(self.pending.drain(..).take(written));
+        assert!(self.durable.is_sorted_by_key(|(sequence, _)| *sequence), "a place in the journal is taken once");
         let mut effects = Vec::new();
         self.engine = Engine::restore(self.config.clone(), self.now, self.durable.clone(), &mut effects);
         self.take_records(&effects);
@@ -329,15 +336,18 @@ fn header(name: &str, kind: &str, rest: &[&str]) -> Header {
     let (session, options): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| !word.contains('='));
     let option = |name: &str| options.iter().find_map(|option| option.strip_prefix(name));
     let mut fingerprint = [0; 32];
-    let intent = format!("{kind} {} {}", session.join(""), option("say=").unwrap_or_default());
+    let about = option("about=").unwrap_or_default();
+    let intent = format!("{kind} {}{about} {}", session.join(""), option("say=").unwrap_or_default());
     fingerprint[..intent.len()].copy_from_slice(intent.as_bytes());
     Header {
+        principal: option("by=").unwrap_or(client).into(),
         client: client.into(),
         id: (id != "-").then(|| id.into()),
         key: option("key=").map(Into::into),
         kind: kind.into(),
         fingerprint: Fingerprint(fingerprint),
         lane: session.first().map_or(Lane::Server, |session| Lane::Session((*session).into())),
+        about: option("about=").map(Into::into),
         order,
         access,
         limit,

@@ -51,7 +51,7 @@ fn late_completion_changes_nothing_but_frees_the_lane() {
          wait 60s            | cancel a.1; record a.1 ended
          durable             | answer a.1 broken: Command 'fork' timed out after 60000ms v0
          a.2 export s1       | accepted a.2
-         done a.1 removed s1 | start a.2
+         done a.1 altered    | start a.2
          version s1          | 0
          a.1 fork s1         | accepted a.1; replay a.1 broken: Command 'fork' timed out after 60000ms v0",
     );
@@ -118,5 +118,24 @@ fn completion_in_time_stops_the_clock() {
          deadline    | none
          wait 600s
          durable     | answer a.1 ok",
+    );
+}
+
+#[test]
+fn late_completion_still_says_which_sessions_exist() {
+    check(
+        "given s1
+         a.1 create                | record a.1
+         durable                   | accepted a.1; start a.1
+         wait 60s                  | cancel a.1; record a.1 ended
+         durable                   | answer a.1 broken: Command 'create' timed out after 60000ms
+         done a.1 created s2       | record s2=0
+         version s2                | 0
+         a.2 delete about=s1       | record a.2
+         durable                   | accepted a.2; start a.2
+         wait 60s                  | cancel a.2; record a.2 ended
+         durable                   | answer a.2 broken: Command 'delete' timed out after 60000ms v0
+         done a.2 removed s1       | record s1 gone
+         version s1                | none",
     );
 }

@@ -109,6 +109,7 @@ fn change_that_no_command_made_moves_the_version_and_is_recorded() {
     check(
         "given s1
          changed s1 | record s1=1
+         durable
          changed s1 | record s1=2
          changed s2
          version s1 | 2
@@ -185,4 +186,54 @@ fn version_is_compared_when_the_turn_comes() {
 #[test]
 fn expected_version_means_nothing_to_the_server() {
     check("a.1 list if=4 | accepted a.1; start a.1");
+}
+
+#[test]
+fn server_command_about_a_session_is_held_to_its_version() {
+    check(
+        "given s1
+         a.1 delete about=s1 if=4 | record a.1
+         durable                  | accepted a.1; record a.1 ended
+         durable                  | answer a.1 broken: Session version mismatch: expected 4, got 0 v0
+         a.2 list about=s1        | accepted a.2; start a.2
+         done a.2                 | answer a.2 ok v0",
+    );
+}
+
+#[test]
+fn session_that_is_found_begins_at_zero_and_one_that_expires_ends() {
+    check(
+        "opened s1     | record s1=0
+         opened s1
+         a.1 export s1 | accepted a.1; start a.1
+         a.2 export s1 | accepted a.2
+         closed s1     | answer a.2 broken: Session s1 not found; cancel a.1
+         version s1    | none",
+    );
+}
+
+#[test]
+fn work_of_a_session_that_is_gone_does_not_move_its_namesake() {
+    check(
+        "given s1
+         a.1 prompt s1       | record a.1
+         durable             | accepted a.1; start a.1
+         closed s1           | record s1 gone; cancel a.1
+         opened s1
+         done a.1            | record a.1 ended
+         version s1          | 0",
+    );
+}
+
+#[test]
+fn changes_that_follow_faster_than_the_journal_share_a_record() {
+    check(
+        "given s1
+         changed s1 | record s1=1
+         changed s1
+         changed s1
+         durable    | record s1=3
+         durable
+         changed s1 | record s1=4",
+    );
 }

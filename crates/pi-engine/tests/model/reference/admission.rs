@@ -33,7 +33,7 @@ impl Reference {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
         let limit = self.config.max_pending_per_client;
-        if self.commands.iter().filter(waiting).filter(|command| command.header.client == header.client).count()
+        if self.commands.iter().filter(waiting).filter(|command| command.header.principal == header.principal).count()
             >= limit
         {
             return Err(Refusal::TooManyPending { limit });
@@ -57,23 +57,18 @@ impl Reference {
 
     fn find(&self, header: &Header) -> Result<Option<&Command>, Refusal> {
         let now = header.kind.clone();
-        if let (Some(known), Some(id)) = (self.find_id(header), &header.id) {
-            let before = known.header.kind.clone();
-            return if known.header.fingerprint == header.fingerprint {
-                Ok(Some(known))
-            } else {
-                Err(Refusal::ConflictingId { id: id.clone(), before, now })
-            };
+        let (by_id, by_key) = (self.find_id(header), self.find_key(header));
+        if let (Some(known), Some(id)) = (by_id, &header.id)
+            && known.header.fingerprint != header.fingerprint
+        {
+            return Err(Refusal::ConflictingId { id: id.clone(), before: known.header.kind.clone(), now });
         }
-        if let (Some(known), Some(key)) = (self.find_key(header), &header.key) {
-            let before = known.header.kind.clone();
-            return if known.header.fingerprint == header.fingerprint {
-                Ok(Some(known))
-            } else {
-                Err(Refusal::ConflictingKey { key: key.clone(), before, now })
-            };
+        if let (Some(known), Some(key)) = (by_key, &header.key)
+            && known.header.fingerprint != header.fingerprint
+        {
+            return Err(Refusal::ConflictingKey { key: key.clone(), before: known.header.kind.clone(), now });
         }
-        Ok(None)
+        Ok(by_id.or(by_key))
     }
 
     fn find_id(&self, header: &Header) -> Option<&Command> {
@@ -115,6 +110,7 @@ impl Reference {
             entered: 0,
             announced: false,
             stage: Stage::Waiting,
+            namesake: None,
             open: Vec::new(),
             clock: None,
             limit: None,
@@ -229,7 +225,7 @@ impl Reference {
 
     /// It was accepted and did not end. What it ends with follows from the journal as it is, so nobody need wait for the record.
     fn recover(&mut self, serial: usize) {
-        let session = self.at(serial).and_then(|command| command.header.lane.session().cloned());
+        let session = self.at(serial).and_then(|command| command.header.subject().cloned());
         let moved = session.and_then(|session| {
             let version = self.version(&session)? + 1;
             Some(VersionMove { session, version: Some(version) })

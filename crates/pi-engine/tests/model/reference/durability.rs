@@ -50,7 +50,12 @@ impl Reference {
                     self.effects.push(Effect::Forget(*ticket));
                 }
             }
-            Record::Version(_) => self.moves -= 1,
+            Record::Version(moved) => {
+                self.moves.remove(&moved.session);
+                if self.owed.remove(&moved.session) {
+                    self.record_version(&moved.session);
+                }
+            }
         }
     }
 
@@ -68,7 +73,7 @@ impl Reference {
                     }
                 }
                 Record::Version(moved) => {
-                    self.moves -= 1;
+                    self.moves.remove(&moved.session);
                     self.owed.insert(moved.session.clone());
                 }
             }
@@ -98,7 +103,7 @@ impl Reference {
     pub(super) fn refuse_late(&mut self, serial: usize) {
         let Some(command) = self.at(serial) else { return };
         let header = command.header.clone();
-        let version = self.lane_version(&header.lane);
+        let version = self.version_for(&header);
         let request = command.request.expect("what is on its way in has a request");
         self.effects.push(Effect::Refuse { request, header: header.clone(), refusal: Refusal::JournalUnavailable });
         self.commands.retain(|command| command.serial != serial);
@@ -117,9 +122,7 @@ impl Reference {
             self.persist_end(serial);
         }
         for session in std::mem::take(&mut self.owed) {
-            let version = self.version(&session);
-            self.moves += 1;
-            self.persist(Record::Version(VersionMove { session, version }));
+            self.record_version(&session);
         }
     }
 }

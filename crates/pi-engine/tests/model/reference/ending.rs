@@ -16,8 +16,8 @@ impl Reference {
 
     /// The engine itself ends a command.
     pub(super) fn break_off(&mut self, serial: usize, failure: Failure) {
-        let lane = self.at(serial).expect("only known commands end").header.lane.clone();
-        let version = self.lane_version(&lane);
+        let header = self.at(serial).expect("only known commands end").header.clone();
+        let version = self.version_for(&header);
         self.end(serial, Outcome { ending: Ending::Broken(failure), version }, 0, None);
     }
 
@@ -61,12 +61,13 @@ impl Reference {
         command.stage = Stage::Over;
         command.kill = None;
         let (serial, header, ended) = (command.serial, command.header.clone(), command.end.is_some());
+        let namesake = command.namesake;
         if ended {
-            return;
+            return self.complete_late(&header, &completion.change);
         }
         let succeeded = matches!(completion.ending, Ending::Succeeded(_));
         let mut moved = None;
-        let mut version = self.lane_version(&header.lane);
+        let mut version = self.version_for(&header);
         if header.access != Access::Read {
             match &completion.change {
                 Change::Created(session) => {
@@ -78,11 +79,11 @@ impl Reference {
                     version = None;
                 }
                 Change::Usual if !succeeded || header.access == Access::Act => {}
+                Change::Usual | Change::Altered if self.namesake_for(&header) != namesake => {}
                 Change::Usual | Change::Altered => {
                     version = version.map(|version| version + 1);
                     moved = header
-                        .lane
-                        .session()
+                        .subject()
                         .filter(|_| version.is_some())
                         .map(|session| VersionMove { session: session.clone(), version });
                 }
@@ -100,9 +101,57 @@ impl Reference {
 
     pub(super) fn apply(&mut self, moved: &VersionMove) {
         match moved.version {
-            Some(version) => self.versions.insert(moved.session.clone(), version),
+            Some(version) => {
+                // Nothing else brings a version back to zero.
+                if version == 0 {
+                    *self.namesakes.entry(moved.session.clone()).or_default() += 1;
+                }
+                self.versions.insert(moved.session.clone(), version)
+            }
             None => self.versions.remove(&moved.session),
         };
+    }
+
+    pub(super) fn namesake_for(&self, header: &Header) -> Option<u64> {
+        let session = header.subject().filter(|session| self.versions.contains_key(*session))?;
+        Some(self.namesakes.get(session).copied().unwrap_or_default())
+    }
+
+    /// It was answered before. Only which sessions exist is still news.
+    fn complete_late(&mut self, header: &Header, change: &Change) {
+        match change {
+            Change::Created(session) if header.access != Access::Read => {
+                self.apply(&VersionMove { session: session.clone(), version: Some(0) });
+                self.record_version(session);
+            }
+            Change::Removed(session) if header.access != Access::Read => self.close(session),
+            Change::Created(_) | Change::Removed(_) | Change::Usual | Change::Altered => {}
+        }
+    }
+
+    pub(super) fn open(&mut self, session: &SessionName) {
+        if self.version(session).is_none() {
+            self.apply(&VersionMove { session: session.clone(), version: Some(0) });
+            self.record_version(session);
+        }
+    }
+
+    pub(super) fn close(&mut self, session: &SessionName) {
+        if self.version(session).is_some() {
+            self.apply(&VersionMove { session: session.clone(), version: None });
+            self.record_version(session);
+        }
+        self.remove(session);
+    }
+
+    /// One record of a session's version is on its way at a time.
+    pub(super) fn record_version(&mut self, session: &SessionName) {
+        if self.journal_failed || !self.moves.insert(session.clone()) {
+            self.owed.insert(session.clone());
+        } else {
+            let version = self.version(session);
+            self.persist(Record::Version(VersionMove { session: session.clone(), version }));
+        }
     }
 
     pub(super) fn remove(&mut self, session: &SessionName) {
@@ -119,12 +168,7 @@ impl Reference {
         let Some(version) = self.version(session) else { return };
         let moved = VersionMove { session: session.clone(), version: Some(version + 1) };
         self.apply(&moved);
-        if self.journal_failed {
-            self.owed.insert(session.clone());
-        } else {
-            self.moves += 1;
-            self.persist(Record::Version(moved));
-        }
+        self.record_version(session);
     }
 
     /// Announces one acceptance or gives one answer, in the order in which they became certain.

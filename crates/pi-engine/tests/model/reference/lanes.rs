@@ -5,14 +5,19 @@ use super::*;
 impl Reference {
     /// Drops dependencies that ended well and ends one command whose dependency did not.
     pub(super) fn check_dependencies(&mut self) -> bool {
-        for serial in self.serials_where(|command| command.waits() && !command.open.is_empty()) {
+        let waiting = self.serials_where(|command| command.waits() && !command.open.is_empty());
+        // Who waits for what failed first is told first.
+        let failures = waiting.iter().filter_map(|serial| {
+            let open = &self.at(*serial).expect("just listed").open;
+            let first = open.iter().filter_map(|(id, root)| self.failure_of(id, *root)).min_by_key(|(order, _)| *order);
+            first.map(|(order, failure)| (order, *serial, failure))
+        });
+        if let Some((_, serial, failure)) = failures.min_by_key(|(order, serial, _)| (*order, *serial)) {
+            self.break_off(serial, failure);
+            return true;
+        }
+        for serial in waiting {
             let open = self.at(serial).expect("just listed").open.clone();
-            if let Some((_, failure)) =
-                open.iter().filter_map(|(id, root)| self.failure_of(id, *root)).min_by_key(|(order, _)| *order)
-            {
-                self.break_off(serial, failure);
-                return true;
-            }
             let left: Vec<_> =
                 open.iter().filter(|(_, root)| !self.at(*root).is_none_or(|root| root.answered)).cloned().collect();
             if left.len() < open.len() {
@@ -52,7 +57,7 @@ impl Reference {
     fn start(&mut self, serial: usize) {
         let command = self.at(serial).expect("just found");
         let (header, ticket, payload) = (command.header.clone(), command.ticket, command.payload);
-        if let (Some(expected), Some(session)) = (header.if_version, header.lane.session()) {
+        if let (Some(expected), Some(session)) = (header.if_version, header.subject()) {
             match self.version(session) {
                 None => {
                     return self.break_off(serial, Failure::VersionOfNoSession { session: session.clone(), expected });
@@ -66,9 +71,11 @@ impl Reference {
         self.announce(serial, Phase::Started);
         let ticket = ticket.expect("what starts has a ticket");
         self.effects.push(Effect::Start { ticket, header: header.clone(), command: payload });
+        let namesake = self.namesake_for(&header);
         let limit = self.config.allowance(header.limit).map(|limit| self.now.after(limit));
         let command = self.at_mut(serial);
         command.stage = Stage::Running;
+        command.namesake = namesake;
         command.clock = None;
         command.limit = limit;
     }
