@@ -5,13 +5,18 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pi_redact::{Options, Personal, Redactor};
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::Value;
 
 const SECRET: &str = "correct-horse-battery";
 
-static REDACTOR: LazyLock<Redactor> =
-    LazyLock::new(|| Redactor::new(Options { secrets: vec![SECRET.to_owned()], personal: Personal::Mask }));
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options {
+        secrets: vec![SECRET.to_owned()],
+        personal: Personal::Mask,
+        evidence: Evidence::KeysAndShapes,
+    })
+});
 
 fuzz_target!(|text: &str| {
     let once = REDACTOR.redact_text(text);
