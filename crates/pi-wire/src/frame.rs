@@ -11,11 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     Limits,
-    command::Prompt,
     fault::Fault,
     fields::Fields,
     id::{CommandId, IdempotencyKey},
-    registry::{Kind, Order, ServerCommand, SessionCommand, Target},
+    registry::{Class, Kind, ServerCommand, SessionCommand, Target},
     reject::{Cause, Reject},
     rule::{Refused, Report, Rule, names},
 };
@@ -186,22 +185,23 @@ impl Command {
         }
     }
 
-    /// In which order it stands: [`Order::Work`] or [`Order::Control`], never [`Order::Prompt`].
+    /// What it is to its lane at this moment.
     ///
-    /// A prompt steers or queues only while a run is in flight; `is_extension_command` says which names of slash
-    /// commands the session's extensions have.
-    pub fn order(&self, activity: Activity, is_extension_command: impl FnOnce(&str) -> bool) -> Order {
-        match (self.kind().spec().order, self) {
-            (Order::Prompt, Self::Session(_, SessionCommand::Prompt(prompt))) => {
-                let joins_run = activity == Activity::Running && prompt.streaming_behavior.is_some();
-                let control = joins_run || calls_extension(prompt, is_extension_command);
-                if control { Order::Control } else { Order::Work }
+    /// Only of a `prompt` that depends on the moment: it joins a run only while one is in flight, and
+    /// `is_extension_command` says which slash commands the session's extensions have. Those are called at once, also
+    /// by a prompt that would otherwise join the run.
+    pub fn class(&self, activity: Activity, is_extension_command: impl FnOnce(&str) -> bool) -> Class {
+        match self {
+            Self::Session(_, SessionCommand::Prompt(prompt)) => {
+                if prompt.slash_command().is_some_and(is_extension_command) {
+                    Class::ExtensionCommand
+                } else if activity == Activity::Running && prompt.streaming_behavior.is_some() {
+                    Class::JoinsRun
+                } else {
+                    Class::Run
+                }
             }
-            (order, _) => order,
+            Self::Server(_) | Self::Session(_, _) => self.kind().spec().class,
         }
     }
-}
-
-fn calls_extension(prompt: &Prompt, is_extension_command: impl FnOnce(&str) -> bool) -> bool {
-    prompt.slash_command().is_some_and(is_extension_command)
 }

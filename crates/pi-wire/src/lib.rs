@@ -29,7 +29,7 @@ pub use self::{
     fault::{Fault, FieldFault},
     frame::{Activity, Command, Frame, Head, parse},
     limits::Limits,
-    registry::{COMMANDS, Feature, Kind, ServerCommand, SessionCommand, Spec},
+    registry::{COMMANDS, Class, Feature, Kind, ServerCommand, SessionCommand, Spec},
     reject::{Cause, Reject},
     response::{Data, Failure, Outcome, Response},
 };

@@ -1,12 +1,10 @@
 //! What the registry says about a command.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::Kind;
+use super::{Class, Kind};
 
 /// One row of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +16,10 @@ pub struct Spec {
     pub summary: &'static str,
     pub target: Target,
     pub effect: Effect,
-    pub order: Order,
-    pub timeout: Timeout,
+    /// What it is to its lane; of `prompt` the usual one, because its own depends on the moment: see
+    /// [`Command::class`](crate::Command::class).
+    pub class: Class,
     pub role: Role,
-    /// Whether a run in flight may be waiting for it. A command that waits for that run must not stand before it.
-    pub need: Need,
     pub source: Source,
 }
 
@@ -87,43 +84,6 @@ pub enum Effect {
     Acts,
 }
 
-/// In which of a lane's two orders a command stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Behind a run or a long job that is in flight.
-    Work,
-    /// Past it.
-    Control,
-    /// `prompt`: work, unless it steers, queues, or calls a command of an extension. See `Command::order`.
-    Prompt,
-}
-
-/// How long a command may take, from its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum Timeout {
-    /// Reads and control.
-    Short,
-    Standard,
-    /// `bash`, `compact`.
-    Long,
-    /// Runs.
-    Unlimited,
-}
-
-impl Timeout {
-    /// The default; a server may be configured otherwise.
-    pub const fn default_duration(self) -> Option<Duration> {
-        match self {
-            Self::Short => Some(Duration::from_secs(30)),
-            Self::Standard => Some(Duration::from_secs(60)),
-            Self::Long => Some(Duration::from_secs(300)),
-            Self::Unlimited => None,
-        }
-    }
-}
-
 /// Among whom an idempotency key is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "lowercase")]
@@ -142,14 +102,6 @@ pub enum Role {
     Driver,
     /// Sees all clients, changes the server and removes files.
     Operator,
-}
-
-/// Whether the run in flight may be waiting for a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Need {
-    Independent,
-    /// Without it the run may never end: answers to its questions, keys for its components, every abort.
-    RunNeedsIt,
 }
 
 /// Where a command is described.

@@ -1,18 +1,16 @@
 //! The macro that turns the table into types, so that a command without a row does not exist.
 
-/// From rows `Payload = "name" -> Data: effect order timeout role [need], source;` in the sections `server` and `session`
+/// From rows `Payload = "name" -> Data: effect class role, source;` in the sections `server` and `session`
 /// makes `Kind`, [`COMMANDS`](super::COMMANDS), the enums of commands and of answers, and the functions that go through
 /// all of them.
 macro_rules! registry {
-    (@need) => { Need::Independent };
-    (@need needed) => { Need::RunNeedsIt };
     (@source document $section:literal) => { Source::Document { section: $section } };
     (@source addition $feature:ident) => { Source::Addition { feature: Feature::$feature, since: "0.1.0" } };
     (
         $( $section:ident as $commands:ident, $target:ident, $commands_doc:literal {
             $(
                 $payload:ident = $name:literal $(-> $data:ty)?:
-                    $effect:ident $order:ident $timeout:ident $role:ident $($need:ident)?, $source:ident $place:tt;
+                    $effect:ident $class:ident $role:ident, $source:ident $place:tt;
             )+
         } )+
     ) => {
@@ -30,10 +28,8 @@ macro_rules! registry {
                 summary: command::$payload::SUMMARY,
                 target: Target::$target,
                 effect: Effect::$effect,
-                order: Order::$order,
-                timeout: Timeout::$timeout,
+                class: Class::$class,
                 role: Role::$role,
-                need: registry!(@need $($need)?),
                 source: registry!(@source $source $place),
             }, )+)+
         ];

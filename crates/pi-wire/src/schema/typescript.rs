@@ -70,13 +70,14 @@ fn write_union(
 fn write_registry(out: &mut String) -> Result<(), fmt::Error> {
     writeln!(out, "\n/** What the registry says about each command. */\nexport const COMMANDS = {{")?;
     for spec in COMMANDS {
-        let Spec { name, target, effect, order, timeout, role, .. } = spec;
+        let Spec { name, target, effect, class, role, .. } = spec;
         let feature = spec.feature().map_or_else(|| "null".to_owned(), |feature| word_of(&feature));
-        let (target, effect, order) = (word_of(target), word_of(effect), word_of(order));
-        let (timeout, role) = (word_of(timeout), word_of(role));
+        let (target, effect, role) = (word_of(target), word_of(effect), word_of(role));
+        let (order, span, timeout) = (word_of(&class.order()), word_of(&class.span()), word_of(&class.timeout()));
+        let class = word_of(class);
         writeln!(
             out,
-            "  {name}: {{ target: {target}, effect: {effect}, order: {order}, timeout: {timeout}, role: {role}, feature: {feature} }},",
+            "  {name}: {{ target: {target}, effect: {effect}, class: {class}, order: {order}, span: {span}, timeout: {timeout}, role: {role}, feature: {feature} }},",
         )?;
     }
     writeln!(out, "}} as const;\n")?;

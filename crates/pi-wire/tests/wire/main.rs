@@ -13,6 +13,8 @@ mod hostile;
 #[cfg(test)]
 mod meaning;
 #[cfg(test)]
+mod registry;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod validation;

@@ -1,20 +1,17 @@
-//! What a frame means: its fingerprint, its order, its row in the registry, and what is answered.
-
-use std::collections::HashSet;
+//! What a frame means: its fingerprint, and what is answered.
 
 use pi_transcript::{AgentEvent, AssistantMessageEvent, Message, message::UserMessage};
 use pi_wire::{
-    Activity, COMMANDS, ConnectionOptions, Error, Frame, Kind, Limits, Response, Retry, Spec,
+    ConnectionOptions, Error, Frame, Limits, Response, Retry,
     command::Lifecycle,
     error::{Identity, Missing, RateScope, SessionPathError},
     event::{CommandPhase, FinishedCommand, UpdateForm},
     id::{ClientId, CommandId},
     parse,
-    registry::{Effect, IdempotencyScope, Need, Order, Role, Target, Timeout},
 };
 use serde_json::{Value, json};
 
-fn frame(json: &Value) -> Frame {
+pub(crate) fn frame(json: &Value) -> Frame {
     parse(json.to_string().as_bytes(), &Limits::default()).unwrap_or_else(|reject| panic!("{json}: {reject:?}"))
 }
 
@@ -104,95 +101,6 @@ fn a_fingerprint_does_not_change_between_releases() {
     let prompt = frame(&json!({ "type": "prompt", "sessionId": "s", "message": "hi" }));
     let canonical = br#"{"message":"hi","sessionId":"s","type":"prompt"}"#;
     assert_eq!(prompt.fingerprint(), pi_transcript::json::Digest::of(canonical));
-}
-
-#[test]
-fn a_prompt_joins_a_run_only_if_it_says_so_and_there_is_one() {
-    let order = |message: &str, behavior: Option<&str>, activity| {
-        let mut json = json!({ "type": "prompt", "sessionId": "s", "message": message });
-        if let Some(behavior) = behavior {
-            json["streamingBehavior"] = behavior.into();
-        }
-        frame(&json).command.order(activity, |name| name == "deploy")
-    };
-    assert_eq!(order("hi", None, Activity::Idle), Order::Work);
-    assert_eq!(order("hi", None, Activity::Running), Order::Work);
-    assert_eq!(order("hi", Some("steer"), Activity::Idle), Order::Work);
-    assert_eq!(order("hi", Some("steer"), Activity::Running), Order::Control);
-    assert_eq!(order("hi", Some("followUp"), Activity::Running), Order::Control);
-    assert_eq!(order("/deploy now", None, Activity::Running), Order::Control);
-    assert_eq!(order("/deploy", None, Activity::Idle), Order::Control);
-    assert_eq!(order("/deployment", None, Activity::Running), Order::Work);
-    assert_eq!(order("/ deploy", None, Activity::Running), Order::Work);
-    assert_eq!(order("deploy", None, Activity::Running), Order::Work);
-}
-
-#[test]
-fn rows_stand_where_their_kind_says() {
-    let names: HashSet<_> = COMMANDS.iter().map(|spec| spec.name).collect();
-    assert_eq!(names.len(), COMMANDS.len(), "names are unique");
-    for (index, spec) in COMMANDS.iter().enumerate() {
-        assert_eq!((spec.kind as usize, Kind::named(spec.name)), (index, Some(spec.kind)));
-        assert!(spec.summary.ends_with('.'), "{}: {}", spec.name, spec.summary);
-    }
-}
-
-#[test]
-fn every_row_follows_the_decisions() {
-    let work: HashSet<_> = COMMANDS.iter().filter(|spec| spec.order == Order::Work).map(|spec| spec.name).collect();
-    let expected = HashSet::from([
-        "create_session",
-        "delete_session",
-        "load_session",
-        "delete_stored_session",
-        "enable_extension",
-        "disable_extension",
-        "reload_extensions",
-        "compact",
-        "bash",
-        "export_html",
-        "new_session",
-        "switch_session_file",
-        "fork",
-        "navigate_tree",
-    ]);
-    assert_eq!(work, expected);
-    for spec in COMMANDS {
-        let Spec { name, order, effect, timeout, role, need, .. } = spec;
-        let aborts = name.starts_with("abort");
-        let answers = matches!(*name, "extension_ui_response" | "extension_ui_key");
-        assert_eq!(*need == Need::RunNeedsIt, aborts || answers, "{name}: what a run needs");
-        assert_eq!(*order == Order::Prompt, *name == "prompt", "{name}");
-        let expected = match (*name, order) {
-            ("prompt", _) => Timeout::Unlimited,
-            ("bash" | "compact", _) => Timeout::Long,
-            (_, Order::Control) => Timeout::Short,
-            (_, Order::Work | Order::Prompt) => Timeout::Standard,
-        };
-        assert_eq!(*timeout, expected, "{name}: timeout");
-        if matches!(effect, Effect::Read | Effect::Connects) {
-            assert_eq!(*order, Order::Control, "{name}: reads pass a run");
-            assert!(!spec.is_durable(), "{name}: reads need no journal");
-        } else {
-            assert!(*role > Role::Viewer, "{name}: who looks on changes nothing");
-            assert!(spec.is_durable(), "{name}");
-        }
-        if spec.target == Target::Server {
-            assert_ne!(*effect, Effect::Mutates, "{name}: only session commands move a session's version");
-        }
-        let scope = if spec.target == Target::Server { IdempotencyScope::Server } else { IdempotencyScope::Session };
-        assert_eq!(spec.idempotency(), scope, "{name}");
-    }
-}
-
-#[test]
-fn the_reads_of_the_reference_are_reads_here() {
-    let reads = "get_state get_messages get_available_models get_commands get_skills get_tools list_session_files \
-                 get_session_stats get_fork_messages get_tree get_last_assistant_text get_context_usage list_sessions \
-                 get_metrics health_check get_startup_recovery get_command_history list_stored_sessions";
-    for name in reads.split_whitespace() {
-        assert_eq!(Kind::named(name).unwrap().spec().effect, Effect::Read, "{name}");
-    }
 }
 
 #[test]
