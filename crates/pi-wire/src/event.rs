@@ -157,7 +157,7 @@ impl CommandPhase {
         Self {
             command_id,
             command_type: frame.kind().name().to_owned(),
-            session_id: frame.command.session().cloned(),
+            session_id: frame.command.subject().cloned(),
             depends_on: frame.head.depends_on.clone(),
             if_session_version: frame.head.if_session_version,
             idempotency_key: frame.head.idempotency_key.clone(),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Limits,
+    command::{CreateSession, DeleteSession, ListExtensions, LoadSession, Subscribe, SwitchSession, Unsubscribe},
     fault::Fault,
     fields::Fields,
     id::{CommandId, IdempotencyKey},
@@ -177,11 +178,43 @@ impl Command {
         }
     }
 
-    /// The session in whose lane it stands.
+    /// The session in whose lane it stands; [`subject`](Self::subject) says what it is about.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Server(_) => None,
             Self::Session(session_id, _) => Some(session_id),
+        }
+    }
+
+    /// The session that it is about, in whichever lane it stands: whose version `ifSessionVersion` means and the answer
+    /// carries, and which lifecycle events name. `None` also where the server chooses the session's id.
+    pub fn subject(&self) -> Option<&SessionId> {
+        match self {
+            Self::Session(session_id, _)
+            | Self::Server(
+                ServerCommand::DeleteSession(DeleteSession { session_id })
+                | ServerCommand::SwitchSession(SwitchSession { session_id })
+                | ServerCommand::Subscribe(Subscribe { session_id, .. })
+                | ServerCommand::Unsubscribe(Unsubscribe { session_id }),
+            ) => Some(session_id),
+            Self::Server(
+                ServerCommand::CreateSession(CreateSession { session_id, .. })
+                | ServerCommand::LoadSession(LoadSession { session_id, .. })
+                | ServerCommand::ListExtensions(ListExtensions { session_id }),
+            ) => session_id.as_ref(),
+            Self::Server(
+                ServerCommand::ListSessions(_)
+                | ServerCommand::GetMetrics(_)
+                | ServerCommand::HealthCheck(_)
+                | ServerCommand::ListStoredSessions(_)
+                | ServerCommand::GetStartupRecovery(_)
+                | ServerCommand::GetCommandHistory(_)
+                | ServerCommand::SetLifecycle(_)
+                | ServerCommand::DeleteStoredSession(_)
+                | ServerCommand::EnableExtension(_)
+                | ServerCommand::DisableExtension(_)
+                | ServerCommand::ReloadExtensions(_),
+            ) => None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use pi_wire::{
     Activity, COMMANDS, Class, Kind, Spec,
+    event::CommandPhase,
     registry::{Effect, IdempotencyScope, Need, Order, Role, Span, Target},
 };
 use serde_json::json;
@@ -155,4 +156,25 @@ fn a_prompt_begins_a_run_joins_one_or_calls_an_extension() {
     assert_eq!(class("/deployment", None, Activity::Running), Class::Run);
     assert_eq!(class("/ deploy", None, Activity::Running), Class::Run);
     assert_eq!(class("deploy", None, Activity::Running), Class::Run);
+}
+
+#[test]
+fn a_command_is_about_the_session_that_it_names_in_whichever_lane() {
+    for example in examples::commands() {
+        let frame = frame(&example.command);
+        let named = example.command.get("sessionId").map(|id| id.as_str().unwrap());
+        assert_eq!(frame.command.subject().map(|id| id.as_str()), named, "{}", example.command);
+        assert_eq!(frame.command.session().is_some(), frame.kind().spec().target == Target::Session);
+        assert_eq!(CommandPhase::of(&frame, "c".into()).session_id.as_ref(), frame.command.subject());
+        assert!(!frame.kind().spec().takes_version() || named.is_some(), "a version is one of a session");
+    }
+    let about = |json: serde_json::Value| frame(&json).command.subject().map(|id| id.as_str().to_owned());
+    let some = Some("s".to_owned());
+    assert_eq!(about(json!({ "type": "create_session", "sessionId": "s" })), some);
+    assert_eq!(about(json!({ "type": "create_session" })), None);
+    assert_eq!(about(json!({ "type": "load_session", "sessionPath": "/a.jsonl", "sessionId": "s" })), some);
+    assert_eq!(about(json!({ "type": "load_session", "sessionPath": "/a.jsonl" })), None);
+    assert_eq!(about(json!({ "type": "list_extensions", "sessionId": "s" })), some);
+    assert_eq!(about(json!({ "type": "health_check", "sessionId": "stray" })), None);
+    assert_eq!(about(json!({ "type": "get_command_history", "sessionIdFilter": "s" })), None);
 }
