@@ -45,6 +45,18 @@ impl Spec {
         }
     }
 
+    /// Whether a replay does it once more, for the connection that asks, before it is answered with the stored outcome.
+    ///
+    /// Ids outlive connections, so a client that comes back may send `subscribe` under an id that has its outcome: on the
+    /// new connection nothing has been subscribed yet. That holds for every success that connects; a stored failure
+    /// connects nothing. All other commands run once.
+    pub const fn repeats_on_replay(&self) -> bool {
+        match self.effect {
+            Effect::Connects => true,
+            Effect::Read | Effect::Mutates | Effect::Creates | Effect::Loads | Effect::Deletes | Effect::Acts => false,
+        }
+    }
+
     /// The addition by whose name a client knows that it exists.
     pub const fn feature(&self) -> Option<Feature> {
         match self.source {
@@ -70,7 +82,7 @@ pub enum Target {
 pub enum Effect {
     /// Nothing.
     Read,
-    /// Only what this connection is sent; no version.
+    /// Only what the asking connection is sent; no version. A replay does it again: [`Spec::repeats_on_replay`].
     Connects,
     /// The session; its version moves by one.
     Mutates,

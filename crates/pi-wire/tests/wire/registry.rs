@@ -114,6 +114,12 @@ fn every_row_follows_the_decisions() {
 }
 
 #[test]
+fn a_replay_connects_again_and_does_nothing_else_again() {
+    let repeated = names(Spec::repeats_on_replay);
+    assert_eq!(repeated, ["switch_session", "subscribe", "unsubscribe", "set_lifecycle"]);
+}
+
+#[test]
 fn the_reads_of_the_reference_are_reads_here() {
     let reads = "get_state get_messages get_available_models get_commands get_skills get_tools list_session_files \
                  get_session_stats get_fork_messages get_tree get_last_assistant_text get_context_usage list_sessions \
