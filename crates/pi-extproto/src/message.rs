@@ -10,15 +10,12 @@
 mod payload;
 mod shape;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeOwned, Error as _},
-    ser::SerializeMap,
-};
+use schemars::{Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
 use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::json::{Extra, Problem};
+use pi_transcript::json::{Extra, Problem, shape::Member};
 
 pub use self::payload::{ErrorReport, EventHook, Register, SlashCommand, SlashResult, ToolCall, ToolResult};
 pub(crate) use self::shape::CAPABILITY_MANIFEST;
@@ -41,76 +38,64 @@ pub struct Message {
     pub extra: Extra,
 }
 
-/// What a message says; the variant is its `type`.
-#[derive(Debug, Clone, PartialEq, TS)]
-#[ts(tag = "type", content = "payload", rename_all = "snake_case")]
-pub enum Payload {
-    Register(Register),
-    ToolCall(ToolCall),
-    ToolResult(ToolResult),
-    SlashCommand(SlashCommand),
-    SlashResult(SlashResult),
-    EventHook(EventHook),
-    HostCall(HostCall),
-    HostResult(HostResult),
-    Log(LogEntry),
-    Error(ErrorReport),
+/// The table of messages: variant, payload, the value of `type`, and the members that a fault is explained with.
+macro_rules! messages {
+    ($($variant:ident($payload:ty) = $kind:literal, $members:path;)*) => {
+        /// What a message says; the variant is its `type`.
+        #[derive(Debug, Clone, PartialEq, TS)]
+        #[ts(tag = "type", content = "payload", rename_all = "snake_case")]
+        pub enum Payload {
+            $($variant($payload),)*
+        }
+
+        impl Payload {
+            /// The values of `type`, in the order of the variants.
+            pub const KINDS: &'static [&'static str] = &[$($kind,)*];
+
+            /// The value of `type`.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $kind,)* }
+            }
+
+            fn read(kind: &str, payload: Object) -> Result<Self, serde_json::Error> {
+                let payload = Value::Object(payload);
+                match kind {
+                    $($kind => <$payload>::deserialize(payload).map(Self::$variant),)*
+                    other => Err(serde_json::Error::unknown_variant(other, Self::KINDS)),
+                }
+            }
+
+            fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self { $(Self::$variant(payload) => map.serialize_entry("payload", payload),)* }
+            }
+
+            /// The schema of every payload, with its kind.
+            pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+                vec![$(($kind, generator.subschema_for::<$payload>()),)*]
+            }
+        }
+
+        /// The members of the payload of every message, by its `type`.
+        const MEMBERS: &[(&str, &[Member])] = &[$(($kind, $members),)*];
+    };
+}
+
+messages! {
+    Register(Register) = "register", shape::REGISTER;
+    ToolCall(ToolCall) = "tool_call", shape::TOOL_CALL;
+    ToolResult(ToolResult) = "tool_result", shape::TOOL_RESULT;
+    SlashCommand(SlashCommand) = "slash_command", shape::SLASH_COMMAND;
+    SlashResult(SlashResult) = "slash_result", shape::SLASH_RESULT;
+    EventHook(EventHook) = "event_hook", shape::EVENT_HOOK;
+    HostCall(HostCall) = "host_call", shape::HOST_CALL;
+    HostResult(HostResult) = "host_result", shape::HOST_RESULT;
+    Log(LogEntry) = "log", shape::LOG;
+    Error(ErrorReport) = "error", shape::ERROR;
 }
 
 impl Message {
     pub fn new(id: impl Into<String>, payload: Payload) -> Self {
         Self { id: id.into(), payload, extra: Extra::new() }
-    }
-}
-
-impl Payload {
-    /// The values of `type`, in the order of the variants.
-    pub const KINDS: [&'static str; 10] = [
-        "register",
-        "tool_call",
-        "tool_result",
-        "slash_command",
-        "slash_result",
-        "event_hook",
-        "host_call",
-        "host_result",
-        "log",
-        "error",
-    ];
-
-    /// The value of `type`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Register(_) => "register",
-            Self::ToolCall(_) => "tool_call",
-            Self::ToolResult(_) => "tool_result",
-            Self::SlashCommand(_) => "slash_command",
-            Self::SlashResult(_) => "slash_result",
-            Self::EventHook(_) => "event_hook",
-            Self::HostCall(_) => "host_call",
-            Self::HostResult(_) => "host_result",
-            Self::Log(_) => "log",
-            Self::Error(_) => "error",
-        }
-    }
-
-    fn read(kind: &str, payload: Object) -> Result<Self, serde_json::Error> {
-        fn typed<T: DeserializeOwned>(payload: Object) -> Result<T, serde_json::Error> {
-            T::deserialize(Value::Object(payload))
-        }
-        match kind {
-            "register" => typed(payload).map(Self::Register),
-            "tool_call" => typed(payload).map(Self::ToolCall),
-            "tool_result" => typed(payload).map(Self::ToolResult),
-            "slash_command" => typed(payload).map(Self::SlashCommand),
-            "slash_result" => typed(payload).map(Self::SlashResult),
-            "event_hook" => typed(payload).map(Self::EventHook),
-            "host_call" => typed(payload).map(Self::HostCall),
-            "host_result" => typed(payload).map(Self::HostResult),
-            "log" => typed(payload).map(Self::Log),
-            "error" => typed(payload).map(Self::Error),
-            other => Err(serde_json::Error::unknown_variant(other, &Self::KINDS)),
-        }
     }
 }
 
@@ -150,18 +135,7 @@ impl Serialize for Message {
         map.serialize_entry("id", &self.id)?;
         map.serialize_entry("version", VERSION)?;
         map.serialize_entry("type", self.payload.kind())?;
-        match &self.payload {
-            Payload::Register(payload) => map.serialize_entry("payload", payload)?,
-            Payload::ToolCall(payload) => map.serialize_entry("payload", payload)?,
-            Payload::ToolResult(payload) => map.serialize_entry("payload", payload)?,
-            Payload::SlashCommand(payload) => map.serialize_entry("payload", payload)?,
-            Payload::SlashResult(payload) => map.serialize_entry("payload", payload)?,
-            Payload::EventHook(payload) => map.serialize_entry("payload", payload)?,
-            Payload::HostCall(payload) => map.serialize_entry("payload", payload)?,
-            Payload::HostResult(payload) => map.serialize_entry("payload", payload)?,
-            Payload::Log(payload) => map.serialize_entry("payload", payload)?,
-            Payload::Error(payload) => map.serialize_entry("payload", payload)?,
-        }
+        self.payload.write(&mut map)?;
         for (name, member) in &self.extra {
             map.serialize_entry(name, member)?;
         }

@@ -1,7 +1,7 @@
 //! The published forms of the vocabulary, made from the types: JSON Schemas (draft 2020-12), TypeScript, WIT.
 //!
 //! What `docs/schema` and `docs/wit` hold is what these functions return; a test compares them, and
-//! `UPDATE=1 cargo test -p pi-extproto --test published` writes them anew.
+//! `cargo xtask codegen` writes them anew.
 
 mod typescript;
 
@@ -13,12 +13,9 @@ use serde_json::{Map, Value, json};
 
 pub use self::typescript::typescript;
 use crate::{
-    host::{HostCall, HostResult},
     log::LogEntry,
     manifest::ExtensionManifest,
-    message::{
-        ErrorReport, EventHook, Message, Payload, Register, SlashCommand, SlashResult, ToolCall, ToolResult, VERSION,
-    },
+    message::{Message, Payload, VERSION},
 };
 
 /// The WIT package `pi:extension`, written by hand and tested against the types.
@@ -57,25 +54,13 @@ impl JsonSchema for Message {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let payloads = Payload::KINDS.map(|kind| {
-            let payload = match kind {
-                "register" => generator.subschema_for::<Register>(),
-                "tool_call" => generator.subschema_for::<ToolCall>(),
-                "tool_result" => generator.subschema_for::<ToolResult>(),
-                "slash_command" => generator.subschema_for::<SlashCommand>(),
-                "slash_result" => generator.subschema_for::<SlashResult>(),
-                "event_hook" => generator.subschema_for::<EventHook>(),
-                "host_call" => generator.subschema_for::<HostCall>(),
-                "host_result" => generator.subschema_for::<HostResult>(),
-                "log" => generator.subschema_for::<LogEntry>(),
-                "error" => generator.subschema_for::<ErrorReport>(),
-                other => unreachable!("{other} is not in the list of message types"),
-            };
+        let payloads = Payload::schemas(generator).into_iter().map(|(kind, payload)| {
             json!({
                 "if": { "properties": { "type": { "const": kind } } },
                 "then": { "properties": { "payload": payload } },
             })
         });
+        let payloads: Vec<_> = payloads.collect();
         json_schema!({
             "type": "object",
             "required": ["id", "version", "type", "payload"],

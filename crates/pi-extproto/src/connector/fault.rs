@@ -3,12 +3,13 @@
 //! It reads the schema of the type that refused them, so it knows every connector and cannot fall behind one. Unlike the
 //! shapes of messages it also names members that the type does not have.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use pi_transcript::json::{
     Problem,
+    schema::generator,
     shape::{self, LIMIT, Shape},
 };
 
@@ -16,7 +17,7 @@ use super::data::Data;
 
 /// What in `params` does not fit `T`, each with its path below `params`.
 pub(super) fn problems<T: JsonSchema>(params: &Value) -> Vec<Problem> {
-    let root = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let root = generator().into_root_schema_for::<T>().to_value();
     let mut walk = Walk { types: &root["$defs"], found: Vec::new() };
     walk.value("params", &root, params);
     walk.found.truncate(LIMIT);
@@ -36,10 +37,6 @@ impl Walk<'_> {
                 name => self.value(path, &with_members(&self.types[name], schema), value),
             };
         }
-        // Absent is the only way to have none, so `null` is never a choice.
-        if let Some([choice, _null]) = schema["anyOf"].as_array().map(Vec::as_slice) {
-            return self.value(path, choice, value);
-        }
         if let Some(choices) = schema["oneOf"].as_array() {
             return match tag_of(choices) {
                 Some(tag) => self.tagged(path, tag, choices, value),
@@ -49,11 +46,7 @@ impl Walk<'_> {
         if let Some(words) = schema["enum"].as_array() {
             return self.words(path, &words.iter().filter_map(Value::as_str).collect::<Vec<_>>(), value);
         }
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-            kind => kind.as_str(),
-        };
-        match kind {
+        match schema["type"].as_str() {
             Some("object") => self.object(path, schema, value),
             Some("array") => match value.as_array() {
                 Some(items) => {

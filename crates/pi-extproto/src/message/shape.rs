@@ -7,7 +7,7 @@ use pi_transcript::json::{
     shape::{self, Member, Shape, optional, required},
 };
 
-use super::{Payload, VERSION};
+use super::{MEMBERS, Payload, VERSION};
 
 const TEXTS: Shape = Shape::List { items: &Shape::Text, least: 0 };
 const OBJECT: Shape = Shape::Record(&[]);
@@ -23,7 +23,7 @@ pub(crate) const CAPABILITY_MANIFEST: &[Member] = &[
     required("capabilities", Shape::List { items: &Shape::Record(REQUIREMENT), least: 0 }),
 ];
 
-const REGISTER: &[Member] = &[
+pub(super) const REGISTER: &[Member] = &[
     required("name", Shape::Text),
     required("version", Shape::Text),
     required("api_version", Shape::Text),
@@ -34,23 +34,24 @@ const REGISTER: &[Member] = &[
     optional("event_hooks", TEXTS),
 ];
 
-const TOOL_CALL: &[Member] = &[
+pub(super) const TOOL_CALL: &[Member] = &[
     required("call_id", Shape::Text),
     required("name", Shape::Text),
     required("input", OBJECT),
     optional("context", OBJECT),
 ];
 
-const TOOL_RESULT: &[Member] =
+pub(super) const TOOL_RESULT: &[Member] =
     &[required("call_id", Shape::Text), required("output", OBJECT), required("is_error", Shape::Flag)];
 
-const SLASH_COMMAND: &[Member] = &[required("name", Shape::Text), optional("args", TEXTS), optional("input", OBJECT)];
+pub(super) const SLASH_COMMAND: &[Member] =
+    &[required("name", Shape::Text), optional("args", TEXTS), optional("input", OBJECT)];
 
-const SLASH_RESULT: &[Member] = &[required("output", OBJECT), required("is_error", Shape::Flag)];
+pub(super) const SLASH_RESULT: &[Member] = &[required("output", OBJECT), required("is_error", Shape::Flag)];
 
-const EVENT_HOOK: &[Member] = &[required("event", Shape::Text), optional("data", OBJECT)];
+pub(super) const EVENT_HOOK: &[Member] = &[required("event", Shape::Text), optional("data", OBJECT)];
 
-const HOST_CALL: &[Member] = &[
+pub(super) const HOST_CALL: &[Member] = &[
     required("call_id", Shape::Text),
     required("capability", Shape::Text),
     required("method", Shape::Text),
@@ -75,7 +76,7 @@ const CHUNK: &[Member] = &[
     optional("backpressure", Shape::Record(BACKPRESSURE)),
 ];
 
-const HOST_RESULT: &[Member] = &[
+pub(super) const HOST_RESULT: &[Member] = &[
     required("call_id", Shape::Text),
     required("output", OBJECT),
     required("is_error", Shape::Flag),
@@ -104,7 +105,7 @@ const SOURCE: &[Member] = &[
     optional("pid", Shape::Count),
 ];
 
-const LOG: &[Member] = &[
+pub(super) const LOG: &[Member] = &[
     required("schema", Shape::Word(&["pi.ext.log.v1"])),
     required("ts", Shape::Text),
     required("level", Shape::Word(&["debug", "info", "warn", "error"])),
@@ -115,41 +116,31 @@ const LOG: &[Member] = &[
     optional("data", OBJECT),
 ];
 
-const ERROR: &[Member] =
+pub(super) const ERROR: &[Member] =
     &[required("code", Shape::Text), required("message", Shape::Text), optional("details", OBJECT)];
 
-const fn envelope(payload: &'static [Member]) -> [Member; 4] {
-    [
-        required("id", Shape::Text),
-        required("version", Shape::Word(&[VERSION])),
-        required("type", Shape::Word(&Payload::KINDS)),
-        required("payload", Shape::Record(payload)),
-    ]
-}
-
-/// The shape of a message by its `type`; the last one is for a type that does not exist.
-static MESSAGES: [(&str, [Member; 4]); 11] = [
-    ("register", envelope(REGISTER)),
-    ("tool_call", envelope(TOOL_CALL)),
-    ("tool_result", envelope(TOOL_RESULT)),
-    ("slash_command", envelope(SLASH_COMMAND)),
-    ("slash_result", envelope(SLASH_RESULT)),
-    ("event_hook", envelope(EVENT_HOOK)),
-    ("host_call", envelope(HOST_CALL)),
-    ("host_result", envelope(HOST_RESULT)),
-    ("log", envelope(LOG)),
-    ("error", envelope(ERROR)),
-    ("", envelope(&[])),
+const ENVELOPE: &[Member] = &[
+    required("id", Shape::Text),
+    required("version", Shape::Word(&[VERSION])),
+    required("type", Shape::Word(Payload::KINDS)),
+    required("payload", OBJECT),
 ];
 
-/// Every fault of a message, in the order of its members.
+/// Every fault of a message, in the order of its members; a payload of an unknown type is only an object.
 pub(super) fn problems(message: &Value) -> Vec<Problem> {
-    let kind = message.get("type").and_then(Value::as_str);
-    let known = MESSAGES.iter().find(|(name, _)| kind == Some(name));
-    let (_, members) = known.unwrap_or(&MESSAGES[MESSAGES.len() - 1]);
-    let mut found = shape::problems(&Shape::Record(members), message);
-    if kind == Some("host_result") {
-        found.extend(message.get("payload").and_then(contradiction));
+    let mut found = shape::problems(&Shape::Record(ENVELOPE), message);
+    let Some(kind) = message.get("type").and_then(Value::as_str) else { return found };
+    let Some(payload) = message.get("payload").filter(|payload| payload.is_object()) else { return found };
+    if let Some((_, members)) = MEMBERS.iter().find(|(name, _)| *name == kind) {
+        let inner = shape::problems(&Shape::Record(members), payload).into_iter();
+        found.extend(inner.map(|fault| match fault.path.as_str() {
+            // Only the note that there are more faults has no place of its own.
+            "" => fault,
+            path => Problem { path: format!("payload.{path}"), message: fault.message },
+        }));
+    }
+    if kind == "host_result" {
+        found.extend(contradiction(payload));
     }
     found
 }
