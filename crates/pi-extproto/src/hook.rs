@@ -18,20 +18,10 @@ pub use self::outcome::{
     ToolResultOutcome, ToolResultPatch, TreeOutcome, TreeSummary, Trust, TrustOutcome, TurnOutcome, WarmingOutcome,
 };
 
-/// Which versions of Pi fire an event. We fire them all, so that extensions of every age work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// Every version.
-    Lasting,
-    /// Older versions only.
-    Retired,
-    /// Newer versions only.
-    Recent,
-}
-
 macro_rules! hooks {
-    ($($variant:ident = $name:literal, $family:ident, $age:ident;)*) => {
-        /// An event that extensions can hook into.
+    ($($variant:ident = $name:literal, $family:ident;)*) => {
+        /// An event that extensions can hook into. The list holds those of older and newer versions of Pi: we fire them
+        /// all, so that extensions of every age work.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
         pub enum Hook {
             $(#[serde(rename = $name)] $variant,)*
@@ -48,60 +38,56 @@ macro_rules! hooks {
             pub fn family(self) -> Family {
                 match self { $(Self::$variant => Family::$family,)* }
             }
-
-            pub fn age(self) -> Age {
-                match self { $(Self::$variant => Age::$age,)* }
-            }
         }
     };
 }
 
 hooks! {
-    SessionDirectory = "session_directory", SessionDirectory, Retired;
-    ProjectTrust = "project_trust", Trust, Recent;
-    ResourcesDiscover = "resources_discover", Resources, Lasting;
-    SessionStart = "session_start", Notice, Lasting;
-    SessionBeforeSwitch = "session_before_switch", Session, Lasting;
-    SessionSwitch = "session_switch", Notice, Retired;
-    SessionBeforeFork = "session_before_fork", Session, Lasting;
-    SessionFork = "session_fork", Notice, Retired;
-    SessionBeforeCompact = "session_before_compact", Compaction, Lasting;
-    SessionCompact = "session_compact", Notice, Lasting;
-    SessionCompactFailed = "session_compact_failed", Notice, Recent;
-    SessionBeforeTree = "session_before_tree", Tree, Lasting;
-    SessionTree = "session_tree", Notice, Lasting;
-    SessionShutdown = "session_shutdown", Notice, Lasting;
-    SessionInfoChanged = "session_info_changed", Notice, Recent;
-    ThinkingLevelSelect = "thinking_level_select", Notice, Recent;
-    ModelSelect = "model_select", Notice, Lasting;
-    McpServersChange = "mcp_servers_change", Notice, Recent;
-    UiPromptStart = "ui_prompt_start", Notice, Recent;
-    UiPromptEnd = "ui_prompt_end", Notice, Recent;
-    Input = "input", Input, Lasting;
-    BeforeAgentStart = "before_agent_start", Start, Lasting;
-    AgentStart = "agent_start", Notice, Lasting;
-    AgentEnd = "agent_end", Notice, Lasting;
-    AgentBeforeSettle = "agent_before_settle", Turn, Recent;
-    AgentSettled = "agent_settled", Notice, Recent;
-    TurnStart = "turn_start", Notice, Lasting;
-    TurnEnd = "turn_end", Turn, Lasting;
-    MessageStart = "message_start", Notice, Lasting;
-    MessageUpdate = "message_update", Notice, Lasting;
-    MessageEnd = "message_end", Message, Lasting;
-    ToolExecutionStart = "tool_execution_start", Notice, Lasting;
-    ToolExecutionUpdate = "tool_execution_update", Notice, Lasting;
-    ToolExecutionEnd = "tool_execution_end", Notice, Lasting;
-    ToolCall = "tool_call", ToolCall, Lasting;
-    ToolResult = "tool_result", ToolResult, Lasting;
-    UserBash = "user_bash", Bash, Lasting;
-    Context = "context", Context, Lasting;
-    ContextWithSystem = "context_with_system", Context, Recent;
-    BeforeProviderRequest = "before_provider_request", Request, Lasting;
-    BeforeProviderHeaders = "before_provider_headers", Headers, Recent;
-    AfterProviderResponse = "after_provider_response", Notice, Recent;
-    ProviderStreamEvent = "provider_stream_event", Notice, Recent;
-    CacheWarmingDecision = "cache_warming_decision", Warming, Recent;
-    Bus = "bus", Notice, Lasting;
+    SessionDirectory = "session_directory", SessionDirectory;
+    ProjectTrust = "project_trust", Trust;
+    ResourcesDiscover = "resources_discover", Resources;
+    SessionStart = "session_start", Notice;
+    SessionBeforeSwitch = "session_before_switch", Session;
+    SessionSwitch = "session_switch", Notice;
+    SessionBeforeFork = "session_before_fork", Session;
+    SessionFork = "session_fork", Notice;
+    SessionBeforeCompact = "session_before_compact", Compaction;
+    SessionCompact = "session_compact", Notice;
+    SessionCompactFailed = "session_compact_failed", Notice;
+    SessionBeforeTree = "session_before_tree", Tree;
+    SessionTree = "session_tree", Notice;
+    SessionShutdown = "session_shutdown", Notice;
+    SessionInfoChanged = "session_info_changed", Notice;
+    ThinkingLevelSelect = "thinking_level_select", Notice;
+    ModelSelect = "model_select", Notice;
+    McpServersChange = "mcp_servers_change", Notice;
+    UiPromptStart = "ui_prompt_start", Notice;
+    UiPromptEnd = "ui_prompt_end", Notice;
+    Input = "input", Input;
+    BeforeAgentStart = "before_agent_start", Start;
+    AgentStart = "agent_start", Notice;
+    AgentEnd = "agent_end", Notice;
+    AgentBeforeSettle = "agent_before_settle", Turn;
+    AgentSettled = "agent_settled", Notice;
+    TurnStart = "turn_start", Notice;
+    TurnEnd = "turn_end", Turn;
+    MessageStart = "message_start", Notice;
+    MessageUpdate = "message_update", Notice;
+    MessageEnd = "message_end", Message;
+    ToolExecutionStart = "tool_execution_start", Notice;
+    ToolExecutionUpdate = "tool_execution_update", Notice;
+    ToolExecutionEnd = "tool_execution_end", Notice;
+    ToolCall = "tool_call", ToolCall;
+    ToolResult = "tool_result", ToolResult;
+    UserBash = "user_bash", Bash;
+    Context = "context", Context;
+    ContextWithSystem = "context_with_system", Context;
+    BeforeProviderRequest = "before_provider_request", Request;
+    BeforeProviderHeaders = "before_provider_headers", Headers;
+    AfterProviderResponse = "after_provider_response", Notice;
+    ProviderStreamEvent = "provider_stream_event", Notice;
+    CacheWarmingDecision = "cache_warming_decision", Warming;
+    Bus = "bus", Notice;
 }
 
 /// Other names under which an event with the same payload is asked for: those of other hosts and of the wire.
@@ -147,7 +133,7 @@ impl Hook {
         own.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, hook)| hook)).copied()
     }
 
-    /// The event that newer versions fire in place of a retired one.
+    /// The event that newer versions of Pi fire in place of one that only older ones have.
     pub fn replaced_by(self) -> Option<Self> {
         matches!(self, Self::SessionSwitch | Self::SessionFork).then_some(Self::SessionStart)
     }
@@ -208,11 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn only_retired_events_are_replaced_and_only_by_lasting_ones() {
+    fn successor_takes_the_same_answers_and_has_no_successor() {
         for hook in Hook::ALL {
             if let Some(successor) = hook.replaced_by() {
-                assert_eq!((hook.age(), successor.age()), (Age::Retired, Age::Lasting), "{hook}");
+                assert_eq!((hook.family(), successor.replaced_by()), (successor.family(), None), "{hook}");
             }
         }
+        assert_eq!(Hook::SessionSwitch.replaced_by(), Some(Hook::SessionStart));
     }
 }

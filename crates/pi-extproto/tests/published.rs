@@ -1,6 +1,4 @@
-//! What `docs` publishes is what the types say.
-//!
-//! `UPDATE=1 cargo test -p pi-extproto --test published` writes the files anew.
+//! What `docs` publishes is what the types say. `cargo xtask codegen` writes the files.
 
 use pi_extproto::schema;
 use serde_json::Value;
@@ -8,13 +6,9 @@ use serde_json::Value;
 #[track_caller]
 fn check(path: &str, generated: &str) {
     let file = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("UPDATE").is_some() {
-        #[expect(clippy::disallowed_methods, reason = "this test is the writer of the published files")]
-        std::fs::write(&file, generated).expect("the file can be written");
-    }
     #[expect(clippy::disallowed_methods, reason = "this test reads the published files")]
-    let published = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(published == generated, "{path} is out of date: UPDATE=1 cargo test -p pi-extproto --test published");
+    let published = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("cannot read {path}: {error}"));
+    assert!(published == generated, "{path} is out of date: run `cargo xtask codegen` and commit what it writes");
 }
 
 fn pretty(schema: &Value) -> String {
