@@ -1,9 +1,12 @@
 //! Environment variables and provider keys.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use pi_redact::MARK;
 use pi_transcript::json::present;
 
 use super::http::Header;
@@ -39,10 +42,56 @@ pub enum CredentialsCall {
     Get { provider: String },
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+/// What a provider wants to see. Printing it for debugging shows which parts there are and none of what they hold.
+///
+/// A trace of the protocol gets [`redacted`](Credential::redacted) in its place.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct Credential {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
     pub headers: Vec<Header>,
+}
+
+impl Credential {
+    /// The same parts with a mark in place of the key and of the value of every header, whatever the header is called.
+    #[must_use]
+    pub fn redacted(&self) -> Self {
+        let hidden = |header: &Header| Header { name: header.name.clone(), value: MARK.to_owned() };
+        Self {
+            api_key: self.api_key.as_ref().map(|_| MARK.to_owned()),
+            headers: self.headers.iter().map(hidden).collect(),
+        }
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { api_key, headers } = self.redacted();
+        f.debug_struct("Credential").field("api_key", &api_key).field("headers", &headers).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::connector::to_object;
+
+    #[test]
+    fn credential_shows_its_parts_and_not_what_they_hold() {
+        let header = Header { name: "x-team".to_owned(), value: "hush".to_owned() };
+        let credential = Credential { api_key: Some("hush".to_owned()), headers: vec![header] };
+        let printed = format!("{credential:?} {credential:#?}");
+        assert!(printed.contains("x-team") && !printed.contains("hush"), "{printed}");
+
+        let traced = Value::Object(to_object(&credential.redacted()));
+        assert_eq!(traced, json!({ "api_key": MARK, "headers": [{ "name": "x-team", "value": MARK }] }));
+        let written = json!({ "api_key": "hush", "headers": [{ "name": "x-team", "value": "hush" }] });
+        assert_eq!(Value::Object(to_object(&credential)), written, "the extension gets the real one");
+
+        let bare = Credential { api_key: None, headers: Vec::new() };
+        assert_eq!(bare.redacted(), bare);
+    }
 }
