@@ -41,6 +41,8 @@ pub enum RateScope {
 /// Where commands may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingScope {
+    /// All connections of one client identity.
+    Client,
     Connection,
     Transport,
 }
@@ -98,15 +100,19 @@ pub enum Error {
     #[error("Dependency '{dependency}' failed: {error}")]
     DependencyFailed { dependency: CommandId, error: String },
     #[error("Dependency '{0}' is queued in the same lane and cannot be awaited from this command")]
-    DependencyInversion(CommandId),
+    DependencyInverted(CommandId),
     #[error("Command '{0}' cannot depend on itself")]
     DependencySelf(CommandId),
-    #[error("Dependency '{0}' is part of a cycle")]
-    DependencyCycle(CommandId),
     #[error("Command 'dependsOn:{dependency}' timed out after {after_ms}ms")]
     DependencyTimeout { dependency: CommandId, after_ms: u64 },
     #[error("Command '{command}' timed out after {after_ms}ms")]
     Timeout { command: &'static str, after_ms: u64 },
+    /// A fault of ours: the log has the panic.
+    #[error("Command '{command}' failed: its handler panicked")]
+    Panicked { command: &'static str },
+    /// Its work did not stop when it was asked to, and was ended by force.
+    #[error("Command '{command}' was cancelled")]
+    Cancelled { command: &'static str },
     #[error("{}", rate_text(*.scope, *.per_minute))]
     RateLimited { scope: RateScope, per_minute: u64, retry_after_ms: u64 },
     #[error("Server busy - too many concurrent commands. Please retry.")]
@@ -117,6 +123,8 @@ pub enum Error {
     ConnectionLimit { limit: u64 },
     #[error("Server is shutting down")]
     ShuttingDown,
+    #[error("Server has completed shutdown")]
+    ShutDown,
     #[error("Command cancelled because server shutdown completed")]
     CancelledByShutdown,
     #[error("Command did not finish before previous shutdown and was marked failed during recovery")]
@@ -150,9 +158,11 @@ pub enum Error {
     #[error("Provider {provider} failed: {message}")]
     ProviderFailed { provider: ProviderId, message: String },
     #[error("Durable journal initialization failed: {reason}")]
-    JournalUnavailable { reason: String },
-    #[error("Durable journal append failed during {phase} for command '{command}': {reason}")]
-    JournalFailed { phase: &'static str, command: CommandId, reason: String },
+    JournalNotOpened { reason: String },
+    #[error("Durable journal is not available")]
+    JournalUnavailable,
+    #[error("Durable journal append failed for command '{command}'")]
+    JournalFailed { command: &'static str },
     #[error("Session file cannot be written: {reason}")]
     StorageFailed { reason: String },
     #[error("Command '{command}' needs the role {}", role_text(*.role))]
@@ -164,86 +174,12 @@ pub enum Error {
 
 impl Error {
     pub const fn code(&self) -> ErrorCode {
-        match self {
-            Self::SessionNotFound(_) | Self::SessionNotFoundForVersion { .. } => ErrorCode::SessionNotFound,
-            Self::SessionExists(_) => ErrorCode::SessionExists,
-            Self::SessionLimit { .. } => ErrorCode::SessionLimit,
-            Self::SessionInUse { .. } => ErrorCode::SessionInUse,
-            Self::SessionPath(_) => ErrorCode::InvalidSessionPath,
-            Self::CwdMissing => ErrorCode::ValidationFailed,
-            Self::VersionMismatch { .. } => ErrorCode::VersionMismatch,
-            Self::Conflict { .. } => ErrorCode::Conflict,
-            Self::DependencyUnknown(_) => ErrorCode::DependencyUnknown,
-            Self::DependencyFailed { .. } => ErrorCode::DependencyFailed,
-            Self::DependencyInversion(_) | Self::DependencySelf(_) | Self::DependencyCycle(_) => {
-                ErrorCode::DependencyCycle
-            }
-            Self::DependencyTimeout { .. } => ErrorCode::DependencyTimeout,
-            Self::Timeout { .. } => ErrorCode::Timeout,
-            Self::RateLimited { .. } => ErrorCode::RateLimited,
-            Self::Busy { .. } => ErrorCode::Busy,
-            Self::TooManyPending { .. } => ErrorCode::TooManyPending,
-            Self::ConnectionLimit { .. } => ErrorCode::ConnectionLimit,
-            Self::ShuttingDown => ErrorCode::ShuttingDown,
-            Self::CancelledByShutdown | Self::Interrupted => ErrorCode::Interrupted,
-            Self::CircuitOpen { .. } | Self::CircuitTesting { .. } => ErrorCode::CircuitOpen,
-            Self::BashCircuitOpen { .. } | Self::BashCircuitOpenGlobally { .. } => ErrorCode::BashCircuitOpen,
-            Self::NoPendingRequest(_) => ErrorCode::NoPendingRequest,
-            Self::RequestSettled(_) => ErrorCode::RequestSettled,
-            Self::RequestMismatch(_) => ErrorCode::RequestMismatch,
-            Self::AnswerRefused(_) => ErrorCode::AnswerRefused,
-            Self::ModelNotFound { .. } => ErrorCode::ModelNotFound,
-            Self::NotFound(_) => ErrorCode::NotFound,
-            Self::QueueChanged { .. } => ErrorCode::QueueChanged,
-            Self::Aborted => ErrorCode::Aborted,
-            Self::ProviderFailed { .. } => ErrorCode::ProviderFailed,
-            Self::JournalUnavailable { .. } => ErrorCode::JournalUnavailable,
-            Self::JournalFailed { .. } | Self::StorageFailed { .. } => ErrorCode::StorageFailed,
-            Self::Forbidden { .. } => ErrorCode::Forbidden,
-            Self::Internal { .. } => ErrorCode::Internal,
-        }
+        self.facts().code
     }
 
     /// The field that is to blame, where one is.
     pub const fn field(&self) -> Option<&'static str> {
-        match self {
-            Self::SessionNotFound(_) | Self::SessionExists(_) => Some("sessionId"),
-            Self::SessionPath(_) | Self::SessionInUse { .. } => Some("sessionPath"),
-            Self::CwdMissing => Some("cwd"),
-            Self::SessionNotFoundForVersion { .. } | Self::VersionMismatch { .. } => Some("ifSessionVersion"),
-            Self::Conflict { identity, .. } => Some(identity.name()),
-            Self::DependencyUnknown(_)
-            | Self::DependencyFailed { .. }
-            | Self::DependencyInversion(_)
-            | Self::DependencySelf(_)
-            | Self::DependencyCycle(_)
-            | Self::DependencyTimeout { .. } => Some("dependsOn"),
-            Self::NoPendingRequest(_) | Self::RequestSettled(_) | Self::RequestMismatch(_) => Some("requestId"),
-            Self::AnswerRefused(_) => Some("response"),
-            Self::QueueChanged { .. } => Some("revision"),
-            Self::SessionLimit { .. }
-            | Self::Timeout { .. }
-            | Self::RateLimited { .. }
-            | Self::Busy { .. }
-            | Self::TooManyPending { .. }
-            | Self::ConnectionLimit { .. }
-            | Self::ShuttingDown
-            | Self::CancelledByShutdown
-            | Self::Interrupted
-            | Self::CircuitOpen { .. }
-            | Self::CircuitTesting { .. }
-            | Self::BashCircuitOpen { .. }
-            | Self::BashCircuitOpenGlobally { .. }
-            | Self::ModelNotFound { .. }
-            | Self::NotFound(_)
-            | Self::Aborted
-            | Self::ProviderFailed { .. }
-            | Self::JournalUnavailable { .. }
-            | Self::JournalFailed { .. }
-            | Self::StorageFailed { .. }
-            | Self::Forbidden { .. }
-            | Self::Internal { .. } => None,
-        }
+        self.facts().field
     }
 
     /// What to do about it.
@@ -253,48 +189,73 @@ impl Error {
 
     /// How long to wait before trying again, where that is known.
     pub const fn retry_after_ms(&self) -> Option<u64> {
+        self.facts().retry_after_ms
+    }
+
+    const fn facts(&self) -> Facts {
         match self {
-            Self::RateLimited { retry_after_ms, .. } | Self::Busy { retry_after_ms } => Some(*retry_after_ms),
-            Self::CircuitOpen { recovery_ms, .. }
-            | Self::BashCircuitOpen { recovery_ms, .. }
-            | Self::BashCircuitOpenGlobally { recovery_ms } => Some(*recovery_ms),
-            Self::SessionNotFound(_)
-            | Self::SessionNotFoundForVersion { .. }
-            | Self::SessionExists(_)
-            | Self::SessionLimit { .. }
-            | Self::SessionInUse { .. }
-            | Self::SessionPath(_)
-            | Self::CwdMissing
-            | Self::VersionMismatch { .. }
-            | Self::Conflict { .. }
-            | Self::DependencyUnknown(_)
-            | Self::DependencyFailed { .. }
-            | Self::DependencyInversion(_)
-            | Self::DependencySelf(_)
-            | Self::DependencyCycle(_)
-            | Self::DependencyTimeout { .. }
-            | Self::Timeout { .. }
-            | Self::TooManyPending { .. }
-            | Self::ConnectionLimit { .. }
-            | Self::ShuttingDown
-            | Self::CancelledByShutdown
-            | Self::Interrupted
-            | Self::CircuitTesting { .. }
-            | Self::NoPendingRequest(_)
-            | Self::RequestSettled(_)
-            | Self::RequestMismatch(_)
-            | Self::AnswerRefused(_)
-            | Self::ModelNotFound { .. }
-            | Self::NotFound(_)
-            | Self::QueueChanged { .. }
-            | Self::Aborted
-            | Self::ProviderFailed { .. }
-            | Self::JournalUnavailable { .. }
-            | Self::JournalFailed { .. }
-            | Self::StorageFailed { .. }
-            | Self::Forbidden { .. }
-            | Self::Internal { .. } => None,
+            Self::SessionNotFound(_) => Facts::about("sessionId", ErrorCode::SessionNotFound),
+            Self::SessionNotFoundForVersion { .. } => Facts::about("ifSessionVersion", ErrorCode::SessionNotFound),
+            Self::SessionExists(_) => Facts::about("sessionId", ErrorCode::SessionExists),
+            Self::SessionLimit { .. } => Facts::of(ErrorCode::SessionLimit),
+            Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
+            Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
+            Self::CwdMissing => Facts::about("cwd", ErrorCode::ValidationFailed),
+            Self::VersionMismatch { .. } => Facts::about("ifSessionVersion", ErrorCode::VersionMismatch),
+            Self::Conflict { identity, .. } => Facts::about(identity.name(), ErrorCode::Conflict),
+            Self::DependencyUnknown(_) => Facts::about("dependsOn", ErrorCode::DependencyUnknown),
+            Self::DependencyFailed { .. } => Facts::about("dependsOn", ErrorCode::DependencyFailed),
+            Self::DependencyInverted(_) | Self::DependencySelf(_) => {
+                Facts::about("dependsOn", ErrorCode::DependencyCycle)
+            }
+            Self::DependencyTimeout { .. } => Facts::about("dependsOn", ErrorCode::DependencyTimeout),
+            Self::Timeout { .. } => Facts::of(ErrorCode::Timeout),
+            Self::Panicked { .. } | Self::Internal { .. } => Facts::of(ErrorCode::Internal),
+            Self::Cancelled { .. } | Self::Aborted => Facts::of(ErrorCode::Aborted),
+            Self::RateLimited { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::RateLimited),
+            Self::Busy { retry_after_ms } => Facts::after(*retry_after_ms, ErrorCode::Busy),
+            Self::TooManyPending { .. } => Facts::of(ErrorCode::TooManyPending),
+            Self::ConnectionLimit { .. } => Facts::of(ErrorCode::ConnectionLimit),
+            Self::ShuttingDown | Self::ShutDown => Facts::of(ErrorCode::ShuttingDown),
+            Self::CancelledByShutdown | Self::Interrupted => Facts::of(ErrorCode::Interrupted),
+            Self::CircuitOpen { recovery_ms, .. } => Facts::after(*recovery_ms, ErrorCode::CircuitOpen),
+            Self::CircuitTesting { .. } => Facts::of(ErrorCode::CircuitOpen),
+            Self::BashCircuitOpen { recovery_ms, .. } | Self::BashCircuitOpenGlobally { recovery_ms } => {
+                Facts::after(*recovery_ms, ErrorCode::BashCircuitOpen)
+            }
+            Self::NoPendingRequest(_) => Facts::about("requestId", ErrorCode::NoPendingRequest),
+            Self::RequestSettled(_) => Facts::about("requestId", ErrorCode::RequestSettled),
+            Self::RequestMismatch(_) => Facts::about("requestId", ErrorCode::RequestMismatch),
+            Self::AnswerRefused(_) => Facts::about("response", ErrorCode::AnswerRefused),
+            Self::ModelNotFound { .. } => Facts::of(ErrorCode::ModelNotFound),
+            Self::NotFound(_) => Facts::of(ErrorCode::NotFound),
+            Self::QueueChanged { .. } => Facts::about("revision", ErrorCode::QueueChanged),
+            Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
+            Self::JournalNotOpened { .. } | Self::JournalUnavailable => Facts::of(ErrorCode::JournalUnavailable),
+            Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
+            Self::Forbidden { .. } => Facts::of(ErrorCode::Forbidden),
         }
+    }
+}
+
+/// What a program is told about an error.
+struct Facts {
+    code: ErrorCode,
+    field: Option<&'static str>,
+    retry_after_ms: Option<u64>,
+}
+
+impl Facts {
+    const fn of(code: ErrorCode) -> Self {
+        Self { code, field: None, retry_after_ms: None }
+    }
+
+    const fn about(field: &'static str, code: ErrorCode) -> Self {
+        Self { field: Some(field), ..Self::of(code) }
+    }
+
+    const fn after(milliseconds: u64, code: ErrorCode) -> Self {
+        Self { retry_after_ms: Some(milliseconds), ..Self::of(code) }
     }
 }
 
@@ -320,6 +281,7 @@ fn rate_text(scope: RateScope, per_minute: u64) -> String {
 
 const fn pending_text(scope: PendingScope) -> &'static str {
     match scope {
+        PendingScope::Client => "client",
         PendingScope::Connection => "connection",
         PendingScope::Transport => "transport",
     }

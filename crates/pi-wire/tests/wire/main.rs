@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod documented;
 #[cfg(test)]
+mod errors;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod generated;
