@@ -60,12 +60,21 @@ pub struct Failure {
     pub retry_after_ms: Option<u64>,
 }
 
-impl<D> Response<D> {
-    /// A success with the data that the registry names.
-    pub fn success(frame: &Frame, data: Option<D>) -> Self {
-        Self::bare(frame.head.id.as_ref(), frame.kind().name().into(), Outcome::Success(data))
+impl Response {
+    /// A success with the data that the registry names, and no other.
+    pub fn success(frame: &Frame, data: Option<Data>) -> Result<Self, MisfitData> {
+        let command = frame.kind();
+        match data.as_ref().map(Data::kind) {
+            None if command.has_data() => Err(MisfitData::Missing { command: command.name() }),
+            Some(other) if other != command => {
+                Err(MisfitData::Other { command: command.name(), data_of: other.name() })
+            }
+            None | Some(_) => Ok(Self::bare(frame.head.id.as_ref(), command.name().into(), Outcome::Success(data))),
+        }
     }
+}
 
+impl<D> Response<D> {
     pub fn error(frame: &Frame, error: &Error) -> Self {
         Self::bare(frame.head.id.as_ref(), frame.kind().name().into(), Outcome::Failure(error.into()))
     }
@@ -106,6 +115,10 @@ pub enum MisfitData {
     UnknownCommand(String),
     #[error("the data does not fit the command")]
     Shape(#[from] serde_json::Error),
+    #[error("{command} answers with data")]
+    Missing { command: &'static str },
+    #[error("the data of {data_of} does not answer {command}")]
+    Other { command: &'static str, data_of: &'static str },
 }
 
 impl Response<Value> {

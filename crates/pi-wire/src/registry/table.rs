@@ -43,6 +43,13 @@ macro_rules! registry {
                 }
             }
 
+            /// Whether a success has `data`; its type is the variant of [`Data`] of the same name.
+            pub const fn has_data(self) -> bool {
+                match self {
+                    $($( Self::$payload => registry!(@has_data $($data)?), )+)+
+                }
+            }
+
             /// Reads its payload; `None` if a field was refused and reported. The session is read by the caller.
             pub(crate) fn read(self, session_id: Option<SessionId>, fields: &mut Fields<'_>) -> Option<Command> {
                 match self {
@@ -128,6 +135,8 @@ macro_rules! registry {
     };
     (@command Server, $session_id:ident, $command:expr) => { Some(Command::Server($command)) };
     (@command Session, $session_id:ident, $command:expr) => { Some(Command::Session($session_id?, $command)) };
+    (@has_data) => { false };
+    (@has_data $data:ty) => { true };
     (@schema $generator:ident) => { None };
     (@schema $generator:ident $data:ty) => { Some($generator.subschema_for::<$data>()) };
     (@typescript $types:ident) => { None };

@@ -2,13 +2,15 @@
 
 use pi_transcript::{AgentEvent, AssistantMessageEvent, Message, message::UserMessage};
 use pi_wire::{
-    ConnectionOptions, Error, Frame, Limits, Response, Retry,
+    ConnectionOptions, Data, Error, Frame, Kind, Limits, Outcome, Response, Retry,
     command::Lifecycle,
     event::{CommandPhase, FinishedCommand, UpdateForm},
     id::{ClientId, CommandId},
     parse,
 };
 use serde_json::{Value, json};
+
+use crate::examples::{self, Example};
 
 pub(crate) fn frame(json: &Value) -> Frame {
     parse(json.to_string().as_bytes(), &Limits::default()).unwrap_or_else(|reject| panic!("{json}: {reject:?}"))
@@ -117,6 +119,38 @@ fn a_failure_says_what_to_do() {
     assert_eq!(error.code().retry(), Retry::NewId, "the failure is the outcome of this id");
     assert_eq!(Error::Busy { retry_after_ms: 1 }.code().retry(), Retry::SameId, "it was never admitted");
     assert_eq!(Error::DependencyUnknown("d".into()).code().retry(), Retry::NewId, "send the dependency first");
+}
+
+/// What one good answer of every command holds.
+fn answers() -> Vec<(Frame, Option<Data>)> {
+    let typed = |example: Example| {
+        let response = serde_json::from_value::<Response<Value>>(example.response).unwrap().typed().unwrap();
+        let Outcome::Success(data) = response.outcome else { panic!("an example succeeds") };
+        (frame(&example.command), data)
+    };
+    examples::commands().into_iter().map(typed).collect()
+}
+
+#[test]
+fn a_success_holds_the_data_of_its_command_and_no_other() {
+    let answers = answers();
+    for (frame, own) in &answers {
+        let kind = frame.kind();
+        assert_eq!(own.is_some(), kind.has_data(), "{kind:?}");
+        for (other, data) in &answers {
+            let made = Response::success(frame, data.clone());
+            let fits = other.kind() == kind || (data.is_none() && own.is_none());
+            assert_eq!(made.is_ok(), fits, "{kind:?} with the data of {:?}", other.kind());
+        }
+    }
+    let bash = frame(&json!({ "type": "bash", "id": "c1", "sessionId": "s", "command": "ls" }));
+    assert_eq!(Response::success(&bash, None).unwrap_err().to_string(), "bash answers with data");
+    let stolen = answers.iter().find(|(frame, _)| frame.kind() == Kind::GetQueue).unwrap().1.clone();
+    assert_eq!(Response::success(&bash, stolen).unwrap_err().to_string(), "the data of get_queue does not answer bash");
+    let prompt = frame(&json!({ "type": "prompt", "id": "c1", "sessionId": "s", "message": "hi" }));
+    let response = serde_json::to_value(Response::success(&prompt, None).unwrap().at_version(2)).unwrap();
+    let expected = json!({ "id": "c1", "type": "response", "command": "prompt", "success": true, "sessionVersion": 2 });
+    assert_eq!(response, expected);
 }
 
 #[test]
