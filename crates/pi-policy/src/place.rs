@@ -2,9 +2,10 @@
 //!
 //! A path is taken apart as text, `.` and `..` are resolved as text, and the result is assigned to a [`Place`]. A grant
 //! carries the resulting [`Location`], and an executor opens *that*, never the text that the caller wrote. Links are
-//! the executor's matter: it opens files relative to the root of the place and refuses links that leave it.
+//! the executor's matter: it opens files relative to [`Location::root`] (or what `Grant::root` says) and refuses links
+//! that leave it or lead to what the grant does not permit.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::case::is_same;
 
@@ -77,9 +78,18 @@ pub enum PathFault {
 #[derive(Debug, Clone)]
 pub struct Places {
     style: PathStyle,
-    project: String,
+    project: Arc<str>,
     home: Option<String>,
-    roots: Vec<(Place, String)>,
+    roots: Vec<Folder>,
+}
+
+/// Where a place begins.
+#[derive(Debug, Clone)]
+struct Folder {
+    place: Place,
+    path: String,
+    /// What an executor opens first: the folder itself, or the one around a single file.
+    root: Arc<str>,
 }
 
 /// A path that was taken apart and found its place.
@@ -92,12 +102,17 @@ pub struct Location {
     folded: String,
     /// Where the part relative to the project begins, in both texts.
     inside: Option<(usize, usize)>,
-    /// Whether the project lies in this tree.
-    around_project: bool,
+    /// The folder that the place consists of, and where the part below it begins.
+    root: Option<(Arc<str>, usize)>,
+    /// The other places that begin somewhere below this path, each at its beginning.
+    inner: Vec<Location>,
 }
 
 /// The file of the agent directory that holds provider keys.
 const SECRET: &str = "auth.json";
+
+/// Names that Windows gives to devices, in every folder and with any ending.
+const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
 impl PathStyle {
     /// The style of the machine that this program was built for.
@@ -113,7 +128,7 @@ impl PathStyle {
 impl Places {
     /// Starts with a project; everything else is [`Place::Outside`] until it is named.
     pub fn new(style: PathStyle, project: &str) -> Result<Self, PathFault> {
-        let project = normalise(style, project, None)?;
+        let project = normalise(style, project, None)?.into();
         Ok(Self { style, project, home: None, roots: Vec::new() })
     }
 
@@ -124,18 +139,20 @@ impl Places {
     }
 
     /// Sets a folder apart. Where folders contain each other the innermost counts.
-    pub fn with(mut self, root: Root, folder: &str) -> Result<Self, PathFault> {
-        let folder = normalise(self.style, folder, None)?;
-        let place = match root {
+    pub fn with(mut self, kind: Root, folder: &str) -> Result<Self, PathFault> {
+        let path = normalise(self.style, folder, None)?;
+        let root: Arc<str> = path.as_str().into();
+        let place = match kind {
             Root::Own => Place::Own,
             Root::Data => Place::Data,
             Root::Temporary => Place::Temporary,
             Root::Agent => {
-                self.roots.push((Place::Secret, join(&folder, SECRET)));
+                let file = join(&path, SECRET);
+                self.roots.push(Folder { place: Place::Secret, path: file, root: Arc::clone(&root) });
                 Place::Agent
             }
         };
-        self.roots.push((place, folder));
+        self.roots.push(Folder { place, path, root });
         Ok(self)
     }
 
@@ -148,28 +165,48 @@ impl Places {
             }
             _ => normalise(self.style, written, Some(&self.project))?,
         };
+        let inner = self.begins_below(&absolute);
+        Ok(Location { inner, ..self.assign(absolute, extent) })
+    }
+
+    /// The places that begin below a path, in it but not at it.
+    fn begins_below(&self, absolute: &str) -> Vec<Location> {
+        let project = (Place::Project, &*self.project);
+        let folders = self.roots.iter().map(|folder| (folder.place, folder.path.as_str()));
+        std::iter::once(project)
+            .chain(folders)
+            .filter(|(_, path)| self.below(absolute, path).is_some_and(|start| start < path.len()))
+            .map(|(place, path)| {
+                let extent = if place == Place::Secret { Extent::File } else { Extent::Tree };
+                self.assign(path.to_owned(), extent)
+            })
+            .collect()
+    }
+
+    /// Finds the place of a path in absolute form, without regard to what begins below it.
+    fn assign(&self, absolute: String, extent: Extent) -> Location {
         let inside = self.below(&self.project, &absolute);
         let innermost = self
             .roots
             .iter()
-            .filter(|(_, folder)| self.below(folder, &absolute).is_some())
-            .max_by_key(|(_, folder)| folder.len())
-            .filter(|(_, folder)| inside.is_none() || folder.len() >= self.project.len());
-        let place = match (innermost, inside) {
-            (Some((place, _)), _) => *place,
-            (None, Some(_)) => Place::Project,
-            (None, None) => Place::Outside,
+            .filter(|folder| self.below(&folder.path, &absolute).is_some())
+            .max_by_key(|folder| folder.path.len())
+            .filter(|folder| inside.is_none() || folder.path.len() >= self.project.len());
+        let (place, root) = match (innermost, inside) {
+            (Some(folder), _) => (folder.place, Some(&folder.root)),
+            (None, Some(_)) => (Place::Project, Some(&self.project)),
+            (None, None) => (Place::Outside, None),
         };
+        let root = root.and_then(|root| Some((Arc::clone(root), self.below(root, &absolute)?)));
         let folded = absolute.to_lowercase();
         let inside = inside.map(|start| (start, absolute[..start].to_lowercase().len()));
-        let around_project = extent == Extent::Tree && self.below(&absolute, &self.project).is_some();
-        Ok(Location { place, extent, absolute, folded, inside, around_project })
+        Location { place, extent, absolute, folded, inside, root, inner: Vec::new() }
     }
 
     /// The folder for temporary files, if there is one.
     pub(crate) fn temporary(&self) -> Option<Location> {
-        let (_, folder) = self.roots.iter().find(|(place, _)| *place == Place::Temporary)?;
-        self.locate(folder, Extent::File).ok()
+        let folder = self.roots.iter().find(|folder| folder.place == Place::Temporary)?;
+        self.locate(&folder.path, Extent::File).ok()
     }
 
     /// Where, in `path`, the part below `folder` begins; the length of `path` if it is the folder itself.
@@ -207,9 +244,42 @@ impl Location {
         self.inside.map(|(start, _)| &self.absolute[start..])
     }
 
+    /// The folder that its place consists of, as it was set apart; nothing for [`Place::Outside`], where `Grant::root`
+    /// knows more. The file of credentials counts from the agent directory.
+    pub fn root(&self) -> Option<&str> {
+        self.root.as_ref().map(|(root, _)| &**root)
+    }
+
+    /// The path from [`Self::root`], empty for the root itself.
+    pub fn below_root(&self) -> Option<&str> {
+        self.root.as_ref().map(|(_, start)| &self.absolute[*start..])
+    }
+
+    /// Divides the path into a folder that it lies in and the rest. A file is not the folder that it lies in.
+    pub(crate) fn divide_at(&self, folder: &str) -> Option<(&str, &str)> {
+        let folder = folder.trim_end_matches('/');
+        let rest = self.absolute.strip_prefix(folder)?;
+        match (rest.strip_prefix('/'), self.extent) {
+            // The root of a drive or of everything keeps its `/`.
+            (Some(below), _) if folder.is_empty() || folder.ends_with(':') => {
+                Some((&self.absolute[..=folder.len()], below))
+            }
+            (Some(below), _) => Some((&self.absolute[..folder.len()], below)),
+            (None, Extent::Tree) if rest.is_empty() => Some((self.absolute.as_str(), "")),
+            (None, Extent::File) if rest.is_empty() => self.divide_at(folder.rsplit_once('/')?.0),
+            (None, _) => None,
+        }
+    }
+
+    /// The other places that begin somewhere below this path: what moves along when a folder moves.
+    pub(crate) fn inner(&self) -> &[Self] {
+        &self.inner
+    }
+
     /// Whether this is a tree in which the whole project lies.
     pub(crate) fn is_around_project(&self) -> bool {
-        self.around_project
+        let here = self.place == Place::Project && self.relative() == Some("");
+        self.extent == Extent::Tree && (here || self.inner.iter().any(|inner| inner.place == Place::Project))
     }
 
     pub(crate) fn folded(&self) -> &str {
@@ -306,10 +376,7 @@ fn windows_name(name: &str) -> Result<&str, PathFault> {
     }
     let kept = name.trim_end_matches(['.', ' ']);
     let stem = kept.split('.').next().unwrap_or(kept).trim_end();
-    let numbered = ["COM", "LPT"]
-        .iter()
-        .any(|device| stem.get(..3).is_some_and(|head| head.eq_ignore_ascii_case(device)) && stem.chars().count() == 4);
-    if numbered || ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].iter().any(|it| stem.eq_ignore_ascii_case(it)) {
+    if is_numbered_device(stem) || DEVICES.iter().any(|device| stem.eq_ignore_ascii_case(device)) {
         return Err(PathFault::Device);
     }
     if kept.contains(':') {
@@ -318,10 +385,23 @@ fn windows_name(name: &str) -> Result<&str, PathFault> {
     if kept.is_empty() {
         return Err(PathFault::Empty);
     }
-    if stem.len() <= 8 && stem.split_once('~').is_some_and(|(_, tail)| tail.bytes().all(|byte| byte.is_ascii_digit())) {
+    if is_short(stem) {
         return Err(PathFault::ShortName);
     }
     Ok(kept)
+}
+
+/// `COM1` or `LPT²`: Windows takes the three raised digits of Latin-1 for digits.
+fn is_numbered_device(stem: &str) -> bool {
+    let mut number = stem.get(3..).unwrap_or_default().chars();
+    let numbered = matches!((number.next(), number.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None));
+    numbered && ["COM", "LPT"].iter().any(|device| stem[..3].eq_ignore_ascii_case(device))
+}
+
+/// `LONGNA~1`: at most eight characters, of which the last are `~` and a number.
+fn is_short(stem: &str) -> bool {
+    let digits = |tail: &str| !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit());
+    stem.len() <= 8 && stem.rsplit_once('~').is_some_and(|(_, tail)| digits(tail))
 }
 
 /// Puts names behind a root that ends in `/`; `..` at the root stays there, as systems do.
@@ -414,6 +494,54 @@ mod tests {
         check(&places, "a.txt:hidden", "the path names a stream of a file");
         check(&places, "AUTHJS~1.JSO", "the path may be the short form of another name");
         check(&places, "src\\...\\a", "the path is empty");
+        for device in ["COM0", "com9.txt", "LPT3", "lpt\u{b9}", "COM\u{b2}.x", "COM\u{b3}", "aux", "CONOUT$"] {
+            check(&places, device, "the path names a device");
+        }
+        for name in
+            ["COMB", "lpts.rs", "com", "COM10", "COM\u{b9}\u{b2}", "comé", "notes~", "~notes", "a~1b", "LONGNAME~1"]
+        {
+            check(&places, name, &format!("Project C:/work/{name}"));
+        }
+        for short in ["NOTES~1", "a~b~2", "~1", "GIT~12.X"] {
+            check(&places, short, "the path may be the short form of another name");
+        }
+    }
+
+    #[test]
+    fn every_place_has_a_root_to_open_from() {
+        let places = Places::new(PathStyle::Mac, "/Users/u/Work").and_then(|it| it.with_home("/Users/u"));
+        let places = places.and_then(|it| it.with(Root::Agent, "/Users/u/.pi/agent")).expect("folders");
+        let places = places.with(Root::Data, "/Users/u/Work/data/").expect("a folder");
+        for (written, expected) in [
+            ("src/a", Some(("/Users/u/Work", "src/a"))),
+            ("/users/U/WORK/src", Some(("/Users/u/Work", "src"))),
+            (".", Some(("/Users/u/Work", ""))),
+            ("data/x", Some(("/Users/u/Work/data", "x"))),
+            ("~/.pi/agent/a/b", Some(("/Users/u/.pi/agent", "a/b"))),
+            ("~/.pi/agent/auth.json", Some(("/Users/u/.pi/agent", "auth.json"))),
+            ("/etc/hosts", None),
+        ] {
+            let location = places.locate(written, Extent::File).expect("a path");
+            assert_eq!(location.root().zip(location.below_root()), expected, "{written}");
+        }
+        let whole = Places::new(PathStyle::Unix, "/").and_then(|it| it.locate("a/b", Extent::File)).expect("a path");
+        assert_eq!((whole.root(), whole.below_root()), (Some("/"), Some("a/b")));
+    }
+
+    #[test]
+    fn folders_know_which_places_begin_in_them() {
+        let places = places(PathStyle::Mac, ["/Users/u/Work", "/Users/u", "/Users/u/.pi/agent"]);
+        let inner = |path: &str| {
+            let location = places.locate(path, Extent::Tree).expect("a path");
+            location.inner().iter().map(|inner| format!("{:?} {inner}", inner.place())).collect::<Vec<_>>()
+        };
+        let agent = ["Secret /Users/u/.pi/agent/auth.json", "Agent /Users/u/.pi/agent/"];
+        assert_eq!(inner("/USERS/U/.PI"), agent);
+        assert_eq!(inner("/"), [&["Project ./"][..], &agent].concat());
+        assert_eq!(inner("~/.pi/agent"), agent[..1]);
+        assert_eq!(inner("~/.pi/agent/auth.json"), [""; 0]);
+        assert_eq!(inner("."), [""; 0]);
+        assert_eq!(inner("~/.p"), [""; 0]);
     }
 
     #[test]

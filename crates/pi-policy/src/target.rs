@@ -53,18 +53,21 @@ pub(crate) enum Admission {
 
 impl Target {
     /// The paths that the call concerns.
+    ///
+    /// Nothing of a folder that moves can be held back. So the places that begin in it are concerned as well: those that
+    /// leave with it, and those that what arrives would become.
     pub(crate) fn locations(&self) -> impl Iterator<Item = &Location> {
-        let [first, second] = match self {
-            Self::Path(location) => [Some(location), None],
-            Self::Move { from, to } => [Some(from), Some(to)],
+        let (named, moved) = match self {
+            Self::Path(location) => ([Some(location), None], [&[][..], &[]]),
+            Self::Move { from, to } => ([Some(from), Some(to)], [from.inner(), to.inner()]),
             Self::Nothing
             | Self::Host(_)
             | Self::Variable(_)
             | Self::Environment
             | Self::Command(_)
-            | Self::Tool(_) => [None, None],
+            | Self::Tool(_) => ([None, None], [&[][..], &[]]),
         };
-        first.into_iter().chain(second)
+        named.into_iter().flatten().chain(moved.into_iter().flatten())
     }
 
     /// Whether the target lies where a capability leads by itself, without a scope that says more.
@@ -81,7 +84,7 @@ impl Target {
         }
     }
 
-    /// Whether the file of credentials is among what is asked for by name.
+    /// Whether the file of credentials is asked for by name, or moves along with a folder.
     pub(crate) fn is_secret(&self) -> bool {
         self.locations().any(|location| location.place() == Place::Secret)
     }

@@ -9,6 +9,7 @@
 //! lists NAME read,http                                         its flat list
 //! evidence clean | evidence findings=0.5                       for the calls that follow
 //! now 2026-01-01T00:00:00Z                                     for the calls that follow
+//! in FOLDER | own FOLDER                                       the project, and the folder of the extension, likewise
 //!                                                              NAME `agent` is the agent, `extension:agent` is not
 //! call NAME read PATH | fs.OP PATH [TO] | http URL | exec PROGRAM ARGUMENT… | bash LINE | env [NAME] | METHOD
 //! ```
@@ -84,6 +85,8 @@ struct Stage {
     extensions: BTreeMap<String, Described>,
     evidence: Option<Evidence>,
     now: Option<Moment>,
+    folder: Option<String>,
+    own: Option<String>,
     outcomes: Vec<Outcome>,
 }
 
@@ -124,6 +127,8 @@ fn play(scenario: &str) -> Vec<Outcome> {
             }
             ("evidence", rest) => stage.evidence = Some(evidence(rest)),
             ("now", rest) => stage.now = Some(rest.parse().expect("a moment")),
+            ("in", folder) => stage.folder = Some(folder.to_owned()),
+            ("own", folder) => stage.own = Some(folder.to_owned()),
             ("call", rest) => {
                 let outcome = call(&stage, rest);
                 stage.outcomes.push(outcome);
@@ -214,7 +219,11 @@ fn call(stage: &Stage, text: &str) -> Outcome {
     };
     let now = stage.now.unwrap_or(Moment::from_unix_millis(0));
     let checked = host_call(text).check().map_err(|fault| fault.to_string())?;
-    let request = Request::from_host_call(subject, &places(name), &checked, now);
+    let mut places = places_in(stage.folder.as_deref().unwrap_or(PROJECT), name);
+    if let Some(folder) = &stage.own {
+        places = places.with(Root::Own, folder).expect("a folder");
+    }
+    let request = Request::from_host_call(subject, &places, &checked, now);
     let request = request.map_err(|fault| fault.to_string())?;
     let request = request.with_evidence(stage.evidence.unwrap_or(Evidence::unknown()));
     let user = config::load(stage.user.to_string().as_bytes()).expect("settings").value;
@@ -222,9 +231,15 @@ fn call(stage: &Stage, text: &str) -> Outcome {
     Ok((user.restrict_by(&project).expect("restrictions").value, request))
 }
 
+const PROJECT: &str = "/home/u/work";
+
 pub(crate) fn places(name: &str) -> Places {
-    let places =
-        Places::new(PathStyle::Unix, "/home/u/work").expect("a folder").with_home("/home/u").expect("a folder");
+    places_in(PROJECT, name)
+}
+
+fn places_in(project: &str, name: &str) -> Places {
+    let places = Places::new(PathStyle::Unix, project).and_then(|places| places.with_home("/home/u"));
+    let places = places.expect("folders");
     let roots = [
         (Root::Agent, "/home/u/.pi/agent".to_owned()),
         (Root::Own, format!("/home/u/.pi/agent/extensions/{name}")),

@@ -1,6 +1,8 @@
 //! Ways around a scope that were tried on others.
 
-use crate::scenario::check;
+use pi_policy::{Decision, Extent, PathStyle, Places, Root, decide};
+
+use crate::scenario::{check, last};
 
 #[test]
 fn paths_do_not_climb_out() {
@@ -197,6 +199,80 @@ fn moving_needs_both_ends_and_carries_no_denied_file_along() {
            deny write: denied by extensions.policy.denies["x"][0]
            deny write: denied by extensions.policy.denies["x"][0]"#,
     );
+}
+
+#[test]
+fn moving_a_folder_carries_nothing_out_of_or_into_the_agent_directory() {
+    let secret = "deny write: the file of credentials is denied unless its path is granted in full\n";
+    check(
+        "in    /home/u
+         call  x fs.rename .pi x
+         call  x fs.rename x .pi
+         call  x fs.rename /home/u /tmp/pi-x/u
+         call  x fs.rename / /tmp/pi-x/u
+         call  x fs.rename x y
+         call  agent fs.rename .pi x
+         mode  permissive
+         call  x fs.rename .pi x
+         grant x write paths=**,/home/u/**,/home/u/.pi/**
+         call  x fs.rename .pi x
+         call  x fs.rename x .pi",
+        format!("{}allow: default capability\n{}", secret.repeat(4), secret.repeat(4)).trim_end(),
+    );
+    check(
+        "in    /home/u
+         mode  strict
+         grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,x/**
+         call  x fs.rename .pi x",
+        "allow: extension grant",
+    );
+}
+
+#[test]
+fn moving_a_folder_does_not_replace_the_code_of_the_extension() {
+    check(
+        "own   /home/u/work/.pi/extensions/x
+         mode  strict
+         grant x write
+         grant x write paths=**
+         call  x fs.rename .pi y
+         call  x fs.rename y .pi
+         call  x fs.rename .pi/extensions/x y
+         call  x fs.rename .pi/themes y
+         grant x write paths=/home/u/work/.pi/**
+         call  x fs.rename .pi y",
+        "deny write: nothing grants it, and the mode is strict
+         deny write: nothing grants it, and the mode is strict
+         deny write: nothing grants it, and the mode is strict
+         allow: extension grant
+         deny write: nothing grants it, and the mode is strict",
+    );
+    check(
+        "own   /home/u/work/.pi/extensions/x
+         declares x write paths=**
+         evidence clean
+         call  x fs.rename .pi y
+         call  x fs.rename .pi/themes y",
+        "deny write: outside the declared scope
+         allow: default capability",
+    );
+    check(
+        "own   /home/u/work/.pi/extensions/x
+         grant x write paths=/home/u/work/.pi/**,y/**
+         call  x fs.rename .pi y",
+        "allow: extension grant",
+    );
+}
+
+#[test]
+fn removing_a_folder_leaves_what_is_guarded_in_it() {
+    let (policy, request) = last("in /home/u\n call x fs.remove .pi");
+    let Decision::Allow(grant) = decide(&policy, &request) else { panic!("a folder of the project") };
+    let places = Places::new(PathStyle::Unix, "/home/u").and_then(|it| it.with(Root::Agent, "/home/u/.pi/agent"));
+    let places = places.expect("folders");
+    let permits = |path| grant.permits(&places.locate(path, Extent::File).expect("a path"));
+    let found = [".pi/notes", ".pi/agent", ".pi/agent/settings.json", ".pi/agent/auth.json"].map(permits);
+    assert_eq!(found, [true, false, false, false]);
 }
 
 #[test]
