@@ -3,6 +3,7 @@
 //! A pattern is relative to the project, or absolute. `*` and `?` stay within a name, `**` crosses folders, `[ab]` and
 //! `{a,b}` choose. A grant means exactly what is written; a deny also means everything below what it names, in any case.
 
+mod choice;
 mod matcher;
 
 use pi_extproto::capability::Capability;
@@ -26,6 +27,11 @@ pub enum GlobFault {
     Climbs,
     #[error("write the absolute path instead of ~")]
     Home,
+    /// A choice that would be compared with paths from the project although it means others, or with no path at all.
+    #[error(
+        "an alternative may not begin or end with / or hold . or .., and a class may not hold /; write a pattern for each path"
+    )]
+    Choice,
     #[error("{0}")]
     Malformed(String),
 }
@@ -85,10 +91,10 @@ struct Side {
     files: Matcher,
     /// What matches a folder whose whole content is meant.
     trees: Matcher,
-    /// The part of each pattern before its first wildcard, in whole names.
-    stems: Vec<String>,
-    /// Absolute patterns without any wildcard.
-    literals: Vec<String>,
+    /// The part of each pattern before its first wildcard, in whole names, with its owner.
+    stems: Vec<(String, usize)>,
+    /// Patterns without any wildcard, with their owners.
+    literals: Vec<(String, usize)>,
 }
 
 const WILD: [char; 4] = ['*', '?', '[', '{'];
@@ -109,22 +115,45 @@ impl PathPatterns {
         &self.written
     }
 
-    /// Whether a grant of these patterns gives the location to `capability`. A relative pattern never leads to a place
-    /// where the capability does not lead by itself; the file of credentials must be named in full.
+    /// Whether a grant of these patterns gives the location to `capability`.
     pub(crate) fn admits(&self, location: &Location, capability: &Capability) -> bool {
-        if location.place() == Place::Secret {
-            return self.absolute.literals.iter().any(|literal| literal == location.absolute());
-        }
-        let relative = location.relative().filter(|_| is_place_within_reach(location.place(), capability));
-        self.sides(location.absolute(), relative).any(|(side, path)| side.matcher(location.extent()).is_match(path))
+        self.admitting(location, capability).next().is_some()
+    }
+
+    /// The patterns that give the location to `capability`, by index. A relative pattern never leads to a place where the
+    /// capability does not lead by itself; the file of credentials must be named in full.
+    fn admitting<'a>(&'a self, location: &'a Location, capability: &Capability) -> impl Iterator<Item = usize> {
+        let (literals, sides) = match location.place() {
+            Place::Secret => (self.absolute.literals.as_slice(), None),
+            place => {
+                let relative = location.relative().filter(|_| is_place_within_reach(place, capability));
+                (&[][..], Some(self.sides(location.absolute(), relative)))
+            }
+        };
+        let named = literals.iter().filter(|(literal, _)| literal == location.absolute()).map(|(_, owner)| *owner);
+        let matched = sides.into_iter().flatten();
+        named.chain(matched.flat_map(|(side, path)| side.matcher(location.extent()).matching(path)))
+    }
+
+    /// The patterns of a deny that take the whole location away, by index.
+    fn touching<'a>(&'a self, location: &'a Location) -> impl Iterator<Item = usize> {
+        self.sides(location.folded(), location.folded_relative()).flat_map(|(side, path)| side.files.matching(path))
+    }
+
+    /// The folder that the narrowest absolute pattern for the location names without a wildcard, with the rest of the path.
+    pub(crate) fn divide<'a>(&self, location: &'a Location, capability: &Capability) -> Option<(&'a str, &'a str)> {
+        let stems = self.admitting(location, capability).filter_map(|admitting| {
+            self.absolute.stems.iter().find(|(_, owner)| *owner == admitting).map(|(stem, _)| stem.as_str())
+        });
+        location.divide_at(stems.max_by_key(|stem| stem.len())?)
     }
 
     /// How much of the location a deny of these patterns takes away.
     pub(crate) fn touches(&self, location: &Location) -> Touch {
-        let (absolute, relative) = (location.folded(), location.folded_relative());
-        if self.sides(absolute, relative).any(|(side, path)| side.files.is_match(path)) {
+        if self.touching(location).next().is_some() {
             return Touch::Whole;
         }
+        let (absolute, relative) = (location.folded(), location.folded_relative());
         match location.extent() {
             Extent::File => Touch::Nothing,
             Extent::Tree => {
@@ -139,17 +168,15 @@ impl PathPatterns {
         }
     }
 
-    /// The patterns that [`Self::admits`] or [`Self::touches`] found, as written: for an explanation, not for a decision.
+    /// The patterns that decided, as written: for an explanation.
     pub(crate) fn matching(&self, location: &Location, capability: &Capability, purpose: Purpose) -> Vec<&str> {
-        let (absolute, relative, extent) = match purpose {
-            Purpose::Grant if !self.admits(location, capability) => return Vec::new(),
-            Purpose::Grant => (location.absolute(), location.relative(), location.extent()),
-            Purpose::Deny => (location.folded(), location.folded_relative(), Extent::File),
+        let mut owners: Vec<usize> = match purpose {
+            Purpose::Grant => self.admitting(location, capability).collect(),
+            Purpose::Deny => self.touching(location).collect(),
         };
-        let owners = self.sides(absolute, relative).flat_map(|(side, path)| side.matcher(extent).matching(path));
-        let mut found: Vec<&str> = owners.map(|owner| self.written[owner].as_str()).collect();
-        found.dedup();
-        found
+        owners.sort_unstable();
+        owners.dedup();
+        owners.into_iter().map(|owner| self.written[owner].as_str()).collect()
     }
 
     fn sides<'a>(&'a self, absolute: &'a str, relative: Option<&'a str>) -> impl Iterator<Item = (&'a Side, &'a str)> {
@@ -171,7 +198,7 @@ impl Side {
             Some(rest) => rest.is_empty() || rest.starts_with('/') || outer.is_empty(),
             None => false,
         };
-        self.stems.iter().any(|stem| within(stem, path) || within(path, stem))
+        self.stems.iter().any(|(stem, _)| within(stem, path) || within(path, stem))
     }
 }
 
@@ -181,9 +208,9 @@ impl Side {
             Purpose::Grant => pattern.to_owned(),
             Purpose::Deny => pattern.to_lowercase(),
         };
-        self.stems.push(stem(&pattern).to_owned());
+        self.stems.push((stem(&pattern).to_owned(), owner));
         if !pattern.contains(WILD) {
-            self.literals.push(pattern.clone());
+            self.literals.push((pattern.clone(), owner));
         }
         let folder = match pattern.as_str() {
             "**" | "**/*" => Some(""),
@@ -215,6 +242,9 @@ fn clean(written: &str) -> Result<String, GlobFault> {
     }
     if written == "~" || written.starts_with("~/") {
         return Err(GlobFault::Home);
+    }
+    if !choice::is_plain(written) {
+        return Err(GlobFault::Choice);
     }
     let mut names: Vec<&str> = written.split('/').filter(|name| !["", "."].contains(name)).collect();
     names.dedup_by(|next, name| *name == "**" && next == name);
@@ -333,6 +363,39 @@ mod tests {
     }
 
     #[test]
+    fn choices_stay_within_their_names() {
+        use Touch::{Nothing, Whole};
+        check(&["{src/a,docs}/**"], "src/a/x", (true, Whole));
+        check(&["src/{a,b{c,d}}/x"], "src/bd/x", (true, Whole));
+        check(&["file{,.bak}"], "file", (true, Whole));
+        check(&["file{,.bak}"], "file.bak", (true, Whole));
+        check(&[".{env,secret}"], ".env", (true, Whole));
+        check(&["a[!b]c"], "a/c", (false, Nothing));
+        check(&["a[!b]c"], "axc", (true, Whole));
+        check(&["a[^b]c"], "abc", (false, Nothing));
+        check(&["a[]x]c"], "a]c", (true, Whole));
+        check(&["/{etc,root}/**"], "/root/x", (true, Whole));
+        check(&["a,b/c"], "a,b/c", (true, Whole));
+    }
+
+    #[test]
+    fn explanations_name_the_patterns_that_decided() {
+        let places = Places::new(PathStyle::Unix, "/home/u").and_then(|it| it.with(crate::Root::Agent, "/home/u/.pi"));
+        let places = places.expect("folders");
+        let written = ["**", "/home/u/.pi/**", ".pi/*", "/home/u/.pi/auth.json", "{**,x}"];
+        let (grant, deny) = (compile(&written, Purpose::Grant), compile(&written, Purpose::Deny));
+        for (path, granted, denied) in [
+            ("a", vec!["**", "{**,x}"], vec!["**", "{**,x}"]),
+            (".pi/x", vec!["/home/u/.pi/**"], vec!["**", "/home/u/.pi/**", ".pi/*", "{**,x}"]),
+            (".pi/auth.json", vec!["/home/u/.pi/auth.json"], written.to_vec()),
+        ] {
+            let location = places.locate(path, Extent::File).expect("a path");
+            assert_eq!(grant.matching(&location, &Capability::Write, Purpose::Grant), granted, "{path}");
+            assert_eq!(deny.matching(&location, &Capability::Write, Purpose::Deny), denied, "{path}");
+        }
+    }
+
+    #[test]
     fn drives_are_absolute() {
         let places = Places::new(PathStyle::Windows, "C:\\work").expect("a folder");
         let location = places.locate("d:\\data\\x", Extent::File).expect("a path");
@@ -355,6 +418,35 @@ mod tests {
             ("~", GlobFault::Home),
         ] {
             assert_eq!(fault(pattern), (1, expected), "{pattern:?}");
+        }
+        // Each of these was once compared with paths from the project only, so that a deny of it denied nothing.
+        for pattern in [
+            "{/etc,/root}/**",
+            "[/]etc/**",
+            "{src,/etc}/**",
+            "{{/etc},src}/x",
+            "{,src}/etc/**",
+            "{{,a},b}/etc",
+            "{a,{b,}}/etc",
+            "a/{,b}/c",
+            "{src/,docs}",
+            "{..,src}/x",
+            "{src/../x,docs}",
+            "{./src,docs}",
+            "{~,src}/x",
+            "{~/x,src}",
+            "{C:/x,src}/**",
+            "{C,D}:/x",
+            "[CD]:/x",
+            "?:/x",
+            "*:/x",
+            "src[.-0]a",
+            "src[!/]a",
+            "src[!+-0]a",
+        ] {
+            assert_eq!(fault(pattern), (1, GlobFault::Choice), "{pattern}");
+            let denied = PathPatterns::compile(&[pattern.into()], Purpose::Deny).unwrap_err();
+            assert_eq!(denied, (0, GlobFault::Choice), "{pattern}");
         }
         for pattern in ["a[", "{a", "[z-a]"] {
             assert!(matches!(fault(pattern), (1, GlobFault::Malformed(_))), "{pattern}");

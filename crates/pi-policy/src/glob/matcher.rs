@@ -5,7 +5,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::GlobFault;
+use super::{GlobFault, choice};
 
 /// Patterns, each with the index of the written pattern that it comes from.
 #[derive(Debug, Default)]
@@ -68,13 +68,9 @@ impl Matcher {
         Ok(())
     }
 
-    pub(super) fn is_match(&self, path: &str) -> bool {
-        self.patterns.iter().any(|(pattern, _)| pattern.is_match(path))
-    }
-
     /// The owners of the patterns that match.
-    pub(super) fn matching(&self, path: &str) -> Vec<usize> {
-        self.patterns.iter().filter(|(pattern, _)| pattern.is_match(path)).map(|(_, owner)| *owner).collect()
+    pub(super) fn matching(&self, path: &str) -> impl Iterator<Item = usize> {
+        self.patterns.iter().filter(move |(pattern, _)| pattern.is_match(path)).map(|(_, owner)| *owner)
     }
 }
 
@@ -185,7 +181,9 @@ fn is_regular(pattern: &str) -> bool {
 }
 
 fn regular(pattern: &str) -> Result<GlobMatcher, GlobFault> {
-    let built = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(false).build();
+    let confined = choice::confine(pattern);
+    let built =
+        GlobBuilder::new(&confined).literal_separator(true).backslash_escape(false).empty_alternates(true).build();
     built.map(|glob| glob.compile_matcher()).map_err(|error| GlobFault::Malformed(error.kind().to_string()))
 }
 
