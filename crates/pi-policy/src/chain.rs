@@ -108,6 +108,7 @@ impl<'a, R: Recorder> Walk<'a, R> {
     fn deny(&mut self, entries: &'a [Arc<Entry>]) -> Option<Ruling> {
         let Action { capability, method, target, .. } = self.action;
         let mut spoken = 0;
+        let before = self.withheld.len();
         for entry in entries.iter().filter(|entry| entry.speaks_of(capability)) {
             spoken += 1;
             let fit = if !entry.has_method(method) {
@@ -131,7 +132,7 @@ impl<'a, R: Recorder> Walk<'a, R> {
                 Fit::OtherMethod | Fit::OtherVersion | Fit::Expired | Fit::OutOfScope | Fit::OutOfReach => {}
             }
         }
-        let parts = self.withheld.len();
+        let parts = self.withheld.len() - before;
         self.recorder.note(|| match (spoken, parts) {
             (0, _) => format!("no deny of {capability} is written here"),
             (_, 0) => "no deny fits".to_owned(),
@@ -151,7 +152,7 @@ impl<'a, R: Recorder> Walk<'a, R> {
                 let what = if variable { target.to_string() } else { capability.to_string() };
                 format!("everybody has {what}")
             });
-            return Some(Ruling::Allow { expires: None, named: false, warning: None });
+            return Some(Ruling::Allow { expires: None, entry: None, warning: None });
         }
         self.recorder.note(|| format!("{capability} is not given to everybody"));
         None
@@ -183,7 +184,8 @@ impl<'a, R: Recorder> Walk<'a, R> {
                 }
                 (Fit::OutOfScope, _) => lacking = Undeclared::Scope,
                 (Fit::OtherMethod, Undeclared::Capability) => lacking = Undeclared::Method,
-                _ => {}
+                (Fit::OtherMethod, Undeclared::Method | Undeclared::Scope)
+                | (Fit::FitsPartly | Fit::OtherVersion | Fit::Expired | Fit::OutOfReach, _) => {}
             }
         }
         self.recorder.note(|| lacking.to_string());
@@ -222,8 +224,8 @@ impl<'a, R: Recorder> Walk<'a, R> {
             self.recorder.check(|| Check::of_entry(entry, fit, self.action, Purpose::Grant));
             if fit == Fit::Fits {
                 self.recorder.note(|| format!("{capability} is granted here"));
-                let named = admission == Admission::Admitted;
-                return Some(Ruling::Allow { expires: entry.expires, named, warning: None });
+                let named = (admission == Admission::Admitted).then(|| Arc::clone(entry));
+                return Some(Ruling::Allow { expires: entry.expires, entry: named, warning: None });
             }
         }
         self.recorder.note(|| match spoken {
@@ -262,7 +264,7 @@ impl<'a, R: Recorder> Walk<'a, R> {
             return None;
         }
         self.recorder.note(|| format!("{capability} is a default capability"));
-        Some(Ruling::Allow { expires: None, named: false, warning: None })
+        Some(Ruling::Allow { expires: None, entry: None, warning: None })
     }
 
     fn mode(&mut self) -> Ruling {
@@ -286,9 +288,9 @@ impl<'a, R: Recorder> Walk<'a, R> {
         });
         match (mode, choice) {
             (Mode::Strict, _) => Ruling::Deny(Reason::Strict),
-            (Mode::Prompt, Some(Choice::Grant)) => Ruling::Allow { expires: None, named: false, warning: None },
+            (Mode::Prompt, Some(Choice::Grant)) => Ruling::Allow { expires: None, entry: None, warning: None },
             (Mode::Prompt, Some(Choice::Deny) | None) => Ruling::Ask(assessment),
-            (Mode::Permissive, _) => Ruling::Allow { expires: None, named: false, warning: assessment },
+            (Mode::Permissive, _) => Ruling::Allow { expires: None, entry: None, warning: assessment },
         }
     }
 

@@ -10,6 +10,7 @@ use crate::{
     host::{self, HostName},
     moment::Moment,
     place::{Location, Place},
+    policy::Entry,
     request::Action,
     risk::Assessment,
     rule::Rule,
@@ -38,7 +39,7 @@ pub enum Verdict {
 /// Only this crate makes one, in [`crate::decide`] and [`Question::answer`]; it cannot be copied, read or written:
 ///
 /// ```compile_fail
-/// let grant = pi_policy::Grant { action: todo!(), rule: todo!(), expires: None, named: false, withheld: vec![], warning: None };
+/// let grant = pi_policy::Grant { action: todo!(), rule: todo!(), expires: None, entry: None, withheld: vec![], warning: None };
 /// ```
 /// ```compile_fail
 /// fn copy(grant: &pi_policy::Grant) -> pi_policy::Grant { grant.clone() }
@@ -51,8 +52,8 @@ pub struct Grant {
     action: Arc<Action>,
     rule: Rule,
     expires: Option<Moment>,
-    /// A scope names the target; otherwise it lies in the default reach, or nobody set bounds.
-    named: bool,
+    /// The grant of the settings whose scope names the target; otherwise it lies in the default reach, or nobody set bounds.
+    entry: Option<Arc<Entry>>,
     /// Denied parts of a folder that was granted.
     withheld: Vec<Arc<PathPatterns>>,
     warning: Option<Assessment>,
@@ -135,7 +136,7 @@ impl Decision {
 
 /// What the walk through the rules found, before it becomes a [`Decision`].
 pub(crate) enum Ruling {
-    Allow { expires: Option<Moment>, named: bool, warning: Option<Assessment> },
+    Allow { expires: Option<Moment>, entry: Option<Arc<Entry>>, warning: Option<Assessment> },
     Ask(Option<Assessment>),
     Deny(Reason),
 }
@@ -144,12 +145,12 @@ impl Ruling {
     pub(crate) fn decide(self, action: &Arc<Action>, rule: Rule, withheld: Vec<Arc<PathPatterns>>) -> Decision {
         let action = Arc::clone(action);
         match self {
-            Self::Allow { expires, named, warning } => {
-                Decision::Allow(Grant { action, rule, expires, named, withheld, warning })
+            Self::Allow { expires, entry, warning } => {
+                Decision::Allow(Grant { action, rule, expires, entry, withheld, warning })
             }
             Self::Ask(assessment) => {
                 // A person who says yes to a public name has not said yes to wherever that name may lead.
-                let grant = Grant { action, rule, expires: None, named: false, withheld, warning: None };
+                let grant = Grant { action, rule, expires: None, entry: None, withheld, warning: None };
                 Decision::Ask(Question { grant, assessment })
             }
             Self::Deny(reason) => Decision::Deny(Denial { action, rule, reason }),
@@ -200,13 +201,28 @@ impl Grant {
         })
     }
 
+    /// From which folder to open a file that this grant permits, and the way from there. No link on that way may lead out
+    /// of the folder. In a place of its own that is the root of the place; elsewhere it is what the pattern that granted it
+    /// names without a wildcard, or else the folder that was asked for.
+    pub fn root<'a>(&self, file: &'a Location) -> Option<(&'a str, &'a str)> {
+        let granted = self.action.target.locations().find(|granted| granted.contains(file));
+        let granted = granted.filter(|_| self.permits(file))?;
+        if let Some(own) = file.root().zip(file.below_root()) {
+            return Some(own);
+        }
+        let patterns = self.entry.as_ref().and_then(|entry| entry.scope.paths.as_ref());
+        let divided = patterns.and_then(|patterns| patterns.divide(granted, &self.action.capability));
+        let (folder, _) = divided.or_else(|| granted.divide_at(granted.absolute()))?;
+        file.divide_at(folder)
+    }
+
     /// Whether the executor may connect to an address that the granted host led to. A public name that leads into the
     /// private network is refused unless the settings name the host.
     pub fn may_connect(&self, address: IpAddr) -> bool {
         match &self.action.target {
             Target::Host(granted) => match granted.name() {
                 HostName::Address(named) => *named == address.to_canonical(),
-                HostName::Name(_) => self.named || !granted.is_public() || host::is_public(address),
+                HostName::Name(_) => self.entry.is_some() || !granted.is_public() || host::is_public(address),
             },
             Target::Nothing
             | Target::Path(_)

@@ -124,6 +124,21 @@ to change it, deny it: pi ext deny x read
 }
 
 #[test]
+fn parts_that_another_rule_withholds_are_not_told_twice() {
+    let (policy, request) = last("deny x read paths=src/secret/**\n deny * read paths=docs/**\n call x grep src");
+    let notes: Vec<String> = explain(&policy, &request).steps[1..3].iter().map(|step| step.note.clone()).collect();
+    assert_eq!(notes, ["denied parts of the folder are withheld", "no deny fits"]);
+}
+
+#[test]
+fn pattern_that_may_not_lead_there_is_not_said_to_match() {
+    let (policy, request) =
+        last("in /home/u\n grant x write paths=**,/home/u/.pi/agent/x/**\n call x write .pi/agent/x/a");
+    let check = &explain(&policy, &request).steps[5].checks[0];
+    assert_eq!(check.note, "paths /home/u/.pi/agent/x/** matches .pi/agent/x/a");
+}
+
+#[test]
 fn own_folder_of_an_extension_with_a_declared_scope() {
     let (policy, request) = last("declares x read paths=src/**\n call x read /tmp/pi-x/a");
     let step = &explain(&policy, &request).steps[4];

@@ -53,6 +53,26 @@ fn grant_of_a_folder_around_the_agent_directory_withholds_the_credentials() {
 }
 
 #[test]
+fn grant_says_from_which_folder_to_open() {
+    #[track_caller]
+    fn check(scenario: &str, path: &str, expected: Option<(&str, &str)>) {
+        let file = places("x").locate(path, Extent::File).expect("a path");
+        assert_eq!(grant(scenario).root(&file), expected, "{scenario} {path}");
+    }
+    check("call x grep .", "src/a", Some(("/home/u/work", "src/a")));
+    check("call x grep .", "../a", None);
+    check("call x write /tmp/pi-x/a/b", "/tmp/pi-x/a/b", Some(("/tmp/pi-x", "a/b")));
+    check("grant x read paths=/etc/hosts\n call x read /etc/hosts", "/etc/hosts", Some(("/etc", "hosts")));
+    check("grant x read paths=/hosts\n call x read /hosts", "/hosts", Some(("/", "hosts")));
+    let nested = "grant x read paths=/**,/srv/*/b/**,/srv/**\n call x grep /srv/a/b";
+    check(nested, "/srv/a/b/c", Some(("/srv", "a/b/c")));
+    check("mode permissive\n call x read /srv/a", "/srv/a", Some(("/srv", "a")));
+    check("mode permissive\n call x grep /srv/a", "/srv/a/b/c", Some(("/srv/a", "b/c")));
+    check("grant x read paths=/home/**\n call x grep /home", "a", Some(("/home/u/work", "a")));
+    check("grant x read paths=/home/**\n call x grep /home", "~/.pi/agent/auth.json", None);
+}
+
+#[test]
 fn public_names_do_not_lead_into_the_private_network() {
     #[track_caller]
     fn check(scenario: &str, address: &str, expected: bool) {

@@ -7,8 +7,8 @@ use std::{
 
 use pi_extproto::capability::{Capability, CapabilityManifest, Declared, Method, Requirement};
 use pi_policy::{
-    Action, Command, Decision, Evidence, Extension, Extent, Grant, Host, Mode, Moment, PathStyle, Places, Policy,
-    Provenance, Request, Root, Rule, Subject, Target, Verdict,
+    Action, Command, Decision, Evidence, Extension, Extent, Grant, Host, Location, Mode, Moment, PathStyle, Places,
+    Policy, Provenance, Request, Root, Rule, Subject, Target, Verdict,
     config::{
         AgentPolicy, AgentSection, DenyEntry, ExtensionPolicy, ExtensionSection, GrantEntry, ScopeEntry, Settings,
     },
@@ -45,9 +45,11 @@ const PATHS: &[&str] = &[
     "/etc/hosts",
     "/etc/x",
     "~",
+    "~/.pi",
     "~/.pi/agent",
     "~/.pi/agent/auth.json",
     "~/.pi/agent/settings.json",
+    "/home/u/work/.pi",
     "/home/u/work/.pi/x/index.js",
     "/data/x/a",
     "/tmp/pi-x/a",
@@ -252,11 +254,12 @@ fn target(capability: &Capability, project: &'static str) -> BoxedStrategy<(Meth
         (select(PATHS), select(vec![Extent::File, Extent::Tree]))
             .prop_map(move |(path, extent)| places(project).locate(path, extent).expect("a path"))
     };
+    let tree = || select(PATHS).prop_map(move |path| places(project).locate(path, Extent::Tree).expect("a path"));
     let through = || select(vec![Method::Tool, Method::Fs]);
     match capability {
         Capability::Read => (through(), file().prop_map(Target::Path)).boxed(),
         Capability::Write => {
-            let moved = (file(), file()).prop_map(|(from, to)| Target::Move { from, to });
+            let moved = (tree(), tree()).prop_map(|(from, to)| Target::Move { from, to });
             (through(), prop_oneof![4 => file().prop_map(Target::Path), 1 => moved]).boxed()
         }
         Capability::Http => {
@@ -329,6 +332,17 @@ fn granted(decision: Decision) -> Option<Grant> {
         Decision::Allow(grant) => Some(grant),
         Decision::Ask(_) | Decision::Deny(_) => None,
     }
+}
+
+fn files(project: &str) -> impl Iterator<Item = Location> {
+    let places = places(project);
+    PATHS.iter().map(move |path| places.locate(path, Extent::File).expect("a path"))
+}
+
+/// Whether a file lies in a folder and is not the folder.
+fn is_below(folder: &Location, file: &Location) -> bool {
+    let rest = file.absolute().strip_prefix(folder.absolute().trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
 }
 
 /// Makes a grant narrower in one of several ways, if it can be.
@@ -498,13 +512,43 @@ proptest! {
     }
 
     #[test]
-    fn what_a_granted_folder_permits_would_be_granted_by_itself(case in case(), path in select(PATHS)) {
-        let file = places(case.project).locate(path, Extent::File).expect("a path");
+    fn what_a_granted_folder_permits_would_be_granted_by_itself(case in case()) {
         let Some(grant) = granted(case.decision()) else { return Ok(()) };
-        let Target::Path(_) = &case.target else { return Ok(()) };
-        prop_assume!(grant.permits(&file));
-        let single = Case { target: Target::Path(file), ..case.clone() };
-        prop_assert_eq!(single.verdict(), Verdict::Allow);
+        let Target::Path(folder) = &case.target else { return Ok(()) };
+        for file in files(case.project).filter(|file| grant.permits(file) && is_below(folder, file)) {
+            let single = Case { target: Target::Path(file.clone()), ..case.clone() };
+            prop_assert_eq!(single.verdict(), Verdict::Allow, "{}", file);
+        }
+    }
+
+    #[test]
+    fn what_is_removed_or_moved_with_a_folder_could_be_written_by_itself(case in case(), from in select(PATHS), to in select(PATHS)) {
+        let at = |path| places(case.project).locate(path, Extent::Tree).expect("a path");
+        let (from, to) = (at(from), at(to));
+        let with = |target| Case { capability: Capability::Write, method: Method::Fs, target, ..case.clone() };
+        let single = |file: &Location| with(Target::Path(file.clone())).verdict();
+        if let Some(grant) = granted(with(Target::Path(from.clone())).decision()) {
+            for file in files(case.project).filter(|file| is_below(&from, file) && grant.permits(file)) {
+                prop_assert_eq!(single(&file), Verdict::Allow, "removing {} with {}", file, from);
+            }
+        }
+        let moving = with(Target::Move { from: from.clone(), to: to.clone() });
+        if moving.verdict() == Verdict::Allow {
+            for file in files(case.project).filter(|file| is_below(&from, file) || is_below(&to, file)) {
+                prop_assert_eq!(single(&file), Verdict::Allow, "moving {} with {} to {}", file, from, to);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_granted_is_opened_from_a_folder_around_it(case in case()) {
+        let Some(grant) = granted(case.decision()) else { return Ok(()) };
+        for file in files(case.project) {
+            let root = grant.root(&file);
+            prop_assert_eq!(root.is_some(), grant.permits(&file), "{}", file);
+            let joined = root.map(|(root, below)| format!("{}/{below}", root.trim_end_matches('/')));
+            prop_assert!(joined.is_none_or(|joined| joined.trim_end_matches('/') == file.absolute().trim_end_matches('/')));
+        }
     }
 
     #[test]
