@@ -12,7 +12,7 @@ use pi_transcript::json::{Digest, Extra, present};
 
 use crate::{
     capability::{Capability, CapabilityManifest},
-    manifest::Tier,
+    manifest::{InsidePath, Tier},
 };
 
 /// The description of an artifact.
@@ -105,8 +105,7 @@ pub struct SourcePlace {
 /// A file that went into the artifact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SourceFile {
-    /// Relative to the manifest, with `/`.
-    pub path: String,
+    pub path: InsidePath,
     #[schemars(with = "String")]
     #[ts(as = "String")]
     pub digest: Digest,

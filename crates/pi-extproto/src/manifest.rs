@@ -2,6 +2,7 @@
 //!
 //! [`parse`] reads the file and knows every fault; [`ExtensionManifest::tier`] says which engine will run it.
 
+mod path;
 mod rules;
 
 use std::{collections::BTreeMap, fmt};
@@ -13,12 +14,13 @@ use ts_rs::TS;
 
 use pi_transcript::json::{Extra, Problem, present};
 
+pub use self::path::{InsidePath, OutsidePath};
 use crate::{
     capability::{Capability, CapabilityManifest, Declared},
     message::not_json,
 };
 
-/// The manifest of an extension. Only [`parse`] promises that it keeps to the rules.
+/// The manifest of an extension. Its paths are safe however it was read; only [`parse`] promises the other rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[schemars(extend("allOf" = rules::conditions()))]
 #[ts(optional_fields)]
@@ -49,8 +51,7 @@ pub struct ExtensionManifest {
     pub capability_manifest: Option<CapabilityManifest>,
     /// Files and folders that belong to the extension besides its code, relative to the manifest.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schemars(inner(regex(pattern = rules::INSIDE)))]
-    pub assets: Option<Vec<String>>,
+    pub assets: Option<Vec<InsidePath>>,
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,
@@ -62,7 +63,7 @@ pub struct ExtensionManifest {
 #[schemars(extend("not" = { "type": "object", "required": ["command", "url"] }))]
 pub enum Entry {
     /// A file, relative to the manifest.
-    File(#[schemars(regex(pattern = rules::INSIDE))] String),
+    File(InsidePath),
     /// An MCP server that is started as a process and spoken to over its standard streams.
     Process(ProcessEntry),
     /// An MCP server that is spoken to over HTTP.
@@ -169,7 +170,7 @@ pub fn tier(entry: &Entry, engine: Option<Tier>) -> Result<Tier, NoTier> {
         (Entry::File(_), Some(engine @ (Tier::Wasm | Tier::Js))) => Ok(engine),
         (Entry::File(_), Some(engine @ Tier::Mcp)) => Err(NoTier::Contradiction { engine, entry: "a file" }),
         (Entry::File(file), None) => {
-            rules::tier_of_file(file).ok_or_else(|| NoTier::UnknownFile { file: file.clone() })
+            rules::tier_of_file(file.as_str()).ok_or_else(|| NoTier::UnknownFile { file: file.to_string() })
         }
         (Entry::Process(_) | Entry::Remote(_), None | Some(Tier::Mcp)) => Ok(Tier::Mcp),
         (Entry::Process(_) | Entry::Remote(_), Some(engine)) => {

@@ -10,7 +10,7 @@ use pi_transcript::json::{
     shape::{self, Member, Shape, optional, required},
 };
 
-use super::{Entry, Tier, tier};
+use super::{Entry, InsidePath, Tier, tier};
 use crate::message::{self, CAPABILITY_MANIFEST};
 
 pub(super) const NAME: &str = r"^(?=.{1,214}$)(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*$";
@@ -20,14 +20,10 @@ pub(super) const VERSION: &str = concat!(
     r"(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?",
     r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$"
 );
-/// A path that stays inside the folder of the manifest.
-pub(super) const INSIDE: &str = r"^(?!/)(?!.*(^|/)\.\.(/|$))[^\\:\u0000-\u001f]+$";
 pub(super) const URL: &str = "^https?://[^/]";
 
 const SCRIPTS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const COMPONENT: &str = ".wasm";
-
-const OUTSIDE: &str = "expected a path inside the extension's folder: relative, with '/', without '..'";
 
 const TEXTS: Shape = Shape::List { items: &Shape::Text, least: 0 };
 
@@ -92,8 +88,10 @@ pub(super) fn problems(manifest: &Value) -> Vec<Problem> {
         entry_problems(entry, manifest.get("engine"), &mut report);
     }
     for (index, asset) in manifest.get("assets").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        if asset.as_str().is_some_and(|path| !is_inside(path)) {
-            report(&format!("assets[{index}]"), OUTSIDE);
+        if asset.is_string()
+            && let Err(outside) = InsidePath::deserialize(asset)
+        {
+            report(&format!("assets[{index}]"), &outside.to_string());
         }
     }
     found
@@ -103,12 +101,16 @@ fn entry_problems(entry: &Value, engine: Option<&Value>, report: &mut impl FnMut
     if entry.get("command").is_some() && entry.get("url").is_some() {
         return report("entry", "expected either \"command\" or \"url\", not both");
     }
+    if entry.is_string()
+        && let Err(outside) = InsidePath::deserialize(entry)
+    {
+        return report("entry", &outside.to_string());
+    }
     match Entry::deserialize(entry) {
         Err(_) => report(
             "entry",
             "expected a file name, {\"command\": …, \"args\"?: […], \"env\"?: {…}} or {\"url\": …, \"headers\"?: {…}}",
         ),
-        Ok(Entry::File(file)) if !is_inside(&file) => report("entry", OUTSIDE),
         Ok(Entry::Process(entry)) if entry.command.is_empty() => report("entry.command", "expected a program"),
         Ok(Entry::Remote(entry)) if !is_url(&entry.url) => {
             report("entry.url", "expected an address that begins with https:// or http://");
@@ -147,13 +149,6 @@ fn is_semantic_version(version: &str) -> bool {
         && numbers.split('.').all(|number| is_number(number) && number.len() <= 15)
         && pre.is_none_or(|pre| pre.split('.').all(|word| is_word(word) && (!is_digits(word) || is_number(word))))
         && build.is_none_or(|build| build.split('.').all(is_word))
-}
-
-fn is_inside(path: &str) -> bool {
-    !path.is_empty()
-        && !path.starts_with('/')
-        && !path.contains(|c: char| c == '\\' || c == ':' || c < ' ')
-        && path.split('/').all(|part| part != "..")
 }
 
 fn is_url(url: &str) -> bool {
