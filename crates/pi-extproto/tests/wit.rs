@@ -32,6 +32,7 @@ fn rust_types() -> Map<String, Value> {
     take!(
         message::Register,
         message::ToolCall,
+        message::ToolResult,
         message::SlashCommand,
         message::SlashResult,
         message::EventHook,
@@ -44,6 +45,7 @@ fn rust_types() -> Map<String, Value> {
         tool::CommandDefinition,
         tool::ToolUse,
         tool::ToolOutput,
+        tool::HostToolOutput,
         exec::Command,
         exec::CommandOutput,
         fs::FsCall,
@@ -57,7 +59,7 @@ fn rust_types() -> Map<String, Value> {
         session::SessionCall,
         session::SessionState,
         session::Entries,
-        session::EntryId,
+        session::AppendedEntry,
         session::Tools,
         session::Commands,
         session::Models,
@@ -81,6 +83,7 @@ fn rust_types() -> Map<String, Value> {
         ("/Register/properties/slash_commands/items", "CommandDefinition"),
         ("/Register/properties/event_hooks/items", "Hook"),
         ("/EventHook/properties/event", "Hook"),
+        ("/ToolResult/properties/output", "ToolOutput"),
     ] {
         *types.pointer_mut(place).expect(place) = json!({ "$ref": format!("#/$defs/{holds}") });
     }
@@ -88,6 +91,8 @@ fn rust_types() -> Map<String, Value> {
     for name in ["Command", "Request"] {
         types[name]["properties"].as_object_mut().expect(name).shift_remove("stream").expect("a stream flag");
     }
+    // A function that returns answers its own call.
+    types["ToolResult"]["properties"].as_object_mut().expect("members").shift_remove("call_id").expect("a call id");
     match types {
         Value::Object(types) => types,
         other => unreachable!("{other}"),
@@ -467,7 +472,7 @@ fn package_says_what_the_types_say() {
         &[
             ("get_state", "SessionState"),
             ("get_entries", "Entries"),
-            ("append_entry", "EntryId"),
+            ("append_entry", "AppendedEntry"),
             ("get_tools", "Tools"),
             ("get_commands", "Commands"),
             ("get_models", "Models"),
@@ -498,7 +503,7 @@ fn package_says_what_the_types_say() {
     comparison.compare_operations("credentials", "CredentialsCall", &[("get", "Credential")]);
 
     for (interface, function, parameters_of, output) in
-        [("tool", "use", "ToolUse", Some("ToolOutput")), ("log", "write", "LogNote", None)]
+        [("tool", "use", "ToolUse", Some("HostToolOutput")), ("log", "write", "LogNote", None)]
     {
         let function = &comparison.interface(interface).functions[function];
         let path = format!("{interface}.{}", function.name);
@@ -510,7 +515,7 @@ fn package_says_what_the_types_say() {
         ("exec", "run", Some("Command"), "CommandOutput", "HostError"),
         ("http", "fetch", Some("Request"), "Response", "HostError"),
         ("guest", "init", None, "Register", "ErrorReport"),
-        ("guest", "call-tool", Some("ToolCall"), "ToolOutput", "ErrorReport"),
+        ("guest", "call-tool", Some("ToolCall"), "ToolResult", "ErrorReport"),
         ("guest", "run-command", Some("SlashCommand"), "SlashResult", "ErrorReport"),
         ("guest", "handle-event", Some("EventHook"), "Outcome", "ErrorReport"),
     ] {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use pi_redact::MARK;
-use pi_transcript::json::present;
+use pi_transcript::{ProviderId, json::present};
 
 use super::http::Header;
 
@@ -39,7 +39,7 @@ pub struct Variables {
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum CredentialsCall {
     /// Output: [`Credential`].
-    Get { provider: String },
+    Get { provider: ProviderId },
 }
 
 /// What a provider wants to see. Printing it for debugging shows which parts there are and none of what they hold.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::json::present;
+use pi_transcript::{ToolCallId, json::present};
 
 use super::tool::ContentBlock;
 
@@ -31,7 +31,7 @@ pub enum EventsCall {
     /// It stands here because its listeners are those of `tool_execution_update`, and because `tool` is derived from
     /// the name of a tool that is asked for.
     ToolUpdate {
-        call_id: String,
+        call_id: ToolCallId,
         content: Vec<ContentBlock>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         details: Option<Value>,

@@ -29,12 +29,12 @@ macro_rules! records {
 }
 
 records! {
-    tool::ToolUse, tool::McpUse, tool::ToolOutput,
+    tool::ToolUse, tool::McpUse, tool::HostToolOutput,
     exec::Command, exec::CommandOutput,
     fs::FsCall, fs::FileContent, fs::Listing, fs::Presence, fs::Place,
     http::Request, http::Response,
     stream::StreamItem,
-    session::SessionCall, session::SessionState, session::Entries, session::EntryId, session::Tools, session::Commands,
+    session::SessionCall, session::SessionState, session::Entries, session::AppendedEntry, session::Tools, session::Commands,
     session::Models, session::Acceptance, session::Completion,
     ui::UiCall, ui::Answer, ui::Confirmation, ui::FormAnswer,
     events::EventsCall, events::BusEvent,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::json::present;
+use pi_transcript::{EntryId, ModelId, ProviderId, SessionId, ThinkingLevel, json::present};
 
 use super::tool::ContentBlock;
 
@@ -21,7 +21,7 @@ pub enum SessionCall {
     GetState,
     /// Output: [`Entries`].
     GetEntries { selection: EntrySelection },
-    /// Adds an entry that the model does not see. Output: [`EntryId`].
+    /// Adds an entry that the model does not see. Output: [`AppendedEntry`].
     AppendEntry {
         custom_type: String,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub enum SessionCall {
     SetName { name: String },
     /// Absent `label` removes it. Output: empty.
     SetLabel {
-        entry_id: String,
+        entry_id: EntryId,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
@@ -56,9 +56,9 @@ pub enum SessionCall {
     /// Output: [`Models`].
     GetModels,
     /// Output: [`Acceptance`]; refused without a key for the provider.
-    SetModel { provider: String, model: String },
+    SetModel { provider: ProviderId, model: ModelId },
     /// Clamped to what the model can do. Output: empty.
-    SetThinkingLevel { level: String },
+    SetThinkingLevel { level: ThinkingLevel },
     /// A model call of the extension's own; it needs no key. Output: [`Completion`].
     Complete {
         /// The model of the conversation, unless given.
@@ -82,10 +82,10 @@ pub enum SessionCall {
     /// Output: [`Acceptance`].
     NewSession,
     /// Output: [`Acceptance`].
-    Fork { entry_id: String },
+    Fork { entry_id: EntryId },
     /// Output: [`Acceptance`].
     NavigateTree {
-        entry_id: String,
+        entry_id: EntryId,
         summarize: bool,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
@@ -120,18 +120,18 @@ pub enum EntrySelection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct SessionState {
-    pub session_id: String,
+    pub session_id: SessionId,
     /// Absent until something was said.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub leaf_id: Option<String>,
+    pub leaf_id: Option<EntryId>,
     pub cwd: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
-    pub thinking_level: String,
+    pub thinking_level: ThinkingLevel,
     pub system_prompt: String,
     pub is_idle: bool,
     pub has_pending_messages: bool,
@@ -151,8 +151,8 @@ pub struct ContextUsage {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelName {
-    pub provider: String,
-    pub model: String,
+    pub provider: ProviderId,
+    pub model: ModelId,
 }
 
 /// Session entries as they stand in a session file.
@@ -162,8 +162,8 @@ pub struct Entries {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct EntryId {
-    pub entry_id: String,
+pub struct AppendedEntry {
+    pub entry_id: EntryId,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

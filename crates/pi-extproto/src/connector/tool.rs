@@ -47,7 +47,7 @@ pub struct CommandDefinition {
     pub description: Option<String>,
 }
 
-/// Parameters of `tool`. Output: [`ToolOutput`].
+/// Parameters of `tool`. Output: [`HostToolOutput`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ToolUse {
     pub name: String,
@@ -91,7 +91,7 @@ impl ToolUse {
     }
 }
 
-/// Parameters of `mcp`: a tool of an MCP server, named by server and tool. Output: [`ToolOutput`].
+/// Parameters of `mcp`: a tool of an MCP server, named by server and tool. Output: [`HostToolOutput`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct McpUse {
     pub server: String,
@@ -99,8 +99,8 @@ pub struct McpUse {
     pub input: Object,
 }
 
-/// What a tool found. Whether it failed is a flag here when the host's tool was asked, and `is_error` of the
-/// `tool_result` when the extension's was.
+/// What a tool found; what a host understands of the output of a `tool_result`, where a flag beside it says whether the
+/// tool failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct ToolOutput {
@@ -109,6 +109,13 @@ pub struct ToolOutput {
     /// What people and programs may look at.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+}
+
+/// What a tool of the host found, and whether it failed: a failed tool is a result, not an error of the call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct HostToolOutput {
+    #[serde(flatten)]
+    pub output: ToolOutput,
     pub is_error: bool,
 }
 

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use pi_transcript::EntryId;
+
 use super::Family;
 use crate::connector::{http::Header, tool::ContentBlock};
 
@@ -86,7 +88,7 @@ pub enum CompactionOutcome {
 #[ts(optional_fields)]
 pub struct Summary {
     pub summary: String,
-    pub first_kept_entry_id: String,
+    pub first_kept_entry_id: EntryId,
     pub tokens_before: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,

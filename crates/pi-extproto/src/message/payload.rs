@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ts_rs::TS;
 
-use pi_transcript::json::{Extra, Problem, present};
+use pi_transcript::{
+    ToolCallId,
+    json::{Extra, Problem, present},
+};
 
 use crate::{
     Object,
     capability::{Capability, CapabilityManifest, Declared},
-    connector::tool::{CommandDefinition, ToolDefinition},
+    connector::tool::{CommandDefinition, ToolDefinition, ToolOutput},
     hook::Hook,
 };
 
@@ -87,7 +90,7 @@ fn typed<T: DeserializeOwned>(list: &str, items: &[Object]) -> Result<Vec<T>, Ve
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[ts(optional_fields)]
 pub struct ToolCall {
-    pub call_id: String,
+    pub call_id: ToolCallId,
     pub name: String,
     /// Arguments, as the parameters of the tool describe them.
     pub input: Object,
@@ -101,13 +104,21 @@ pub struct ToolCall {
 /// Extension → host: what the tool found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ToolResult {
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// See `ToolOutput` for what a host understands of it.
     pub output: Object,
     pub is_error: bool,
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,
+}
+
+impl ToolResult {
+    /// The output as a host understands it, or what it does not understand about it.
+    pub fn typed(&self) -> Result<ToolOutput, Problem> {
+        ToolOutput::deserialize(Value::Object(self.output.clone()))
+            .map_err(|error| Problem { path: "output".to_owned(), message: error.to_string() })
+    }
 }
 
 /// Host → extension: a person typed one of your slash commands.
@@ -190,6 +201,20 @@ mod tests {
         let problems = register(&json!({ "tools": tools })).tool_definitions().expect_err("bad tools");
         let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(found, ["tools[1]: missing field `description`", "tools[2]: missing field `name`"]);
+    }
+
+    #[test]
+    fn output_of_a_tool_has_a_type_and_its_failure_stands_beside_it() {
+        let result = |output: Value| -> ToolResult {
+            serde_json::from_value(json!({ "call_id": "c", "output": output, "is_error": true })).expect("a result")
+        };
+        let content = json!([{ "type": "text", "text": "no such city" }]);
+        let read = result(json!({ "content": content, "details": { "a": 1 }, "extra": "kept in the message" }));
+        let output = read.typed().expect("an output");
+        assert_eq!(serde_json::to_value(&output).expect("JSON"), json!({ "content": content, "details": { "a": 1 } }));
+        assert!(read.is_error);
+        let refused = result(json!({ "text": "hi" })).typed().expect_err("no content").to_string();
+        assert_eq!(refused, "output: missing field `content`");
     }
 
     #[test]

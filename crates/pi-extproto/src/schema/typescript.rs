@@ -50,6 +50,7 @@ impl Writer {
         self.visit::<tool::ToolUse>();
         self.visit::<tool::McpUse>();
         self.visit::<tool::ToolOutput>();
+        self.visit::<tool::HostToolOutput>();
         self.visit::<exec::Command>();
         self.visit::<exec::CommandOutput>();
         self.visit::<fs::FsCall>();
@@ -63,7 +64,7 @@ impl Writer {
         self.visit::<session::SessionCall>();
         self.visit::<session::SessionState>();
         self.visit::<session::Entries>();
-        self.visit::<session::EntryId>();
+        self.visit::<session::AppendedEntry>();
         self.visit::<session::Tools>();
         self.visit::<session::Commands>();
         self.visit::<session::Models>();
