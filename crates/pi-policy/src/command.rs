@@ -1,12 +1,18 @@
 //! What a process call would run, and the patterns that name commands.
 //!
 //! A shell line is taken apart only as far as its meaning is plain: words, quotes without substitution, and commands
-//! joined by `;`, `&`, `&&`, `||`, `|` or a new line. Anything else is *unclear*: no grant covers it, every deny does.
+//! joined by `;`, `&`, `&&`, `||`, `|` or a new line. What a shell is told to run (`bash -c …`) is taken apart in the same
+//! way and counts as run too. Anything else is *unclear*: no grant covers it, every deny does.
 //! A deny of a command guards against accidents; an interpreter that may run can run anything else.
+
+mod shell;
 
 use std::fmt;
 
-use crate::case::is_same;
+use crate::{
+    case::is_same,
+    place::{Location, Place},
+};
 
 /// What a call would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +20,8 @@ pub struct Command {
     written: String,
     /// The words of each command in turn; nothing if the line is unclear.
     commands: Option<Vec<Vec<String>>>,
+    /// Where it runs, if not in the project.
+    folder: Option<Location>,
 }
 
 /// A program, or a program with the first of its arguments.
@@ -36,12 +44,24 @@ impl Command {
     /// A program that is started directly, without a shell.
     pub fn program(program: &str, arguments: &[String]) -> Self {
         let words: Vec<String> = std::iter::once(program.to_owned()).chain(arguments.iter().cloned()).collect();
-        Self { written: words.join(" "), commands: Some(vec![words]) }
+        Self { written: words.join(" "), commands: shell::with_scripts(vec![words]), folder: None }
     }
 
     /// A line for a shell.
     pub fn shell(line: &str) -> Self {
-        Self { written: line.to_owned(), commands: take_apart(line) }
+        Self { written: line.to_owned(), commands: take_apart(line).and_then(shell::with_scripts), folder: None }
+    }
+
+    /// The same in another folder than the project, where other files decide what a program does (`make`, `npm test`).
+    #[must_use]
+    pub fn within(self, folder: Location) -> Self {
+        let is_project = folder.place() == Place::Project && folder.relative() == Some("");
+        Self { folder: (!is_project).then_some(folder), ..self }
+    }
+
+    /// Where it runs, if not in the project.
+    pub fn folder(&self) -> Option<&Location> {
+        self.folder.as_ref()
     }
 
     /// The same, but nobody can tell what it does.
@@ -68,7 +88,11 @@ impl fmt::Display for Command {
         let flat = self.written.chars().map(|it| if it.is_control() { ' ' } else { it });
         let shown: String = flat.take(SHOWN).collect();
         let rest = if self.written.chars().nth(SHOWN).is_some() { "…" } else { "" };
-        write!(f, "{shown}{rest}")
+        write!(f, "{shown}{rest}")?;
+        match &self.folder {
+            Some(folder) => write!(f, " (in {folder})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -100,16 +124,23 @@ impl CommandPattern {
 
     /// A program of a deny is found in any folder, in any case, and behind other programs (`env rm`, `sudo rm`).
     fn occurs(&self, command: &[String]) -> bool {
-        let program = |word: &str| {
-            let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-            let stem = name.len().checked_sub(4).and_then(|end| name.split_at_checked(end));
-            let bare = stem.filter(|(_, ending)| is_same(ending, ".exe")).map_or(name, |(stem, _)| stem);
-            [word, name, bare].iter().any(|form| is_same(form, &self.words[0]))
-        };
+        let program =
+            |word: &str| [word, file_name(word), bare_name(word)].iter().any(|form| is_same(form, &self.words[0]));
         command.windows(self.words.len()).any(|window| {
             program(&window[0]) && self.words.iter().zip(window).skip(1).all(|(pattern, word)| is_same(pattern, word))
         })
     }
+}
+
+fn file_name(program: &str) -> &str {
+    program.rsplit(['/', '\\']).next().unwrap_or(program)
+}
+
+/// The name of a program without its folder and without `.exe`.
+fn bare_name(program: &str) -> &str {
+    let name = file_name(program);
+    let stem = name.len().checked_sub(4).and_then(|end| name.split_at_checked(end));
+    stem.filter(|(_, ending)| is_same(ending, ".exe")).map_or(name, |(stem, _)| stem)
 }
 
 /// Whether grants of `patterns` together give every command of the call.
@@ -118,11 +149,12 @@ pub(crate) fn admits(patterns: &[CommandPattern], call: &Command) -> bool {
     call.commands.as_ref().is_some_and(|commands| commands.iter().all(given))
 }
 
-/// The first pattern of a deny that some command of the call meets. A list without patterns denies nothing.
+/// The first pattern of a deny that some command of the call meets, or may meet: in a folder of its own a program runs
+/// what it finds there. A list without patterns denies nothing.
 pub(crate) fn touched<'a>(patterns: &'a [CommandPattern], call: &Command) -> Option<&'a CommandPattern> {
-    patterns.iter().find(|pattern| match &call.commands {
-        Some(commands) => commands.iter().any(|command| pattern.occurs(command)),
-        None => true,
+    patterns.iter().find(|pattern| match (&call.commands, &call.folder) {
+        (Some(commands), None) => commands.iter().any(|command| pattern.occurs(command)),
+        (None, _) | (_, Some(_)) => true,
     })
 }
 
@@ -255,6 +287,87 @@ mod tests {
         assert!(admits(&patterns(&["git log"]), &call));
         assert!(touched(&patterns(&["rm"]), &call).is_none());
         assert!(touched(&patterns(&["git log"]), &call).is_some());
+    }
+
+    /// What a program that is started directly runs, or `?`.
+    fn runs(words: &[&str]) -> String {
+        let arguments: Vec<String> = words[1..].iter().map(|&word| word.to_owned()).collect();
+        let commands = Command::program(words[0], &arguments).commands;
+        let lines = commands.map(|commands| commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>());
+        lines.map_or("?".to_owned(), |lines| lines.join(" + "))
+    }
+
+    #[test]
+    fn scripts_of_shells_are_taken_apart() {
+        for shell in ["sh", "bash", "zsh", "dash", "ksh", "fish", "/bin/BASH", "C:\\x\\bash.exe"] {
+            assert_eq!(runs(&[shell, "-c", "rm -rf x; ls"]), format!("{shell} -c rm -rf x; ls + rm -rf x + ls"));
+            check("rm", &format!("'{shell}' -c 'rm x'"), (false, true));
+            check("ls", &format!("'{shell}' -c 'rm x'"), (false, false));
+        }
+        assert_eq!(runs(&["env", "A=1", "bash", "-lc", "rm x"]), "env A=1 bash -lc rm x + rm x");
+        assert_eq!(runs(&["xargs", "-n", "1", "sh", "-c", "rm x"]), "xargs -n 1 sh -c rm x + rm x");
+        assert_eq!(runs(&["bash", "-c", "sh -c 'rm x'"]), "bash -c sh -c 'rm x' + sh -c rm x + rm x");
+        assert_eq!(runs(&["find", "-exec", "sh", "-c", "rm x", ";"]), "find -exec sh -c rm x ; + rm x");
+        assert_eq!(runs(&["eval", "rm", "x"]), "eval rm x + rm x");
+        for line in ["sudo bash -c 'rm x'", "nohup sh -c 'rm x' &", "git log && bash -c 'rm x'", "busybox sh -c 'rm x'"]
+        {
+            check("rm", line, (false, true));
+            check("sudo", line, (false, line.contains("sudo") || !Command::shell(line).is_clear()));
+        }
+        check("bash", "bash -c 'bash x'", (true, true));
+        check("bash", "bash -c 'rm x'", (false, true));
+    }
+
+    #[test]
+    fn shells_that_are_told_otherwise_are_unclear() {
+        let unclear: [&[&str]; 22] = [
+            &["bash", "-c", "rm $X"],
+            &["bash", "-c"],
+            &["bash", "-c", "-e", "rm x"],
+            &["bash", "-ce", "rm x"],
+            &["bash", "-co", "pipefail", "rm x"],
+            &["fish", "--command=rm x"],
+            &["fish", "--init-command", "rm x"],
+            &["bash", "-s"],
+            &["bash"],
+            &["sudo", "-u", "root", "sh"],
+            &["cmd", "/c", "del x"],
+            &["cmd.exe", "/d", "/S/C", "del x"],
+            &["cmd", "/Kdel"],
+            &["powershell", "-Command", "rm x"],
+            &["powershell", "rm x"],
+            &["pwsh", "-NoProfile", "-c", "rm x"],
+            &["pwsh", "-enc", "AAAA"],
+            &["env", "pwsh", "/Command", "rm x"],
+            &["env", "-S", "bash -c rm"],
+            &["nice", "env", "-Sbash"],
+            &["eval", "rm $X"],
+            &["bash", "-c", "bash -c \"bash -c 'bash -c bash\\ -c\\ x'\""],
+        ];
+        for words in unclear {
+            assert_eq!(runs(words), "?", "{words:?}");
+            check(
+                "git",
+                &words.iter().map(|word| format!("'{}'", word.replace('\'', ""))).collect::<Vec<_>>().join(" "),
+                (false, true),
+            );
+        }
+        check("git", "curl x | bash", (false, true));
+    }
+
+    #[test]
+    fn words_that_are_no_shell_to_be_run_stay_clear() {
+        for words in [
+            &["bash", "build.sh"][..],
+            &["bash", "-e", "build.sh", "x"],
+            &["grep", "-c", "bash", "file"],
+            &["git", "log", "bash"],
+            &["npm", "run", "cmd"],
+            &["pwsh", "-File", "build.ps1"],
+            &["cc", "-c", "sh.c"],
+        ] {
+            assert_eq!(runs(words), words.join(" "));
+        }
     }
 
     #[test]

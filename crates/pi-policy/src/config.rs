@@ -148,7 +148,8 @@ pub struct DenyEntry {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ScopeEntry {
-    /// For `read` and `write`: patterns relative to the project, or absolute.
+    /// For `read` and `write`: patterns relative to the project, or absolute. For grants of `exec`: folders in which the
+    /// commands may run, beside the project itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default, with = "Vec<String>")]
     pub paths: Option<Vec<String>>,

@@ -282,7 +282,11 @@ pub(crate) fn naming(action: &Action) -> Option<GrantEntry> {
         }
         Target::Host(host) => Some(ScopeEntry { hosts: Some(vec![host.to_string()]), ..ScopeEntry::default() }),
         Target::Variable(name) => Some(ScopeEntry { env: Some(vec![name.clone()]), ..ScopeEntry::default() }),
-        Target::Command(command) => Some(ScopeEntry { commands: Some(command.naming()?), ..ScopeEntry::default() }),
+        Target::Command(command) => {
+            let paths = command.folder().map(|folder| glob::naming(folder).map(|path| vec![path]));
+            let paths = paths.map_or(Some(None), |paths| paths.map(Some))?;
+            Some(ScopeEntry { commands: Some(command.naming()?), paths, ..ScopeEntry::default() })
+        }
     };
     let methods = Some(vec![action.method.clone()]);
     Some(GrantEntry { capability: action.capability.clone(), methods, scope, versions: None, expires: None })

@@ -80,7 +80,7 @@ fn target(places: &Places, call: &Call) -> Result<Target, BadCall> {
     match call {
         Call::Tool(tool) => used(places, tool),
         Call::Fs(call) => touched(places, call),
-        Call::Exec(call) => Ok(Target::Command(command(call))),
+        Call::Exec(call) => command(places, call).map(Target::Command),
         Call::Http(request) => Host::from_url(&request.url).map(Target::Host).map_err(BadCall::Host),
         Call::Env(EnvCall::Get { name }) => Ok(Target::Variable(name.clone())),
         Call::Env(EnvCall::List) => Ok(Target::Environment),
@@ -122,11 +122,15 @@ fn touched(places: &Places, call: &FsCall) -> Result<Target, BadCall> {
     locate(places, path, "path", extent).map(Target::Path)
 }
 
-fn command(call: &exec::Command) -> Command {
+fn command(places: &Places, call: &exec::Command) -> Result<Command, BadCall> {
     let command = Command::program(&call.command, &call.args);
+    let command = match &call.cwd {
+        None => command,
+        Some(cwd) => command.within(locate(places, cwd, "cwd", Extent::File)?),
+    };
     // A variable such as LD_PRELOAD changes what the program is, and so does a folder from which its path counts.
-    let is_elsewhere = call.cwd.is_some() && call.command.contains(['/', '\\']);
-    if call.env.is_empty() && !is_elsewhere { command } else { command.made_unclear() }
+    let is_elsewhere = command.folder().is_some() && call.command.contains(['/', '\\']);
+    Ok(if call.env.is_empty() && !is_elsewhere { command } else { command.made_unclear() })
 }
 
 fn locate(places: &Places, path: &str, member: &'static str, extent: Extent) -> Result<Location, BadCall> {
@@ -192,6 +196,9 @@ mod tests {
         let refused = "params.url: expected a URL that begins with http:// or https://";
         check("http", "http", &request("ftp://x"), refused);
         check("exec", "exec", r#"{"command":"git","args":["log"],"env":{},"stream":false}"#, "exec: git log");
+        let elsewhere = |cwd: &str| format!(r#"{{"command":"git","args":[],"env":{{}},"cwd":"{cwd}","stream":false}}"#);
+        check("exec", "exec", &elsewhere("sub"), "exec: git (in sub)");
+        check("exec", "exec", &elsewhere(""), "params.cwd: the path is empty");
         check("env", "env", r#"{"op":"get","name":"HOME"}"#, "env: HOME");
         check("env", "env", r#"{"op":"list"}"#, "env: the whole environment");
         check("session", "session", r#"{"op":"abort"}"#, "session: nothing in particular");
@@ -200,16 +207,20 @@ mod tests {
 
     #[test]
     fn program_in_surroundings_of_its_own_is_unclear() {
-        for (members, clear) in [
-            (r#""command":"git","env":{}"#, true),
-            (r#""command":"git","env":{},"cwd":"sub""#, true),
-            (r#""command":"./git","env":{}"#, true),
-            (r#""command":"./git","env":{},"cwd":"sub""#, false),
-            (r#""command":"git","env":{"LD_PRELOAD":"x"}"#, false),
+        for (members, clear, folder) in [
+            (r#""command":"git","env":{}"#, true, None),
+            (r#""command":"git","env":{},"cwd":"sub""#, true, Some("/p/sub")),
+            (r#""command":"git","env":{},"cwd":"/tmp""#, true, Some("/tmp")),
+            (r#""command":"git","env":{},"cwd":"sub/..""#, true, None),
+            (r#""command":"./git","env":{}"#, true, None),
+            (r#""command":"./git","env":{},"cwd":"/p/""#, true, None),
+            (r#""command":"./git","env":{},"cwd":"sub""#, false, Some("/p/sub")),
+            (r#""command":"git","env":{"LD_PRELOAD":"x"}"#, false, None),
         ] {
             let call = checked("exec", "exec", &format!(r#"{{{members},"args":[],"stream":false}}"#));
             let Call::Exec(call) = call.into_call() else { panic!("a process") };
-            assert_eq!(command(&call).is_clear(), clear, "{members}");
+            let command = command(&Places::new(PathStyle::Unix, "/p").expect("a folder"), &call).expect("a command");
+            assert_eq!((command.is_clear(), command.folder().map(Location::absolute)), (clear, folder), "{members}");
         }
     }
 }

@@ -306,7 +306,7 @@ impl Resolver {
     }
 
     fn scope(&mut self, source: &str, capability: &Capability, written: &ScopeEntry, purpose: Purpose) -> Scope {
-        self.refuse_pointless(source, capability, written);
+        self.refuse_pointless(source, capability, written, purpose);
         let paths = written.paths.as_ref().and_then(|patterns| match PathPatterns::compile(patterns, purpose) {
             Ok(compiled) => Some(Arc::new(compiled)),
             Err((item, fault)) => {
@@ -344,12 +344,16 @@ impl Resolver {
     }
 
     /// A list that says nothing about a capability of ours is a mistake: the entry would reach further than meant.
-    fn refuse_pointless(&mut self, source: &str, capability: &Capability, written: &ScopeEntry) {
+    fn refuse_pointless(&mut self, source: &str, capability: &Capability, written: &ScopeEntry, purpose: Purpose) {
         let fitting: &[&str] = match capability {
             Capability::Read | Capability::Write => &["paths"],
             Capability::Http => &["hosts"],
             Capability::Env => &["env"],
-            Capability::Exec => &["commands"],
+            // Beside the project a command runs where a grant says; a deny holds in every folder.
+            Capability::Exec => match purpose {
+                Purpose::Grant => &["commands", "paths"],
+                Purpose::Deny => &["commands"],
+            },
             Capability::Tool
             | Capability::Session
             | Capability::Ui

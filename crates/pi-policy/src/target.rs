@@ -73,14 +73,17 @@ impl Target {
     /// Whether the target lies where a capability leads by itself, without a scope that says more.
     ///
     /// Files: the project, the folders of the extension, and the agent directory for reading. Hosts: the public network.
-    /// Everything else has no default bounds.
+    /// Processes: any, in a folder that may be written. Everything else has no default bounds.
     pub(crate) fn is_within_reach(&self, capability: &Capability) -> bool {
         match self {
             Self::Path(_) | Self::Move { .. } => {
                 self.locations().all(|location| is_place_within_reach(location.place(), capability))
             }
             Self::Host(host) => host.is_public(),
-            Self::Nothing | Self::Variable(_) | Self::Environment | Self::Command(_) | Self::Tool(_) => true,
+            Self::Command(command) => {
+                command.folder().is_none_or(|folder| is_place_within_reach(folder.place(), capability))
+            }
+            Self::Nothing | Self::Variable(_) | Self::Environment | Self::Tool(_) => true,
         }
     }
 
@@ -125,7 +128,16 @@ impl Scope {
             }
             Target::Variable(name) => self.env.as_ref().map(|names| names.contains(name)),
             Target::Environment => self.env.as_ref().map(|_| false),
-            Target::Command(call) => self.commands.as_ref().map(|patterns| command::admits(patterns, call)),
+            Target::Command(call) => {
+                let folder = call
+                    .folder()
+                    .map(|folder| self.paths.as_ref().is_some_and(|paths| paths.admits(folder, capability)));
+                match (&self.commands, folder) {
+                    (Some(patterns), folder) => Some(folder.unwrap_or(true) && command::admits(patterns, call)),
+                    (None, Some(named)) if self.paths.is_some() => Some(named),
+                    (None, _) => None,
+                }
+            }
         };
         match named {
             None => Admission::Silent,
@@ -196,11 +208,16 @@ impl Scope {
             }),
             Target::Command(call) => self.commands.as_ref().map_or_else(unbounded, |patterns| {
                 let met = match purpose {
-                    Purpose::Grant => command::admits(patterns, call),
+                    Purpose::Grant => self.admits(target, capability) == Admission::Admitted,
                     Purpose::Deny => command::touched(patterns, call).is_some(),
                 };
                 let names: Vec<&str> = patterns.iter().map(CommandPattern::written).collect();
-                let unclear = if call.is_clear() { "" } else { " (the shell line is not plain enough to be judged)" };
+                let unclear = match (call.is_clear(), call.folder()) {
+                    (false, _) => " (the command is not plain enough to be judged)",
+                    (true, Some(_)) if !met => " (it runs in a folder that is not named)",
+                    (true, Some(_)) => " (it runs in a folder of its own)",
+                    (true, None) => "",
+                };
                 format!("{}{unclear}", list("commands", names.clone(), if met { names } else { Vec::new() }))
             }),
         }

@@ -66,7 +66,8 @@ const URLS: &[&str] = &[
 ];
 const VARIABLES: &[&str] = &["HOME", "PATH", "TOKEN", "token"];
 const COMMAND_PATTERNS: &[&str] = &["git", "git log", "rm", "cargo test"];
-const COMMANDS: &[&str] = &["git log", "git push", "git log | rm x", "rm -rf .", "cargo test", "git log $(rm x)"];
+const COMMANDS: &[&str] =
+    &["git log", "git push", "git log | rm x", "rm -rf .", "cargo test", "git log $(rm x)", "bash -c 'rm x'"];
 const NAMES: &[&str] = &["x", "y"];
 
 /// One request and the settings that it meets.
@@ -271,7 +272,14 @@ fn target(capability: &Capability, project: &'static str) -> BoxedStrategy<(Meth
         }
         Capability::Exec => (
             select(vec![Method::Tool, Method::Exec]),
-            select(COMMANDS).prop_map(|line| Target::Command(Command::shell(line))),
+            (select(COMMANDS), option::of(select(PATHS))).prop_map(move |(line, folder)| {
+                let folder = folder.map(|path| places(project).locate(path, Extent::File).expect("a path"));
+                let command = Command::shell(line);
+                Target::Command(match folder {
+                    Some(folder) => command.within(folder),
+                    None => command,
+                })
+            }),
         )
             .boxed(),
         Capability::Tool => Just((Method::Tool, Target::Tool("deploy".to_owned()))).boxed(),

@@ -11,7 +11,7 @@
 //! now 2026-01-01T00:00:00Z                                     for the calls that follow
 //! in FOLDER | own FOLDER                                       the project, and the folder of the extension, likewise
 //!                                                              NAME `agent` is the agent, `extension:agent` is not
-//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec PROGRAM ARGUMENT… | bash LINE | env [NAME] | METHOD
+//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | bash LINE | env [NAME] | METHOD
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -270,6 +270,13 @@ fn host_call(text: &str) -> HostCall {
             let mut words = rest.split_whitespace();
             let (program, arguments) = (words.next(), words.collect::<Vec<_>>());
             (None, "exec", json!({ "command": program, "args": arguments, "env": {}, "stream": false }))
+        }
+        exec if exec.starts_with("exec@") => {
+            let mut words = rest.split_whitespace();
+            let (program, arguments) = (words.next(), words.collect::<Vec<_>>());
+            let params =
+                json!({ "command": program, "args": arguments, "cwd": &exec[5..], "env": {}, "stream": false });
+            (None, "exec", params)
         }
         "env" if rest.is_empty() => (None, "env", json!({ "op": "list" })),
         "env" => (None, "env", json!({ "op": "get", "name": rest })),

@@ -317,6 +317,79 @@ fn commands_are_whole_words_and_shell_tricks_are_not_granted() {
 }
 
 #[test]
+fn granted_command_runs_in_the_project_or_where_the_grant_says() {
+    check(
+        "grant x exec commands=make
+         grant x exec commands=npm+test paths=web,/srv/web,/home/u/.pi/agent/extensions/x
+         grant y exec
+         deny  z exec commands=rm
+         deny_caps env
+         call  x exec make
+         call  x exec@. make
+         call  x exec@sub/.. make
+         call  x exec@sub make
+         call  x exec@/tmp/pi-x make
+         call  x exec@/etc make
+         call  x exec@~/.pi/agent/extensions/x make
+         call  x exec npm test
+         call  x exec@web npm test
+         call  x exec@web/sub npm test
+         call  x exec@/srv/web npm test
+         call  x exec@~/.pi/agent/extensions/x npm test
+         call  x exec@web make
+         call  y exec@web make
+         call  y exec@/etc make
+         call  z exec@web make
+         call  z exec make
+         call  agent exec@web make
+         call  agent exec@/etc make",
+        r#"allow: extension grant
+           allow: extension grant
+           allow: extension grant
+           ask: p=0.1192
+           ask: p=0.1192
+           ask: p=0.6225
+           ask: p=0.6225
+           allow: extension grant
+           allow: extension grant
+           ask: p=0.1192
+           allow: extension grant
+           allow: extension grant
+           ask: p=0.1192
+           allow: extension grant
+           ask: p=0.6225
+           deny exec: denied by extensions.policy.denies["z"][0]
+           ask: p=0.1192
+           allow: default capability
+           ask"#,
+    );
+}
+
+#[test]
+fn deny_of_a_command_finds_it_in_the_script_of_a_shell() {
+    check(
+        "deny  agent exec commands=rm
+         call  agent bash bash -c 'rm -rf x'
+         call  agent bash sudo env sh -c 'rm -rf x'
+         call  agent bash echo x | sh
+         call  agent exec cmd /c del
+         call  agent bash bash -c 'ls x'
+         call  agent bash bash build.sh
+         grant x exec commands=bash
+         call  x bash bash -c 'rm x'
+         call  x bash bash build.sh",
+        "deny exec: denied by agent.policy.denies[0]
+         deny exec: denied by agent.policy.denies[0]
+         deny exec: denied by agent.policy.denies[0]
+         deny exec: denied by agent.policy.denies[0]
+         allow: default capability
+         allow: default capability
+         deny exec: denied unless it is granted by name
+         allow: extension grant",
+    );
+}
+
+#[test]
 fn claimed_capability_is_not_believed() {
     check(
         "call x claims read bash
