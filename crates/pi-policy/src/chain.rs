@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pi_extproto::capability::{Capability, DeclaredBy};
 
 use crate::{
+    answers::{Answers, Said, Term},
     explain::{Check, Fit},
     glob::{PathPatterns, Purpose, Touch},
     grant::{Decision, Reason, Ruling, Undeclared},
@@ -47,7 +48,8 @@ impl Recorder for Silent {
 /// Asks each rule in turn; the first answer counts.
 pub(crate) fn walk<R: Recorder>(policy: &Policy, request: &Request, recorder: &mut R) -> Decision {
     let (rules, own) = policy.rules(&request.action.subject);
-    let mut walk = Walk { rules, own, request, action: &request.action, recorder, withheld: Vec::new() };
+    let answers = &policy.answers;
+    let mut walk = Walk { rules, own, answers, request, action: &request.action, recorder, withheld: Vec::new() };
     for rule in Rule::ORDER {
         let ruling = walk.ask(rule);
         walk.recorder.close(rule, ruling.as_ref());
@@ -61,6 +63,7 @@ pub(crate) fn walk<R: Recorder>(policy: &Policy, request: &Request, recorder: &m
 struct Walk<'a, R> {
     rules: &'a Ruleset,
     own: Option<&'a OwnRules>,
+    answers: &'a Answers,
     request: &'a Request,
     action: &'a Action,
     recorder: &'a mut R,
@@ -274,23 +277,19 @@ impl<'a, R: Recorder> Walk<'a, R> {
         };
         let mode = self.rules.mode;
         let choice = assessment.map(|it| it.choice);
-        self.recorder.note(|| match (mode, choice) {
-            (Mode::Strict, _) => "strict denies what nothing allows".to_owned(),
-            (Mode::Prompt, Some(Choice::Grant)) => "granting is the smaller expected loss".to_owned(),
-            (Mode::Prompt, Some(Choice::Deny)) => {
-                "denying is the smaller expected loss, so a person is asked".to_owned()
-            }
-            (Mode::Prompt, None) => "a person is asked".to_owned(),
-            (Mode::Permissive, Some(Choice::Deny)) => {
-                "permissive allows it with a warning, although denying is the smaller expected loss".to_owned()
-            }
-            (Mode::Permissive, Some(Choice::Grant) | None) => "permissive allows it with a warning".to_owned(),
-        });
-        match (mode, choice) {
+        let said = self.answers.about(self.action, self.request.now);
+        self.recorder.note(|| why(mode, said, choice).to_owned());
+        let allow = |expires, warning| Ruling::Allow { expires, entry: None, warning };
+        match (mode, said) {
             (Mode::Strict, _) => Ruling::Deny(Reason::Strict),
-            (Mode::Prompt, Some(Choice::Grant)) => Ruling::Allow { expires: None, entry: None, warning: None },
-            (Mode::Prompt, Some(Choice::Deny) | None) => Ruling::Ask(assessment),
-            (Mode::Permissive, _) => Ruling::Allow { expires: None, entry: None, warning: assessment },
+            (Mode::Prompt | Mode::Permissive, Some(Said::No)) => Ruling::Deny(Reason::Refused),
+            (Mode::Prompt, Some(Said::Yes(Term::Session))) => allow(None, None),
+            (Mode::Prompt, Some(Said::Yes(Term::Until(end)))) => allow(Some(end), None),
+            (Mode::Prompt, None) => match choice {
+                Some(Choice::Grant) => allow(None, None),
+                Some(Choice::Deny) | None => Ruling::Ask(assessment),
+            },
+            (Mode::Permissive, Some(Said::Yes(_)) | None) => allow(None, assessment),
         }
     }
 
@@ -303,5 +302,23 @@ impl<'a, R: Recorder> Walk<'a, R> {
         let assessment = assess(&evidence);
         self.recorder.assessed(&assessment);
         assessment
+    }
+}
+
+/// What the mode makes of an action that no rule decided.
+fn why(mode: Mode, said: Option<Said>, choice: Option<Choice>) -> &'static str {
+    match (mode, said, choice) {
+        (Mode::Strict, _, _) => "strict denies what nothing allows",
+        (Mode::Prompt | Mode::Permissive, Some(Said::No), _) => "a person said no in this session",
+        (Mode::Prompt, Some(Said::Yes(_)), _) => "a person said yes in this session",
+        (Mode::Prompt, None, Some(Choice::Grant)) => "granting is the smaller expected loss",
+        (Mode::Prompt, None, Some(Choice::Deny)) => "denying is the smaller expected loss, so a person is asked",
+        (Mode::Prompt, None, None) => "a person is asked",
+        (Mode::Permissive, Some(Said::Yes(_)) | None, Some(Choice::Deny)) => {
+            "permissive allows it with a warning, although denying is the smaller expected loss"
+        }
+        (Mode::Permissive, Some(Said::Yes(_)) | None, Some(Choice::Grant) | None) => {
+            "permissive allows it with a warning"
+        }
     }
 }

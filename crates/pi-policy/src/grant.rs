@@ -245,6 +245,10 @@ impl Question {
         &self.grant.action
     }
 
+    pub(crate) fn shared_action(&self) -> &Arc<Action> {
+        &self.grant.action
+    }
+
     /// The evidence that was weighed; nothing for the agent.
     pub fn assessment(&self) -> Option<&Assessment> {
         self.assessment.as_ref()
@@ -255,7 +259,7 @@ impl Question {
         self.grant.withheld()
     }
 
-    /// Turns what a person said into a grant for this one action, or a denial.
+    /// Turns what a person said into a grant for this one action, or a denial. [`Self::keep`] is for the actions after it.
     pub fn answer(self, answer: Answer) -> Result<Grant, Denial> {
         let Grant { action, rule, .. } = &self.grant;
         let denial = |reason| Denial { action: Arc::clone(action), rule: *rule, reason };

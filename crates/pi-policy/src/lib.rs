@@ -10,6 +10,7 @@
 pub mod config;
 pub mod risk;
 
+mod answers;
 mod case;
 mod chain;
 mod command;
@@ -27,6 +28,7 @@ mod rule;
 mod target;
 
 pub use self::{
+    answers::{Answers, Breadth, Remembered, Term},
     chain::{GIVEN, GIVEN_VARIABLES},
     command::{Command, CommandFault},
     explain::{Check, Explanation, Fit, Hint, Step, explain},

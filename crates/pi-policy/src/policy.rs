@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use pi_extproto::capability::{Capability, Method};
 
 use crate::{
+    answers::{Answers, Remembered},
     moment::Moment,
     request::{Action, Subject},
     target::Scope,
@@ -32,6 +33,7 @@ pub struct Policy {
     pub(crate) extensions: Ruleset,
     pub(crate) agent: Ruleset,
     pub(crate) max_memory_mb: u64,
+    pub(crate) answers: Answers,
 }
 
 /// The rules for one kind of subject.
@@ -75,6 +77,24 @@ impl Policy {
     /// The memory that one extension may use. Policy only carries the number: the runtimes enforce it.
     pub fn max_memory_mb(&self) -> u64 {
         self.max_memory_mb
+    }
+
+    /// What people said in this session.
+    pub fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
+    /// The same policy, with one more thing that a person said in this session. Nothing is compiled again.
+    #[must_use]
+    pub fn with_answer(mut self, answer: Remembered) -> Self {
+        self.answers = self.answers.with(answer);
+        self
+    }
+
+    /// The same policy, with what people said in this session: for settings that were read again.
+    #[must_use]
+    pub fn with_answers(self, answers: Answers) -> Self {
+        Self { answers, ..self }
     }
 
     pub(crate) fn rules(&self, subject: &Subject) -> (&Ruleset, Option<&OwnRules>) {

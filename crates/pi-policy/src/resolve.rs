@@ -7,6 +7,7 @@ use semver::VersionReq;
 use pi_extproto::capability::{self, Capability, Method};
 
 use crate::{
+    answers::Answers,
     command::CommandPattern,
     config::{
         AgentPolicy, DenyEntry, ExtensionPolicy, Fault, GrantEntry, Invalid, Noted, Problem, ScopeEntry, Settings,
@@ -72,6 +73,7 @@ impl Policy {
             ),
             agent: self.agent.restricted(theirs.agent, agent.mode, agent.default_caps.as_deref()),
             max_memory_mb: extensions.max_memory_mb.map_or(self.max_memory_mb, |size| size.min(self.max_memory_mb)),
+            answers: self.answers.clone(),
         };
         resolver.finish(policy)
     }
@@ -155,7 +157,8 @@ impl Resolver {
     fn policy(&mut self, settings: &Settings) -> Policy {
         let extensions = settings.extensions();
         let max_memory_mb = extensions.max_memory_mb.unwrap_or(DEFAULT_MEMORY_MB);
-        Policy { extensions: self.extensions(&extensions), agent: self.agent(&settings.agent()), max_memory_mb }
+        let (extensions, agent) = (self.extensions(&extensions), self.agent(&settings.agent()));
+        Policy { extensions, agent, max_memory_mb, answers: Answers::default() }
     }
 
     fn extensions(&mut self, written: &ExtensionPolicy) -> Ruleset {

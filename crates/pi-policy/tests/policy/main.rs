@@ -1,5 +1,6 @@
 //! What the policy decides, through its public interface: settings as text in, decisions out.
 
+mod answers;
 mod configuration;
 mod documentation;
 mod explanation;

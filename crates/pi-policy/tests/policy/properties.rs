@@ -7,8 +7,8 @@ use std::{
 
 use pi_extproto::capability::{Capability, CapabilityManifest, Declared, Method, Requirement};
 use pi_policy::{
-    Action, Command, Decision, Evidence, Extension, Extent, Grant, Host, Location, Mode, Moment, PathStyle, Places,
-    Policy, Provenance, Request, Root, Rule, Subject, Target, Verdict,
+    Action, Answer, Breadth, Command, Decision, Evidence, Extension, Extent, Grant, Host, Location, Mode, Moment,
+    PathStyle, Places, Policy, Provenance, Remembered, Request, Root, Rule, Subject, Target, Term, Verdict,
     config::{
         AgentPolicy, AgentSection, DenyEntry, ExtensionPolicy, ExtensionSection, GrantEntry, ScopeEntry, Settings,
     },
@@ -569,6 +569,78 @@ proptest! {
             Some(name) => after.extensions().grants.entry(name.to_owned()).or_default().push(entry),
         }
         prop_assert_eq!(after.verdict(), Verdict::Allow);
+    }
+}
+
+/// What somebody was asked in `case`, made likely by asking for what no rule speaks of, and what was said.
+fn remembered(case: &Case, said: (Answer, Breadth, Term)) -> Option<(Case, Remembered)> {
+    let mut asked = Case { evidence: Evidence::unknown(), ..case.clone() };
+    asked.extensions().mode = Some(Mode::Prompt);
+    asked.extensions().default_caps = Some(Vec::new());
+    asked.agent().mode = Some(Mode::Prompt);
+    asked.agent().default_caps = Some(Vec::new());
+    match asked.decision() {
+        Decision::Ask(question) => Some((asked, question.keep(said.0, said.1, said.2)?)),
+        Decision::Allow(_) | Decision::Deny(_) => None,
+    }
+}
+
+fn said() -> impl Strategy<Value = (Answer, Breadth, Term)> {
+    let until = (0..120u64).prop_map(|at| Term::Until(Moment::from_unix_millis(at)));
+    (
+        select(vec![Answer::Yes, Answer::No]),
+        select(vec![Breadth::Target, Breadth::Capability]),
+        prop_oneof![Just(Term::Session), until],
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases() * 2, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_are_heard_only_where_the_mode_decides(case in case(), said in said(), other in case(), same_target in any::<bool>()) {
+        let Some((asked, kept)) = remembered(&case, said) else { return Ok(()) };
+        // Somebody else's settings, and half of the time another target.
+        let target = if same_target { asked.clone() } else { other.clone() };
+        let case = Case { settings: other.settings, who: asked.who.clone(), now: other.now, ..target };
+        let (policy, request) = (case.policy(), case.request());
+        let (before, after) = (decide(&policy, &request), decide(&policy.clone().with_answer(kept.clone()), &request));
+        prop_assert_eq!(after.rule(), before.rule());
+        let (old, new) = (before.verdict(), after.verdict());
+        match said.0 {
+            _ if before.rule() != Rule::Mode => prop_assert_eq!(format!("{before:?}"), format!("{after:?}")),
+            Answer::Yes => prop_assert!(new == old || (old, new) == (Verdict::Ask, Verdict::Allow)),
+            Answer::No | Answer::Nobody => prop_assert!(new <= old),
+        }
+        if said.1 == Breadth::Target && new != old {
+            prop_assert_eq!(&*request.action, &*asked.request().action);
+        }
+        let later = Case { now: case.now + 50, ..case.clone() };
+        prop_assert!(decide(&policy.clone().with_answer(kept.clone()), &later.request()).verdict() <= new);
+        let under = |mode| {
+            let mut case = case.clone();
+            case.extensions().mode = Some(mode);
+            case.agent().mode = Some(mode);
+            decide(&case.policy().with_answer(kept.clone()), &case.request()).verdict()
+        };
+        prop_assert!(under(Mode::Strict) <= under(Mode::Prompt) && under(Mode::Prompt) <= under(Mode::Permissive));
+    }
+
+    #[test]
+    fn what_was_answered_is_not_asked_again(case in case(), said in said()) {
+        let Some((asked, kept)) = remembered(&case, said) else { return Ok(()) };
+        let again = decide(&asked.policy().with_answer(kept), &asked.request()).verdict();
+        let expected = match said {
+            (Answer::Yes, _, Term::Until(end)) if end.unix_millis() <= asked.now => Verdict::Ask,
+            (Answer::Yes, Breadth::Capability, _) if again == Verdict::Ask => {
+                // Only what cannot be recognised, in a folder beyond the reach of the capability.
+                prop_assert!(matches!(&asked.target, Target::Command(command) if !command.is_clear()));
+                Verdict::Ask
+            }
+            (Answer::Yes, _, _) => Verdict::Allow,
+            (Answer::No | Answer::Nobody, _, _) => Verdict::Deny,
+        };
+        prop_assert_eq!(again, expected);
     }
 }
 

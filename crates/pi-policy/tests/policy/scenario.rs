@@ -9,6 +9,7 @@
 //! lists NAME read,http                                         its flat list
 //! evidence clean | evidence findings=0.5                       for the calls that follow
 //! now 2026-01-01T00:00:00Z                                     for the calls that follow
+//! answer yes|no target|capability [2026-01-01T00:00:00Z]       to the call before, kept for the calls that follow
 //! in FOLDER | own FOLDER                                       the project, and the folder of the extension, likewise
 //!                                                              NAME `agent` is the agent, `extension:agent` is not
 //! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | bash LINE | env [NAME] | METHOD
@@ -22,8 +23,8 @@ use pi_extproto::{
     host::HostCall,
 };
 use pi_policy::{
-    Decision, Evidence, Extension, Moment, PathStyle, Places, Policy, Provenance, Request, Root, Subject, config,
-    decide, explain, risk,
+    Answer, Answers, Breadth, Decision, Evidence, Extension, Moment, PathStyle, Places, Policy, Provenance, Remembered,
+    Request, Root, Subject, Term, config, decide, explain, risk,
 };
 use serde_json::{Value, json};
 
@@ -87,6 +88,7 @@ struct Stage {
     now: Option<Moment>,
     folder: Option<String>,
     own: Option<String>,
+    answers: Answers,
     outcomes: Vec<Outcome>,
 }
 
@@ -127,6 +129,10 @@ fn play(scenario: &str) -> Vec<Outcome> {
             }
             ("evidence", rest) => stage.evidence = Some(evidence(rest)),
             ("now", rest) => stage.now = Some(rest.parse().expect("a moment")),
+            ("answer", rest) => {
+                let kept = remembered(stage.outcomes.last(), rest);
+                stage.answers = stage.answers.with(kept);
+            }
             ("in", folder) => stage.folder = Some(folder.to_owned()),
             ("own", folder) => stage.own = Some(folder.to_owned()),
             ("call", rest) => {
@@ -228,7 +234,18 @@ fn call(stage: &Stage, text: &str) -> Outcome {
     let request = request.with_evidence(stage.evidence.unwrap_or(Evidence::unknown()));
     let user = config::load(stage.user.to_string().as_bytes()).expect("settings").value;
     let project = config::parse(stage.project.to_string().as_bytes()).expect("settings of the project").value;
-    Ok((user.restrict_by(&project).expect("restrictions").value, request))
+    let policy = user.with_answers(stage.answers.clone()).restrict_by(&project).expect("restrictions").value;
+    Ok((policy, request))
+}
+
+fn remembered(asked: Option<&Outcome>, text: &str) -> Remembered {
+    let Some(Ok((policy, request))) = asked else { panic!("nothing was asked") };
+    let Decision::Ask(question) = decide(policy, request) else { panic!("no question was asked") };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let answer = if words[0] == "yes" { Answer::Yes } else { Answer::No };
+    let breadth = if words[1] == "target" { Breadth::Target } else { Breadth::Capability };
+    let term = words.get(2).map_or(Term::Session, |end| Term::Until(end.parse().expect("a moment")));
+    question.keep(answer, breadth, term).expect("an answer that can be kept")
 }
 
 const PROJECT: &str = "/home/u/work";
