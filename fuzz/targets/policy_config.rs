@@ -1,22 +1,48 @@
-//! People write policy, extensions write calls: settings on the first line, a host call on the second.
+//! People write policy, extensions write calls, projects bring settings: settings on the first line, a host call on the
+//! second, the settings of a project on the third.
 //!
 //! Settings that are accepted mean the same when they are written and read again; a decision and its explanation agree;
-//! and one more deny never allows more.
+//! one more deny, or a project, never allows more; and a folder that may be moved holds nothing that may not be written.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use pi_extproto::capability::{Capability, Declared};
+use pi_extproto::capability::{Capability, Declared, Method};
 use pi_extproto::host::HostCall;
 use pi_policy::config::{self, DenyEntry, Settings};
-use pi_policy::{Action, Extension, Moment, PathStyle, Places, Provenance, Request, Subject, Verdict, decide, explain};
+use pi_policy::{
+    Action, Decision, Extension, Extent, Location, Moment, PathStyle, Places, Policy, Provenance, Request, Root, Subject,
+    Target, Verdict, decide, explain,
+};
 
-static PLACES: LazyLock<Places> =
-    LazyLock::new(|| Places::new(PathStyle::Unix, "/home/me/project").expect("an absolute path is a project"));
+/// The home folder is the project, so that every place lies in it or beside it.
+static PLACES: LazyLock<Places> = LazyLock::new(|| {
+    let places = Places::new(PathStyle::Unix, "/home/me").and_then(|places| places.with_home("/home/me"));
+    let roots = [
+        (Root::Agent, "/home/me/.pi/agent"),
+        (Root::Own, "/home/me/.pi/extensions/guard"),
+        (Root::Data, "/home/me/.pi/agent/data/guard"),
+        (Root::Temporary, "/tmp/pi-guard"),
+    ];
+    let places = places.expect("absolute paths are folders");
+    roots.into_iter().fold(places, |places, (root, folder)| places.with(root, folder).expect("an absolute path"))
+});
+
+/// A file of every place.
+const FILES: [&str; 7] = [
+    "notes.txt",
+    ".pi/settings.json",
+    ".pi/agent/settings.json",
+    ".pi/agent/auth.json",
+    ".pi/extensions/guard/index.js",
+    "/tmp/pi-guard/a",
+    "/etc/hosts",
+];
 
 fuzz_target!(|text: &str| {
-    let (written, call) = text.split_once('\n').unwrap_or((text, ""));
+    let mut lines = text.splitn(3, '\n');
+    let [written, call, project] = [(); 3].map(|()| lines.next().unwrap_or_default());
     let Ok(settings) = config::parse(written.as_bytes()) else { return };
     let settings = settings.value;
     let written = serde_json::to_vec(&settings).expect("settings that were read can be written");
@@ -27,9 +53,10 @@ fuzz_target!(|text: &str| {
         assert!(again.value.resolve().is_err(), "the verdict does not depend on the spelling");
         return;
     };
+    let policy = policy.value;
     let Some(request) = request(call) else { return };
-    let explained = explain(&policy.value, &request);
-    let verdict = decide(&policy.value, &request).verdict();
+    let explained = explain(&policy, &request);
+    let verdict = decide(&policy, &request).verdict();
     assert_eq!(explained.verdict, verdict, "{explained}");
     assert_eq!(explained.steps.last().map(|step| step.rule), Some(explained.rule), "the last rule asked decided");
     assert_eq!(decide(&again.value.resolve().expect("it resolved before").value, &request).verdict(), verdict);
@@ -40,6 +67,8 @@ fuzz_target!(|text: &str| {
         assert!(stricter <= verdict, "a deny made {verdict:?} {stricter:?}");
         assert_eq!(stricter, Verdict::Deny);
     }
+    check_project(&policy, &request, verdict, project);
+    check_moves(&policy, &request);
 });
 
 fn request(call: &str) -> Option<Request> {
@@ -54,4 +83,41 @@ fn with_deny(mut settings: Settings, capability: Capability) -> Settings {
     let deny = DenyEntry { capability, methods: None, scope: None, versions: None };
     policy.denies.entry("guard".to_owned()).or_default().push(deny);
     settings
+}
+
+fn check_project(policy: &Policy, request: &Request, verdict: Verdict, project: &str) {
+    let Ok(project) = config::parse(project.as_bytes()) else { return };
+    let Ok(restricted) = policy.restrict_by(&project.value) else { return };
+    let after = decide(&restricted.value, request).verdict();
+    assert!(after <= verdict, "a project made {verdict:?} {after:?}");
+    assert!(restricted.value.mode() <= policy.mode() && restricted.value.max_memory_mb() <= policy.max_memory_mb());
+}
+
+/// The folder that is asked for, moved away and put into its place: what is in it must be writable by itself.
+fn check_moves(policy: &Policy, request: &Request) {
+    let (from, to) = match &request.action.target {
+        Target::Path(location) => (location.absolute(), "elsewhere"),
+        Target::Move { from, to } => (from.absolute(), to.absolute()),
+        _ => return,
+    };
+    let at = |path: &str, extent| PLACES.locate(path, extent).expect("a path that was located before");
+    let verdict = |target: Target| {
+        let action = Action { capability: Capability::Write, method: Method::Fs, target, ..(*request.action).clone() };
+        decide(policy, &Request::new(action, request.now))
+    };
+    for (from, to) in [(from, to), (to, from)] {
+        let (from, to) = (at(from, Extent::Tree), at(to, Extent::Tree));
+        let Decision::Allow(_) = verdict(Target::Move { from: from.clone(), to: to.clone() }) else { continue };
+        for file in FILES.map(|path| at(path, Extent::File)) {
+            if is_below(&from, &file) || is_below(&to, &file) {
+                let single = verdict(Target::Path(file.clone())).verdict();
+                assert_eq!(single, Verdict::Allow, "{file} moves with {from} to {to}");
+            }
+        }
+    }
+}
+
+fn is_below(folder: &Location, file: &Location) -> bool {
+    let rest = file.absolute().strip_prefix(folder.absolute().trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
 }
