@@ -266,7 +266,7 @@ fn record<T: Default>(scanner: &mut Scanner<'_>, level: Level, judge: impl FnOnc
     }
     let mut facts = Facts::NONE;
     scanner.object(|scanner, name| {
-        let Some(slot) = name.look(|name| slot(level, name)) else {
+        let Some(slot) = name.find(|name| slot(level, name)) else {
             return scanner.skip().map(drop);
         };
         facts.fits[slot] = ANY | member(scanner, level, slot, &mut facts.kind)?;
@@ -288,7 +288,7 @@ fn member(scanner: &mut Scanner<'_>, level: Level, slot: usize, kind: &mut Optio
             if scanner.sort()? != Sort::Text {
                 return scanner.skip().map(plain);
             }
-            *kind = scanner.text()?.look(|text| KINDS.iter().position(|(name, _)| name.as_bytes() == text));
+            *kind = scanner.text()?.find(|text| KINDS.iter().position(|(name, _)| name.as_bytes() == text));
             Ok(TEXT)
         }
         (Level::Segment, MEDIA_TYPE_SLOT) => word(scanner, MEDIA_TYPES),
@@ -302,8 +302,8 @@ fn word(scanner: &mut Scanner<'_>, words: &[&str]) -> Result<Class, NotJson> {
     if scanner.sort()? != Sort::Text {
         return scanner.skip().map(plain);
     }
-    let known = scanner.text()?.look(|text| words.iter().any(|word| word.as_bytes() == text));
-    Ok(if known { TEXT | WORD } else { TEXT })
+    let known = scanner.text()?.find(|text| words.iter().find(|word| word.as_bytes() == text));
+    Ok(if known.is_some() { TEXT | WORD } else { TEXT })
 }
 
 /// Passes a value that must be a list of at least one item; what all items fit is what is left of `classes`.

@@ -4,7 +4,7 @@
 //! the same numbers, no lone surrogates. The text must already be UTF-8. It exists for speed: `serde_json` can skip
 //! values quickly, but then lets invalid text through, and it unescapes whatever it does check.
 
-use super::marks::Marks;
+use super::marks::{Marks, unit};
 
 /// Arrays and objects may nest this deep, as in `serde_json`.
 const DEPTH: u8 = 127;
@@ -24,25 +24,26 @@ pub(super) enum Sort {
     Object,
 }
 
-/// A string as it stands in the text, between its quotes.
+/// A string as it stands in the text, between its quotes. As small as it is, it is returned in registers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a> {
     raw: &'a [u8],
-    escaped: bool,
 }
 
 impl Text<'_> {
-    /// Calls `look` with the string's bytes; a string that needs unescaping and is longer than any word we look for
-    /// is given as empty, because all words are longer than that.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
-        if !self.escaped {
-            return look(self.raw);
-        }
+    /// What `look` finds for the string's bytes. It is asked for them as they are written first: no word that we look
+    /// for has a backslash in it.
+    #[inline]
+    pub(super) fn find<T>(self, look: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        look(self.raw).or_else(|| if self.raw.contains(&b'\\') { self.find_unescaped(look) } else { None })
+    }
+
+    #[cold]
+    fn find_unescaped<T>(self, look: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        // Longer than any word that we look for.
         let mut buffer = [0; 32];
-        match unescape(self.raw, &mut buffer) {
-            Some(length) => look(&buffer[..length]),
-            None => look(&[]),
-        }
+        let length = unescape(self.raw, &mut buffer)?;
+        look(&buffer[..length])
     }
 }
 
@@ -134,35 +135,9 @@ impl<'a> Scanner<'a> {
     pub(super) fn text(&mut self) -> Result<Text<'a>, NotJson> {
         self.punctuation(b'"')?;
         let start = self.at;
-        // Names and other short strings end at the first special byte.
-        match self.marks.next(start) {
-            Some((end, b'"')) => {
-                self.at = end + 1;
-                Ok(Text { raw: &self.bytes[start..end], escaped: false })
-            }
-            Some((place, b'\\')) => self.escaped_text(start, place),
-            Some(_) | None => Err(NotJson),
-        }
-    }
-
-    /// Passes the rest of a string that begins at `start` and has its first backslash at `backslash`.
-    fn escaped_text(&mut self, start: usize, mut backslash: usize) -> Result<Text<'a>, NotJson> {
-        loop {
-            self.at = backslash + 1;
-            match self.bytes.get(self.at) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-                Some(b'u') => self.character()?,
-                Some(_) | None => return Err(NotJson),
-            }
-            match self.marks.next(self.at) {
-                Some((end, b'"')) => {
-                    self.at = end + 1;
-                    return Ok(Text { raw: &self.bytes[start..end], escaped: true });
-                }
-                Some((place, b'\\')) => backslash = place,
-                Some(_) | None => return Err(NotJson),
-            }
-        }
+        let end = self.marks.end(start).ok_or(NotJson)?;
+        self.at = end + 1;
+        Ok(Text { raw: &self.bytes[start..end] })
     }
 
     /// Whether nothing but white space is left.
@@ -211,26 +186,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes what follows the backslash of a character that is written as one or two UTF-16 units.
-    fn character(&mut self) -> Result<(), NotJson> {
-        self.literal(b"u")?;
-        match self.unit()? {
-            0xD800..=0xDBFF => {
-                self.literal(b"\\u")?;
-                if matches!(self.unit()?, 0xDC00..=0xDFFF) { Ok(()) } else { Err(NotJson) }
-            }
-            0xDC00..=0xDFFF => Err(NotJson),
-            _ => Ok(()),
-        }
-    }
-
-    /// The UTF-16 unit that four hexadecimal digits stand for.
-    fn unit(&mut self) -> Result<u16, NotJson> {
-        let digits = self.bytes[self.at..].first_chunk::<4>().ok_or(NotJson)?;
-        self.at += 4;
-        hexadecimal(digits).ok_or(NotJson)
-    }
-
     fn number(&mut self) -> Result<(), NotJson> {
         let start = self.at;
         if self.bytes[self.at] == b'-' {
@@ -272,21 +227,14 @@ fn is_finite(number: &[u8]) -> bool {
     std::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok()).is_some_and(f64::is_finite)
 }
 
-fn hexadecimal(digits: &[u8; 4]) -> Option<u16> {
-    digits.iter().try_fold(0u16, |unit, &digit| {
-        let value = (digit as char).to_digit(16)?;
-        Some(unit << 4 | u16::try_from(value).ok()?)
-    })
-}
-
 /// Writes the string that `raw`, which the scanner has passed, stands for; `None` if it does not fit the buffer.
 fn unescape(mut raw: &[u8], buffer: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     while let [first, rest @ ..] = raw {
         let (byte, left) = match (first, rest) {
-            (b'\\', [b'u', a, b, c, d, left @ ..]) => {
+            (b'\\', [b'u', left @ ..]) => {
                 // No word that we look for has a character beyond ASCII.
-                (u8::try_from(hexadecimal(&[*a, *b, *c, *d])?).ok()?, left)
+                (u8::try_from(unit(left)?).ok()?, left.get(4..)?)
             }
             (b'\\', [letter, left @ ..]) => (control(*letter), left),
             (byte, left) => (*byte, left),
@@ -426,7 +374,8 @@ mod tests {
 
     #[test]
     fn an_escaped_word_reads_as_itself() {
-        let word = |text: &str| Scanner::new(text).text().unwrap().look(|bytes| bytes == b"kind");
+        let word =
+            |text: &str| Scanner::new(text).text().unwrap().find(|bytes| (bytes == b"kind").then_some(())).is_some();
         assert!(word(r#""kind""#));
         assert!(word(r#""k\u0069n\u0064""#));
         assert!(!word(r#""k\u0169nd""#));
