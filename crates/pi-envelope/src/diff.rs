@@ -7,6 +7,8 @@
 mod matching;
 mod render;
 
+use std::collections::HashMap;
+
 use pi_transcript::json::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -222,23 +224,32 @@ fn change(before: Option<&Entry<'_>>, after: Option<&Entry<'_>>, kept_order: boo
     }
 }
 
-/// What changed among the things that two segments list; `None` if they list none or the same.
+/// What changed among the things that two segments list; `None` if they list none or the same. Of things with one name
+/// the first is meant.
 fn items(before: &Body, after: &Body) -> Option<Items> {
     let (before, after) = (listed(before)?, listed(after)?);
+    let (old, new) = (by_name(&before), by_name(&after));
     let mut items = Items::default();
-    for (name, digest) in &after {
-        match before.iter().find(|(other, _)| other == name) {
+    for (name, item) in &after {
+        match old.get(name) {
             None => items.added.push((*name).to_owned()),
-            Some((_, old)) if old != digest => items.changed.push((*name).to_owned()),
+            Some(old) if *old != item => items.changed.push((*name).to_owned()),
             Some(_) => {}
         }
     }
-    let gone = before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name));
+    let gone = before.iter().filter(|(name, _)| !new.contains_key(name));
     items.removed.extend(gone.map(|(name, _)| (*name).to_owned()));
     (items != Items::default()).then_some(items)
 }
 
-fn listed(body: &Body) -> Option<Vec<(&str, serde_json::Value)>> {
+type Listed<'a> = Vec<(&'a str, serde_json::Value)>;
+
+fn by_name<'a, 'b>(listed: &'b Listed<'a>) -> HashMap<&'a str, &'b serde_json::Value> {
+    // Backwards, so that the first of equal names is the one that stays.
+    listed.iter().rev().map(|(name, item)| (*name, item)).collect()
+}
+
+fn listed(body: &Body) -> Option<Listed<'_>> {
     fn value(item: &impl Serialize) -> serde_json::Value {
         serde_json::to_value(item).expect("an item is plain JSON")
     }

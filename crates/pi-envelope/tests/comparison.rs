@@ -4,7 +4,7 @@
 
 use pi_envelope::{
     CacheState, Counted, Envelope, Tokens, diff,
-    diff::{Cause, Diff, What, render},
+    diff::{Cause, Diff, Items, What, render},
     reconcile, stats,
 };
 use pi_transcript::Usage;
@@ -76,6 +76,35 @@ fn a_changed_list_breaks_the_cache_and_names_what_changed() {
          same beginning: 1 segments, 2 tokens
          cache breaks at segment 1: skills k changed: +deploy +ship -test; 2 unchanged tokens behind it are sent anew",
     );
+}
+
+/// Comparing every item with every other would be a thousand million steps here.
+#[test]
+fn long_lists_are_compared_by_name() {
+    let list = |names: Vec<String>| envelope("m", &format!("system s: k[{}]", names.join(" ")));
+    let before = list((0..30_000).map(|n| format!("n{n}")).collect());
+    let after = list((1..=30_000).rev().map(|n| format!("n{n}")).collect());
+    let found = diff(&before, &after);
+    let items = Items { added: vec!["n30000".to_owned()], removed: vec!["n0".to_owned()], changed: Vec::new() };
+    assert_eq!(found.changes[0].items, Some(items));
+}
+
+#[test]
+fn of_items_with_one_name_the_first_is_compared() {
+    let memory = |contents: [&str; 2]| {
+        let items = contents.map(|content| json!({"title": "t", "content": content}));
+        let segments = json!([{"kind": "memory", "items": items, "collapsed": true, "meta": {"id": "m"}}]);
+        let messages = json!([{"id": "s", "role": "system", "segments": segments, "timestamp": 1}]);
+        pi_envelope::parse(json!({"version": "1.0", "messages": messages}).to_string().as_bytes()).unwrap()
+    };
+    let items = |before, after| diff(&memory(before), &memory(after)).changes.remove(0).items;
+    let changed = |names: &[&str]| {
+        let changed = names.iter().map(|name| (*name).to_owned()).collect();
+        Some(Items { added: Vec::new(), removed: Vec::new(), changed })
+    };
+    assert_eq!(items(["a", "b"], ["a", "a"]), None);
+    assert_eq!(items(["a", "b"], ["a", "c"]), changed(&["t"]));
+    assert_eq!(items(["a", "b"], ["b", "b"]), changed(&["t", "t"]));
 }
 
 #[test]
