@@ -9,7 +9,6 @@
 
 pub mod diff;
 pub mod envelope;
-pub mod mapping;
 pub mod meta;
 mod parse;
 mod project;

@@ -1,7 +1,7 @@
 //! Shows a prompt as an envelope.
 //!
-//! [`mapping`](crate::mapping) is the table of what becomes what. Two rules hold for all of it: every text of the prompt
-//! is in some segment, in prompt order, and [`Segment::sent`] of a segment is what is sent for it.
+//! `tests/mapping.json` is the table of what becomes what, with an example for each row. Two rules hold for all of it:
+//! every text of the prompt is in some segment, in prompt order, and [`Segment::sent`] of a segment is what is sent for it.
 
 mod parts;
 
