@@ -1,13 +1,15 @@
 //! Bytes to verdict: our validator against the `jsonschema` crate, on the same bytes.
 //!
 //! The other side is what a careful program would do with it: read a `Value`, then ask a validator that was compiled
-//! once. The schema is ours, which gives the same verdicts as the specification's.
+//! once. `jsonschema` has our published schema, `jsonschema_spec` the specification's, where that lies beside the
+//! repository; the two give the same verdicts.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
-use std::hint::black_box;
+use std::{hint::black_box, io::Write as _};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
 /// Source code and prose as people and tools write them.
@@ -58,20 +60,37 @@ fn small() -> Vec<u8> {
     .unwrap()
 }
 
+/// The specification's own schema, which lies beside the repository and not in it.
+fn specified() -> Option<Validator> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/prompt-envelope.schema.json");
+    #[expect(clippy::disallowed_methods, reason = "the specification lies beside the repository, not in it")]
+    let Ok(bytes) = std::fs::read(file) else {
+        let notice = format!("SKIPPED: jsonschema with the specification's schema, {file} is not there\n");
+        std::io::stderr().write_all(notice.as_bytes()).unwrap();
+        return None;
+    };
+    Some(jsonschema::validator_for(&serde_json::from_slice(&bytes).unwrap()).unwrap())
+}
+
 fn envelope(criterion: &mut Criterion) {
-    let validator = jsonschema::validator_for(&pi_envelope::schema::envelope()).unwrap();
+    let published = jsonschema::validator_for(&pi_envelope::schema::envelope()).unwrap();
+    let specified = specified();
+    let peers = [("jsonschema", Some(&published)), ("jsonschema_spec", specified.as_ref())];
     let mut group = criterion.benchmark_group("envelope");
     for (suffix, bytes) in [("", session()), ("_small", small())] {
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         group.bench_function(format!("validate{suffix}"), |bencher| {
-            bencher.iter(|| assert!(pi_envelope::validate(black_box(&bytes)).is_ok()));
+            bencher.iter(|| pi_envelope::validate(black_box(&bytes)).unwrap());
         });
-        group.bench_function(format!("jsonschema{suffix}"), |bencher| {
-            bencher.iter(|| {
-                let value: Value = serde_json::from_slice(black_box(&bytes)).unwrap();
-                assert!(validator.is_valid(&value));
+        for (name, validator) in peers {
+            let Some(validator) = validator else { continue };
+            group.bench_function(format!("{name}{suffix}"), |bencher| {
+                bencher.iter(|| {
+                    let value: Value = serde_json::from_slice(black_box(&bytes)).unwrap();
+                    validator.validate(&value).unwrap();
+                });
             });
-        });
+        }
         // What any reader that keeps the document pays before it can look at it.
         group.bench_function(format!("serde_json_value{suffix}"), |bencher| {
             bencher.iter(|| serde_json::from_slice::<Value>(black_box(&bytes)).unwrap());
