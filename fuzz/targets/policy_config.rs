@@ -12,8 +12,8 @@ use pi_extproto::capability::{Capability, Declared, Method};
 use pi_extproto::host::HostCall;
 use pi_policy::config::{self, DenyEntry, Settings};
 use pi_policy::{
-    Action, Decision, Extension, Extent, Location, Moment, PathStyle, Places, Policy, Provenance, Request, Root, Subject,
-    Target, Verdict, decide, explain,
+    Action, Decision, Extension, Extent, Location, Moment, PathStyle, Places, Policy, Provenance, Request, Root,
+    Subject, Target, Verdict, decide, explain,
 };
 
 /// The home folder is the project, so that every place lies in it or beside it.
