@@ -14,7 +14,7 @@
 //! and tests drive it through crashes and a million random commands. [`driver`] is the thin part that waits: it owns an
 //! engine on a tokio task, writes to a [`driver::Journal`] and has a [`driver::Host`] do the work.
 //!
-//! Read [`Header`] first, then [`Effect`], then [`engine`].
+//! Read [`Header`] first, then [`Effect`], then [`Engine`].
 
 mod config;
 mod deadline;

@@ -1,6 +1,6 @@
 //! The words in which structured parts are sent to a model.
 //!
-//! [`Words`] keeps the texts that a segment shows apart from the markup around them, so that the two together are
+//! `Words` keeps the texts that a segment shows apart from the markup around them, so that the two together are
 //! exactly what is sent. The other functions turn messages that no provider knows into the text of a user.
 
 use pi_transcript::message::{BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage};

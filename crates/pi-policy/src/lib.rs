@@ -5,7 +5,7 @@
 //! checked by the executor, with the [`Grant`] in its hand.
 //!
 //! Start with [`decide`] and [`Rule::ORDER`]. [`Grant`] is the proof that it hands out, and nothing else can make one.
-//! [`explain`] is the same decision with all its reasons; [`config`] is what people write.
+//! [`explain()`] is the same decision with all its reasons; [`config`] is what people write.
 
 pub mod config;
 pub mod risk;

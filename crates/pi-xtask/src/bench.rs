@@ -120,8 +120,12 @@ fn run_bench(name: &str, program: &Path, quick: bool) -> Result<Figures> {
 fn print(judged: &[Judged]) {
     let title = |text: &str| Cell::left(Tone::Quiet, text);
     let number = |text: &str| Cell::right(Tone::Quiet, text);
-    let mut rows =
-        vec![vec![title("what"), number("median"), number("CPU"), title("goal"), number("measured"), title("verdict")]];
+    let titles = ["median", "CPU", "per second"].map(number).into_iter().chain([
+        title("goal"),
+        number("measured"),
+        title("verdict"),
+    ]);
+    let mut rows = vec![[title("what")].into_iter().chain(titles).collect::<Vec<_>>()];
     rows.extend(judged.iter().map(Judged::cells));
     console::say(&console::table(&rows));
     let missed = judged.iter().filter(|judged| judged.outcome == Outcome::Missed).count();
