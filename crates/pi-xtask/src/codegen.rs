@@ -30,6 +30,7 @@ const OUTPUTS: &[Output] = &[
     Output { file: "docs/schema/extension_manifest.json", arguments: &["schema", "manifest", "--format", "json"] },
     Output { file: "docs/schema/extension_log.json", arguments: &["schema", "log", "--format", "json"] },
     Output { file: "docs/schema/prompt_envelope.json", arguments: &["schema", "envelope", "--format", "json"] },
+    Output { file: "docs/schema/policy.json", arguments: &["schema", "policy", "--format", "json"] },
     Output { file: "docs/wit/extension.wit", arguments: &["schema", "extension", "--format", "wit"] },
     Output { file: "clients/typescript/src/wire.ts", arguments: &["schema", "wire", "--format", "ts"] },
 ];
