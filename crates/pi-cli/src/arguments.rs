@@ -46,6 +46,32 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("pi policy explain --config settings.json --extension git --call @call.json", "see why a call is refused"),
 ];
 
+/// For the pages of commands that have commands of their own.
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 2] = [
+    (
+        "envelope",
+        &[
+            ("pi envelope validate logs/", "check every envelope in a folder"),
+            ("pi envelope validate --json --jsonl -", "check one envelope per line of standard input, for a script"),
+            ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
+            ("pi envelope stats request.json", "see what fills the context"),
+        ],
+    ),
+    (
+        "policy",
+        &[
+            (
+                "pi policy explain --config settings.json --extension git --call @call.json",
+                "see why a call is allowed or refused",
+            ),
+            (
+                "pi policy explain --config settings.json --extension git --mode strict --json --call @-",
+                "ask about a call on standard input in another mode, for a script",
+            ),
+        ],
+    ),
+];
+
 /// A coding agent as a service: look into its prompts, its protocols and its decisions.
 #[derive(Parser)]
 #[command(name = "pi", version = VERSION, styles = STYLES, arg_required_else_help = true, subcommand_required = true)]
@@ -171,7 +197,8 @@ pub(crate) struct DiffArguments {
     pub(crate) before: PathBuf,
     /// The later envelope; `-` is standard input
     pub(crate) after: PathBuf,
-    /// Print the diff as one JSON object
+    /// Print the diff as one JSON object, or {file, valid: false, errors: [{path, message}]} for
+    /// each file that cannot be compared
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -181,7 +208,7 @@ pub(crate) struct StatsArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
     /// Print one JSON object per envelope: {file, stats}, with {cache, sent} if the provider
-    /// told, or {file, errors}
+    /// told, or {file, valid: false, errors: [{path, message}]}
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -248,8 +275,29 @@ impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let when = wanted_colours(&arguments);
-        let matches = described(Arguments::command()).try_get_matches_from(arguments);
-        matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer { error, when })
+        let parse = |words: &[OsString]| {
+            let matches = described(Arguments::command()).try_get_matches_from(words);
+            matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer { error, when })
+        };
+        let read = parse(&arguments)?;
+        match read.command.later_help() {
+            // What takes any arguments takes `--help` for one of them.
+            Some(name) => parse(&["pi", name, "--help"].map(OsString::from)),
+            None => Ok(read),
+        }
+    }
+}
+
+impl Command {
+    /// The name of a command that is not built yet, if its help is asked for among its arguments.
+    fn later_help(&self) -> Option<&'static str> {
+        let (name, arguments) = match self {
+            Command::Serve(arguments) => ("serve", arguments),
+            Command::Ext(arguments) => ("ext", arguments),
+            Command::Schema(_) | Command::Envelope(_) | Command::ExtMessage(_) | Command::Policy(_) => return None,
+        };
+        let mut words = arguments.anything.iter().take_while(|word| *word != "--");
+        words.any(|word| word == "--help" || word == "-h").then_some(name)
     }
 }
 
@@ -314,19 +362,26 @@ fn described(arguments: clap::Command) -> clap::Command {
         let rows: Vec<_> = names.iter().map(|name| ((*name).to_owned(), about(name))).collect();
         table(title, &rows)
     });
-    let examples = EXAMPLES.map(|(line, meaning)| format!("  {literal}{line}{literal:#}\n      {meaning}\n")).concat();
+    let shown = |examples: &[(&str, &str)]| -> String {
+        let lines = examples.iter().map(|(line, meaning)| format!("  {literal}{line}{literal:#}\n      {meaning}\n"));
+        format!("{header}Examples:{header:#}\n{}", lines.collect::<String>())
+    };
+    let examples = shown(&EXAMPLES);
     let codes = exit::MEANINGS.map(|(code, meaning)| ((code as u8).to_string(), meaning.to_owned()));
     let variables = env::VARIABLES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
     let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\n{header}Options:{header:#}\n{{options}}\n\n{header}Examples:{header:#}\n{examples}\n{}\n{}",
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\n{header}Options:{header:#}\n{{options}}\n\n{examples}\n{}\n{}",
         groups.join("\n"),
         table("Exit codes", &codes),
         table("Environment", &variables),
     );
     let schemas = table("Schemas", &command::schema::table());
-    arguments
+    let arguments = arguments
         .help_template(template.trim_end().to_owned())
-        .mut_subcommand("schema", |schema| schema.after_help(schemas.trim_end().to_owned()))
+        .mut_subcommand("schema", |schema| schema.after_help(schemas.trim_end().to_owned()));
+    MORE_EXAMPLES.iter().fold(arguments, |arguments, (name, examples)| {
+        arguments.mut_subcommand(name, |command| command.after_help(shown(examples).trim_end().to_owned()))
+    })
 }
 
 /// One line for each name and what it means.

@@ -196,6 +196,23 @@ fn what_is_not_built_says_so() {
 }
 
 #[test]
+fn what_is_not_built_has_help_wherever_it_is_asked_for() {
+    let shown = World::new().run("serve --help");
+    assert!(shown.starts_with("Serve clients (not built yet)") && shown.ends_with("--- exit 0"), "{shown}");
+    assert_eq!(World::new().run("serve --port 1 --help"), shown);
+    let other = World::new().run("ext allow git -- --help");
+    assert!(other.ends_with("--- exit 69"), "{other}");
+}
+
+#[test]
+fn commands_with_commands_have_examples() {
+    for name in ["envelope", "policy"] {
+        let shown = World::new().run(&format!("{name} --help"));
+        assert!(shown.contains(&format!("Examples:\n  pi {name} ")), "{shown}");
+    }
+}
+
+#[test]
 fn colours_are_used_when_asked_for() {
     let world = World::new().with("good.json", GOOD).with("bad.json", BAD);
     assert_snapshot!(world.run("--color always envelope validate good.json bad.json gone.json"), @r#"
