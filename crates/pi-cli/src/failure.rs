@@ -1,16 +1,16 @@
 //! Why a command could not be carried out, and what to do about it.
 
-use std::{error::Error, io, iter};
+use std::{error::Error, fmt::Display, io, iter};
 
-use pi_transcript::json::Problem;
-
-use crate::exit::Exit;
+use crate::{exit::Exit, refusal::Refusal};
 
 /// A command that was not carried out. A message does not repeat its source; [`Failure::told`] puts the two together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("cannot read {file}")]
     Unreadable { file: String, source: io::Error },
+    #[error("cannot read {file}")]
+    UnreadableCall { file: String, source: io::Error },
     #[error("{file} is a folder")]
     Folder { file: String },
     #[error("{file} is larger than {limit} MiB")]
@@ -21,18 +21,20 @@ pub(crate) enum Failure {
     InputTwice,
     #[error("the schema {schema} has no form {format}")]
     NoSuchForm { schema: String, format: String, forms: String },
-    #[error("{file} is not a valid envelope{}", listed(.problems))]
-    NotAnEnvelope { file: String, problems: Vec<Problem> },
-    #[error("{file} is not a valid extension manifest{}", listed(.problems))]
-    NotAManifest { file: String, problems: Vec<Problem> },
-    #[error("{file} is not a policy that can be used{}", lines(.problems))]
-    NotAPolicy { file: String, problems: Vec<String> },
-    #[error("the call is not a host call{}", listed(.problems))]
-    NotACall { problems: Vec<Problem> },
+    #[error("{file} is not a valid envelope{}", listed(&.refusal.problems))]
+    NotAnEnvelope { file: String, refusal: Refusal },
+    #[error("{file} is not a valid extension manifest{}", listed(&.refusal.problems))]
+    NotAManifest { file: String, refusal: Refusal },
+    #[error("{file} is not a settings file{}", listed(&.refusal.problems))]
+    NotSettings { file: String, refusal: Refusal },
+    #[error("{file} is not a policy that can be used{}", listed(.problems))]
+    NotAPolicy { file: String, problems: Vec<pi_policy::config::Problem> },
+    #[error("the call is not a host call{}", listed(&.refusal.problems))]
+    NotACall { refusal: Refusal },
     #[error("the call cannot be judged")]
     BadCall(#[source] pi_policy::BadCall),
-    #[error("{what} {path:?} cannot be used: {fault}")]
-    BadPath { what: &'static str, path: String, fault: String },
+    #[error("{what} {path:?} cannot be used")]
+    BadPath { what: &'static str, path: String, source: pi_policy::PathFault },
     #[error("{manifest} describes the extension {found}, not {wanted}")]
     OtherExtension { manifest: String, found: String, wanted: String },
     #[error("cannot write the output")]
@@ -51,13 +53,8 @@ impl Failure {
     /// What to do next.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Failure::Unreadable { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                    "check the name; `-` reads standard input".to_owned()
-                }
-                io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
-                _ => "check the file and try again".to_owned(),
-            },
+            Failure::Unreadable { source, .. } => unreadable_hint(source, "-"),
+            Failure::UnreadableCall { source, .. } => unreadable_hint(source, "@-"),
             Failure::Folder { .. } => "name a file in it".to_owned(),
             Failure::TooLarge { .. } => {
                 "write one document per line into a .jsonl file, which is read line by line".to_owned()
@@ -65,8 +62,9 @@ impl Failure {
             Failure::EmptyFolder { .. } => "name the files, or a folder that holds some".to_owned(),
             Failure::InputTwice => "write `-` once, or save the input to a file".to_owned(),
             Failure::NoSuchForm { forms, .. } => format!("use {forms}"),
-            Failure::NotAnEnvelope { .. } => "`pi schema envelope` prints what is expected".to_owned(),
-            Failure::NotAManifest { .. } => "`pi schema manifest` prints what is expected".to_owned(),
+            Failure::NotAnEnvelope { refusal, .. } => refusal.cause.hint("envelope"),
+            Failure::NotAManifest { refusal, .. } => refusal.cause.hint("manifest"),
+            Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
             Failure::NotAPolicy { .. } => "`pi schema policy` prints what is expected".to_owned(),
             Failure::NotACall { .. } => {
                 r#"write the payload of a host_call: {"capability": "read", "method": "tool", "params": {"name": "read", "input": {"path": "a"}}}"#.to_owned()
@@ -85,6 +83,7 @@ impl Failure {
         match self {
             Failure::NotBuilt { .. } => Exit::NotBuilt,
             Failure::Unreadable { .. }
+            | Failure::UnreadableCall { .. }
             | Failure::Folder { .. }
             | Failure::TooLarge { .. }
             | Failure::EmptyFolder { .. }
@@ -92,6 +91,7 @@ impl Failure {
             | Failure::NoSuchForm { .. }
             | Failure::NotAnEnvelope { .. }
             | Failure::NotAManifest { .. }
+            | Failure::NotSettings { .. }
             | Failure::NotAPolicy { .. }
             | Failure::NotACall { .. }
             | Failure::BadCall(_)
@@ -102,11 +102,17 @@ impl Failure {
     }
 }
 
-fn listed(problems: &[Problem]) -> String {
-    lines(&problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+fn unreadable_hint(error: &io::Error, standard_input: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            format!("check the name; `{standard_input}` reads standard input")
+        }
+        io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
+        _ => "check the file and try again".to_owned(),
+    }
 }
 
-fn lines(problems: &[String]) -> String {
+fn listed(problems: &[impl Display]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 

@@ -9,7 +9,10 @@ use std::{
 
 use pi_transcript::json::Problem;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    refusal::{self, Numbering, Refusal},
+};
 
 /// Nothing that we read comes near this; it keeps a mistaken argument from filling the memory.
 const LARGEST_DOCUMENT_MIB: u64 = 256;
@@ -41,7 +44,7 @@ enum Source {
 pub(crate) struct Document {
     /// Counted from one, where a file holds one per line.
     pub(crate) line: Option<usize>,
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 /// Something that was named or found, or why it cannot be read, with the name that people know it by.
@@ -79,26 +82,26 @@ pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Fo
 }
 
 /// Reads a whole file that holds one document.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Document, Failure> {
     if path.as_os_str() != "-" && path.is_dir() {
         return Err(Failure::Folder { file: path.display().to_string() });
     }
     let source = if path.as_os_str() == "-" { Source::Standard } else { Source::File(path.to_owned()) };
     let name =
         if path.as_os_str().is_empty() { "a file without a name".to_owned() } else { path.display().to_string() };
-    Input { name, source, layout: Layout::One }.whole()
+    let bytes = Input { name, source, layout: Layout::One }.whole()?;
+    Ok(Document { line: None, bytes })
 }
 
-/// Hands a document to its parser, unless it is no text at all: then that is the only thing wrong with it.
-pub(crate) fn parse<T>(bytes: &[u8], parser: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>) -> Result<T, Vec<Problem>> {
-    let whole = |message: String| Err(vec![Problem { path: String::new(), message }]);
-    match std::str::from_utf8(bytes) {
-        Err(error) => whole(format!("not UTF-8 at byte {}", error.valid_up_to())),
-        Ok(text) if text.trim().is_empty() => whole("empty: there is no document".to_owned()),
-        Ok(text) if text.starts_with('\u{feff}') => {
-            whole("begins with a byte order mark, which JSON has not".to_owned())
-        }
-        Ok(_) => parser(bytes),
+impl Document {
+    /// Hands it to its parser, and tells what is wrong with it by the numbering of the file.
+    pub(crate) fn parse<T>(&self, parser: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>) -> Result<T, Refusal> {
+        let numbering = if self.line.is_some() { Numbering::Columns } else { Numbering::LinesAndColumns };
+        refusal::parse(&self.bytes, numbering, parser)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

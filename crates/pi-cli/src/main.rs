@@ -12,6 +12,9 @@ mod env;
 mod exit;
 mod failure;
 mod input;
+mod likeness;
+mod refusal;
+mod verdict;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `pi envelope diff`: what changed from one envelope to another, and where the cache breaks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pi_envelope::{Diff, Envelope, Kind};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input,
+    verdict::Verdict,
 };
 
 /// The line that a machine reads.
@@ -27,7 +28,13 @@ pub(crate) fn run(arguments: &DiffArguments, console: &mut Console) -> Result<Ex
     if arguments.before.as_os_str() == "-" && arguments.after.as_os_str() == "-" {
         return Err(Failure::InputTwice);
     }
-    let (before, after) = (read(&arguments.before)?, read(&arguments.after)?);
+    let [before, after] =
+        [&arguments.before, &arguments.after].map(|path| read(path).map_err(|failure| (path, failure)));
+    let (before, after) = match (before, after) {
+        (Ok(before), Ok(after)) => (before, after),
+        (before, after) if arguments.json => return Ok(refuse([before.err(), after.err()], console)),
+        (Err((_, failure)), _) | (_, Err((_, failure))) => return Err(failure),
+    };
     let diff = pi_envelope::diff(&before, &after);
     let summary = &diff.summary;
     let equal = summary.added + summary.removed + summary.changed + summary.moved == 0 && before.model == after.model;
@@ -44,9 +51,18 @@ pub(crate) fn run(arguments: &DiffArguments, console: &mut Console) -> Result<Ex
 }
 
 fn read(path: &Path) -> Result<Envelope, Failure> {
-    let bytes = input::read(path)?;
-    input::parse(&bytes, pi_envelope::parse)
-        .map_err(|problems| Failure::NotAnEnvelope { file: path.display().to_string(), problems })
+    let document = input::read(path)?;
+    document
+        .parse(pi_envelope::parse)
+        .map_err(|refusal| Failure::NotAnEnvelope { file: path.display().to_string(), refusal })
+}
+
+/// A machine gets a line about each file that cannot be compared.
+fn refuse(failures: [Option<(&PathBuf, Failure)>; 2], console: &mut Console) -> Exit {
+    for (path, failure) in failures.into_iter().flatten() {
+        console.line(&Verdict::of_failure(&path.display().to_string(), failure).line());
+    }
+    Exit::Trouble
 }
 
 /// The first character of a line says what happened; then comes the kind, in the same colour as in statistics.

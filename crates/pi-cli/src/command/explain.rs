@@ -1,5 +1,7 @@
 //! `pi policy explain`: the decision about one host call, with every reason on the way to it.
 
+mod doubt;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -28,6 +30,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input,
+    refusal::{self, Cause, Refusal},
 };
 
 pub(crate) fn run(
@@ -40,7 +43,14 @@ pub(crate) fn run(
     for problem in extension.problems() {
         console.note(&format!("the manifest: {problem}"));
     }
-    let call = call(&arguments.call)?.check().map_err(|bad| Failure::BadCall(bad.into()))?;
+    let call = call(&arguments.call)?;
+    for doubt in doubt::about_call(&call) {
+        console.note(&doubt);
+    }
+    let call = call.check().map_err(|bad| Failure::BadCall(bad.into()))?;
+    if let Some(doubt) = arguments.project.as_deref().and_then(doubt::about_project) {
+        console.note(&doubt);
+    }
     let places = places(arguments, environment)?;
     let subject = Subject::Extension(Arc::new(extension));
     let action = Action::from_host_call(subject, &places, &call).map_err(Failure::BadCall)?;
@@ -53,12 +63,15 @@ pub(crate) fn run(
 
 fn policy(arguments: &ExplainArguments, console: &mut Console) -> Result<Policy, Failure> {
     let file = arguments.config.display().to_string();
-    let refused = |invalid: Invalid| Failure::NotAPolicy {
-        file: file.clone(),
-        problems: invalid.problems.iter().map(ToString::to_string).collect(),
-    };
-    let bytes = input::read(&arguments.config)?;
-    let Noted { value: settings, notices: odd } = config::parse(&bytes).map_err(refused)?;
+    let refused = |invalid: Invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems };
+    let document = input::read(&arguments.config)?;
+    let written =
+        refusal::parse_any(document.bytes()).map_err(|refusal| Failure::NotSettings { file: file.clone(), refusal })?;
+    let Noted { value: settings, notices: odd } = config::parse(document.bytes()).map_err(refused)?;
+    let doubts = doubt::about_settings(&file, &written, &settings);
+    for doubt in doubts.into_iter().chain(doubt::about_extension(&arguments.extension, &settings)) {
+        console.note(&doubt);
+    }
     let Noted { value: policy, notices } = with_mode(settings, arguments.mode).resolve().map_err(refused)?;
     for notice in odd.iter().chain(&notices) {
         console.note(&format!("{file}: {notice}"));
@@ -85,9 +98,9 @@ fn extension(arguments: &ExplainArguments) -> Result<Extension, Failure> {
         return Ok(Extension::new(id, &arguments.extension_version, provenance, &Declared::new(None, None)));
     };
     let file = path.display().to_string();
-    let bytes = input::read(path)?;
-    let manifest = input::parse(&bytes, manifest::parse)
-        .map_err(|problems| Failure::NotAManifest { file: file.clone(), problems })?;
+    let manifest = input::read(path)?
+        .parse(manifest::parse)
+        .map_err(|refusal| Failure::NotAManifest { file: file.clone(), refusal })?;
     if manifest.name != *id {
         return Err(Failure::OtherExtension { manifest: file, found: manifest.name, wanted: id.clone() });
     }
@@ -97,14 +110,11 @@ fn extension(arguments: &ExplainArguments) -> Result<Extension, Failure> {
 /// Reads the payload of a host call, or a whole message that holds one. It is checked as the message it would be.
 fn call(argument: &str) -> Result<HostCall, Failure> {
     let bytes = match argument.strip_prefix('@') {
-        Some(file) => input::read(Path::new(file))?,
+        Some(file) => input::read(Path::new(file)).map_err(of_call)?.bytes().to_vec(),
         None => argument.as_bytes().to_vec(),
     };
-    let refused = |problems| Failure::NotACall { problems };
-    let not_json =
-        |error: serde_json::Error| vec![Problem { path: String::new(), message: format!("not JSON: {error}") }];
-    let written: Value =
-        input::parse(&bytes, |bytes| serde_json::from_slice(bytes).map_err(not_json)).map_err(refused)?;
+    let refused = |refusal| Failure::NotACall { refusal };
+    let written = refusal::parse_any(&bytes).map_err(refused)?;
     let mut payload = match written.get("type") {
         Some(kind) if kind == "host_call" => written["payload"].clone(),
         Some(_) | None => written,
@@ -116,11 +126,20 @@ fn call(argument: &str) -> Result<HostCall, Failure> {
     let message = json!({"id": "explain", "version": message::VERSION, "type": "host_call", "payload": payload});
     let message = message::parse_value(&message).map_err(|problems| {
         let path = |path: &str| path.strip_prefix("payload").unwrap_or(path).trim_start_matches('.').to_owned();
-        refused(problems.into_iter().map(|it| Problem { path: path(&it.path), message: it.message }).collect())
+        let problems = problems.into_iter().map(|it| Problem { path: path(&it.path), message: it.message });
+        refused(Refusal { cause: Cause::Shape, problems: problems.collect() })
     })?;
     match message.payload {
         Payload::HostCall(call) => Ok(call),
         other => unreachable!("a message of type host_call holds a {}", other.kind()),
+    }
+}
+
+/// Where a call is read from is written otherwise than a file elsewhere, and the advice differs.
+fn of_call(failure: Failure) -> Failure {
+    match failure {
+        Failure::Unreadable { file, source } => Failure::UnreadableCall { file, source },
+        other => other,
     }
 }
 
@@ -143,8 +162,8 @@ fn places(arguments: &ExplainArguments, environment: &Environment) -> Result<Pla
     Ok(places)
 }
 
-fn bad(what: &'static str, path: &Path, fault: pi_policy::PathFault) -> Failure {
-    Failure::BadPath { what, path: text(path), fault: fault.to_string() }
+fn bad(what: &'static str, path: &Path, source: pi_policy::PathFault) -> Failure {
+    Failure::BadPath { what, path: text(path), source }
 }
 
 fn text(path: &Path) -> String {
@@ -179,5 +198,12 @@ fn show(explanation: &Explanation, json: bool, console: &mut Console) {
             line => line.to_owned(),
         };
         console.line(&line);
+    }
+    if let Some(command) = &explanation.hint.command {
+        let member = if command.starts_with("pi ext deny ") { "denies" } else { "grants" };
+        let meanwhile = format!(
+            "(`pi ext` is not built yet: until then write it into extensions.policy.{member} of the settings by hand)"
+        );
+        console.line(&console.paint(Tone::Quiet, &meanwhile));
     }
 }

@@ -3,7 +3,6 @@
 mod provider;
 
 use pi_envelope::{Envelope, Kind, Stats, Tally};
-use pi_transcript::json::Problem;
 use serde::Serialize;
 
 use self::provider::{Cache, Sent};
@@ -14,43 +13,39 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input::{self, Document},
+    verdict::Verdict,
 };
 
 const BAR: usize = 30;
 
 /// The line that a machine reads.
 #[derive(Serialize)]
-#[serde(untagged)]
-enum Line<'a> {
-    Stats {
-        file: &'a str,
-        stats: &'a Stats,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache: Option<Cache>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        sent: Option<Sent>,
-    },
-    Errors {
-        file: &'a str,
-        errors: &'a [Problem],
-    },
+struct Line<'a> {
+    file: &'a str,
+    stats: &'a Stats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<Cache>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<Sent>,
 }
 
 pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Success;
     for (file, input) in input::expand(arguments.input.files(), arguments.input.layout())? {
-        let take = |Document { line, bytes }| {
-            let name = line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
-            match input::parse(&bytes, pi_envelope::parse) {
+        let take = |document: Document| {
+            let name = document.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
+            match document.parse(pi_envelope::parse) {
                 Ok(envelope) => show(&name, &envelope, arguments.json, console),
-                Err(problems) => {
+                Err(refusal) => {
                     exit = exit.max(Exit::No);
-                    refuse(&name, problems, arguments.json, console);
+                    let failure = Failure::NotAnEnvelope { file: name.clone(), refusal };
+                    refuse(&name, failure, arguments.json, console);
                 }
             }
         };
         if let Err(failure) = input.and_then(|input| input.documents(take)) {
-            exit = exit.max(console.fail(&failure));
+            exit = exit.max(failure.exit());
+            refuse(&file, failure, arguments.json, console);
         }
     }
     Ok(exit)
@@ -60,7 +55,8 @@ fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
     let stats = pi_envelope::stats(envelope);
     let (cache, sent) = (Cache::of(envelope), Sent::of(envelope, &stats));
     if json {
-        return print(&Line::Stats { file: name, stats: &stats, cache, sent }, console);
+        let line = Line { file: name, stats: &stats, cache, sent };
+        return console.line(&serde_json::to_string(&line).expect("statistics are plain JSON"));
     }
     let title = console.paint(Tone::Strong, &printable(name));
     let model = envelope.model.as_deref().unwrap_or("no model named");
@@ -113,24 +109,27 @@ fn line_of_shares<'a>(label: &str, tallies: impl Iterator<Item = (String, &'a Ta
     console.line(&format!("  {label}: {}", parts.join(", ")));
 }
 
-fn refuse(name: &str, problems: Vec<Problem>, json: bool, console: &mut Console) {
+fn refuse(name: &str, failure: Failure, json: bool, console: &mut Console) {
     if json {
-        print(&Line::Errors { file: name, errors: &problems }, console);
+        console.line(&Verdict::of_failure(name, failure).line());
     } else {
-        console.fail(&Failure::NotAnEnvelope { file: name.to_owned(), problems });
+        console.fail(&failure);
     }
 }
 
-fn print(line: &Line<'_>, console: &mut Console) {
-    console.line(&serde_json::to_string(line).expect("statistics are plain JSON"));
-}
-
-/// The filled and the empty part. What is there at all is visible.
+/// The filled and the empty part, by eighths of a cell. What is there at all is visible, and only the whole fills it.
 fn bar(share: f64) -> (String, String) {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    const WHOLE: usize = BAR * EIGHTHS.len();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share lies between 0 and 1")]
-    let rounded = (share * BAR as f64).round() as usize;
-    let full = if share > 0.0 { rounded.clamp(1, BAR) } else { 0 };
-    ("█".repeat(full), "░".repeat(BAR - full))
+    let rounded = (share * WHOLE as f64).round() as usize;
+    let filled = match share {
+        1.0.. => WHOLE,
+        share if share > 0.0 => rounded.clamp(1, WHOLE - 1),
+        _ => 0,
+    };
+    let (full, part) = (filled / EIGHTHS.len(), EIGHTHS[filled % EIGHTHS.len()]);
+    (format!("{}{part}", "█".repeat(full)), "░".repeat(BAR - full - part.chars().count()))
 }
 
 #[cfg(test)]
@@ -138,10 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_fill_by_share_and_show_the_smallest() {
-        for (share, expected) in [(0.0, 0), (0.001, 1), (0.5, 15), (0.999, 30), (1.0, 30)] {
-            let (full, rest) = bar(share);
-            assert_eq!((full.chars().count(), rest.chars().count()), (expected, BAR - expected), "{share}");
+    fn bars_show_the_smallest_share_and_only_the_whole_fills_them() {
+        for (share, full, last) in
+            [(0.0, 0, ""), (0.001, 0, "▏"), (0.05, 1, "▌"), (0.5, 15, ""), (0.9999, 29, "▉"), (1.0, 30, "")]
+        {
+            let (filled, rest) = bar(share);
+            assert_eq!(filled, format!("{}{last}", "█".repeat(full)), "{share}");
+            assert_eq!(filled.chars().count() + rest.chars().count(), BAR, "{share}");
         }
     }
 }

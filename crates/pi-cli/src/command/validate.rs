@@ -1,7 +1,8 @@
 //! `pi envelope validate` and `pi ext-message validate`: the same loop over files, with another judge.
 
+use std::collections::BTreeSet;
+
 use pi_transcript::json::Problem;
-use serde::Serialize;
 
 use crate::{
     amount::{counted, grouped},
@@ -10,6 +11,8 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input::{self, Document, Input},
+    refusal::Cause,
+    verdict::Verdict,
 };
 
 /// What is looked for, and who knows.
@@ -31,14 +34,7 @@ struct Report {
     documents: usize,
     /// With the line, where a file holds one document per line.
     problems: Vec<(Option<usize>, Problem)>,
-}
-
-/// The line that a machine reads.
-#[derive(Serialize)]
-struct Verdict<'a> {
-    file: &'a str,
-    valid: bool,
-    errors: Vec<Problem>,
+    causes: BTreeSet<Cause>,
 }
 
 #[derive(Default)]
@@ -47,6 +43,8 @@ struct Tally {
     invalid: usize,
     unread: usize,
     documents: usize,
+    /// What was wrong anywhere: each has an advice of its own.
+    causes: BTreeSet<Cause>,
 }
 
 pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Console) -> Result<Exit, Failure> {
@@ -61,12 +59,13 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
         match &report {
             Ok(report) => {
                 tally.documents += report.documents;
+                tally.causes.extend(&report.causes);
                 *if report.problems.is_empty() { &mut tally.valid } else { &mut tally.invalid } += 1;
             }
             Err(_) => tally.unread += 1,
         }
         if arguments.json {
-            console.line(&json(&name, &report));
+            console.line(&json(&name, report));
         } else {
             show(&name, report, arguments.quiet, console);
         }
@@ -82,22 +81,25 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
 }
 
 fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
-    let mut report = Report { documents: 0, problems: Vec::new() };
-    input.documents(|Document { line, bytes }| {
+    let mut report = Report { documents: 0, problems: Vec::new(), causes: BTreeSet::new() };
+    input.documents(|document: Document| {
         report.documents += 1;
-        let problems = input::parse(&bytes, judge.check).err().unwrap_or_default();
-        report.problems.extend(problems.into_iter().map(|problem| (line, problem)));
+        if let Err(refusal) = document.parse(judge.check) {
+            report.causes.insert(refusal.cause);
+            report.problems.extend(refusal.problems.into_iter().map(|problem| (document.line, problem)));
+        }
     })?;
     Ok(report)
 }
 
-fn json(file: &str, report: &Result<Report, Failure>) -> String {
-    let errors = match report {
-        Ok(report) => report.problems.iter().map(|(line, problem)| located(*line, problem)).collect(),
-        Err(failure) => vec![Problem { path: String::new(), message: failure.told() }],
+fn json(file: &str, report: Result<Report, Failure>) -> String {
+    let verdict = match report {
+        Ok(report) => {
+            Verdict::new(file, report.problems.iter().map(|(line, problem)| located(*line, problem)).collect())
+        }
+        Err(failure) => Verdict::of_failure(file, failure),
     };
-    let verdict = Verdict { file, valid: errors.is_empty(), errors };
-    serde_json::to_string(&verdict).expect("names and messages are plain text")
+    verdict.line()
 }
 
 /// The line belongs to the path: `line 3: payload.name`.
@@ -140,7 +142,7 @@ fn show(name: &str, report: Result<Report, Failure>, quiet: bool, console: &mut 
 
 fn summarise(tally: &Tally, files: usize, judge: &Judge, console: &mut Console) {
     if files > 1 || tally.documents > 1 {
-        let mut parts = vec![format!("{} valid", grouped(tally.valid))];
+        let mut parts = vec![format!("{} valid", counted(tally.valid, "file"))];
         if tally.invalid > 0 {
             parts.push(console.paint(Tone::Bad, &format!("{} invalid", grouped(tally.invalid))));
         }
@@ -148,9 +150,9 @@ fn summarise(tally: &Tally, files: usize, judge: &Judge, console: &mut Console) 
             parts.push(console.paint(Tone::Bad, &format!("{} not read", grouped(tally.unread))));
         }
         let (files, documents) = (counted(files, "file"), counted(tally.documents, "document"));
-        console.line(&format!("{files}, {documents}: {}", parts.join(", ")));
+        console.line(&format!("{documents} in {files}: {}", parts.join(", ")));
     }
-    if tally.invalid > 0 {
-        console.hint(&format!("`pi schema {}` prints what is expected", judge.schema));
+    for cause in &tally.causes {
+        console.hint(&cause.hint(judge.schema));
     }
 }

@@ -174,7 +174,7 @@ fn both_streams_in_one_place_read_in_order() {
     invalid  bad.json
              messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
              messages[0].segments: expected at least 1 item, found 0
-    3 files, 2 documents: 1 valid, 1 invalid, 1 not read
+    2 documents in 3 files: 1 file valid, 1 invalid, 1 not read
     hint: `pi schema envelope` prints what is expected
     "#);
 }
@@ -220,7 +220,7 @@ fn colours_are_used_when_asked_for() {
     ␛[1;31minvalid␛[0m  ␛[1mbad.json␛[0m
              ␛[36mmessages[0].role␛[0m: expected one of "system", "user", "assistant", "tool", found "robot"
              ␛[36mmessages[0].segments␛[0m: expected at least 1 item, found 0
-    3 files, 2 documents: 1 valid, ␛[1;31m1 invalid␛[0m, ␛[1;31m1 not read␛[0m
+    2 documents in 3 files: 1 file valid, ␛[1;31m1 invalid␛[0m, ␛[1;31m1 not read␛[0m
     --- on standard error
     ␛[1;31merror:␛[0m cannot read gone.json: No such file or directory (os error 2)
     ␛[36mhint:␛[0m check the name; `-` reads standard input

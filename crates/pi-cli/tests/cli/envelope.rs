@@ -23,7 +23,7 @@ fn invalid_file_is_explained_with_paths() {
     invalid  bad.json
              messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
              messages[0].segments: expected at least 1 item, found 0
-    2 files, 2 documents: 1 valid, 1 invalid
+    2 documents in 2 files: 1 file valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
     --- exit 1
@@ -36,7 +36,7 @@ fn quiet_shows_only_what_is_wrong() {
     invalid  bad.json
              messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
              messages[0].segments: expected at least 1 item, found 0
-    2 files, 2 documents: 1 valid, 1 invalid
+    2 documents in 2 files: 1 file valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
     --- exit 1
@@ -62,20 +62,21 @@ fn one_document_per_line_is_told_by_its_line() {
     invalid  all.jsonl
              line 3: messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
              line 3: messages[0].segments: expected at least 1 item, found 0
-             line 4: not JSON that we read: EOF while parsing an object at line 1 column 1
-    1 file, 4 documents: 0 valid, 1 invalid
+             line 4: not JSON: the text ends too early at column 1
+    4 documents in 1 file: 0 files valid, 1 invalid
     --- on standard error
+    hint: correct the JSON at that place
     hint: `pi schema envelope` prints what is expected
     --- exit 1
     "#);
     assert_snapshot!(world.run("envelope validate --json all.jsonl"), @r#"
-    {"file":"all.jsonl","valid":false,"errors":[{"path":"line 3: messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"line 3: messages[0].segments","message":"expected at least 1 item, found 0"},{"path":"line 4","message":"not JSON that we read: EOF while parsing an object at line 1 column 1"}]}
+    {"file":"all.jsonl","valid":false,"errors":[{"path":"line 3: messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"line 3: messages[0].segments","message":"expected at least 1 item, found 0"},{"path":"line 4","message":"not JSON: the text ends too early at column 1"}]}
     --- exit 1
     "#);
     assert_snapshot!(world.run("envelope stats --json all.jsonl"), @r#"
     {"file":"all.jsonl:1","stats":{"messages":2,"total":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":18,"bytes":18,"share":0.3125},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.5},"text":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byRole":{"system":{"segments":2,"tokens":13,"characters":48,"bytes":48,"share":0.8125},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byOrigin":{"unknown":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0}},"byCount":{"estimated":16}}}
-    {"file":"all.jsonl:3","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
-    {"file":"all.jsonl:4","errors":[{"path":"","message":"not JSON that we read: EOF while parsing an object at line 1 column 1"}]}
+    {"file":"all.jsonl:3","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
+    {"file":"all.jsonl:4","valid":false,"errors":[{"path":"","message":"not JSON: the text ends too early at column 1"}]}
     {"file":"all.jsonl:5","stats":{"messages":3,"total":{"segments":4,"tokens":18,"characters":69,"bytes":69,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":20,"bytes":20,"share":0.2777777777777778},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.4444444444444444},"text":{"segments":2,"tokens":5,"characters":19,"bytes":19,"share":0.2777777777777778}},"byRole":{"assistant":{"segments":1,"tokens":2,"characters":8,"bytes":8,"share":0.1111111111111111},"system":{"segments":2,"tokens":13,"characters":50,"bytes":50,"share":0.7222222222222222},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.16666666666666666}},"byOrigin":{"unknown":{"segments":4,"tokens":18,"characters":69,"bytes":69,"share":1.0}},"byCount":{"estimated":18}}}
     --- exit 1
     "#);
@@ -90,7 +91,7 @@ fn folder_stands_for_its_files() {
              line 1: messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
              line 1: messages[0].segments: expected at least 1 item, found 0
     valid    f/b.json
-    2 files, 2 documents: 1 valid, 1 invalid
+    2 documents in 2 files: 1 file valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
     --- exit 1
@@ -108,7 +109,7 @@ fn standard_input_is_a_dash() {
              line 1: version: required member is missing
              line 1: messages: required member is missing
              line 2: expected an object, found an array
-    1 file, 2 documents: 0 valid, 1 invalid
+    2 documents in 1 file: 0 files valid, 1 invalid
     --- on standard error
     hint: `pi schema envelope` prints what is expected
     --- exit 1
@@ -234,8 +235,8 @@ fn stats_are_bars_or_json() {
     assert_snapshot!(world().run("envelope stats good.json"), @r"
     good.json  demo, 2 messages, 3 segments, 16 tokens
       system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
-      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
-      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      memory            █████████▍░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              █████▋░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
       by role: system 81.2 %, user 18.8 %
       by origin: unknown 100.0 %
       tokens: 16 estimated
@@ -248,8 +249,8 @@ fn stats_are_bars_or_json() {
     assert_snapshot!(world().run("--color always envelope stats good.json"), @r"
     ␛[1mgood.json␛[0m  demo, 2 messages, 3 segments, 16 tokens
       ␛[38;5;135msystem_prompt    ␛[0m ␛[38;5;135m███████████████␛[0m␛[2m░░░░░░░░░░░░░░░␛[0m  50.0 %        8 tokens  1 segment
-      ␛[38;5;71mmemory           ␛[0m ␛[38;5;71m█████████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░␛[0m  31.2 %        5 tokens  1 segment
-      ␛[38;5;75mtext             ␛[0m ␛[38;5;75m██████␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░░░░␛[0m  18.8 %        3 tokens  1 segment
+      ␛[38;5;71mmemory           ␛[0m ␛[38;5;71m█████████▍␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░␛[0m  31.2 %        5 tokens  1 segment
+      ␛[38;5;75mtext             ␛[0m ␛[38;5;75m█████▋␛[0m␛[2m░░░░░░░░░░░░░░░░░░░░░░░░␛[0m  18.8 %        3 tokens  1 segment
       ␛[2mby role␛[0m: system 81.2 %, user 18.8 %
       ␛[2mby origin␛[0m: unknown 100.0 %
       ␛[2mtokens␛[0m: 16 estimated
@@ -276,8 +277,8 @@ fn stats_show_what_the_provider_did() {
     assert_snapshot!(world.run("envelope stats all.json"), @r"
     all.json  demo, 2 messages, 3 segments, 16 tokens
       system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
-      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
-      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      memory            █████████▍░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              █████▋░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
       cache             ━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍┄┄┄┄┄┄  ━ 8 cached, ╍ 5 written, ┄ 3 uncached
       by role: system 81.2 %, user 18.8 %
       by origin: unknown 100.0 %
@@ -288,8 +289,8 @@ fn stats_show_what_the_provider_did() {
     assert_snapshot!(world.run("envelope stats some.json"), @r"
     some.json  demo, 2 messages, 3 segments, 16 tokens
       system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
-      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
-      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      memory            █████████▍░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              █████▋░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
       cache             ┄┄┄┄┄┄························  ┄ 3 uncached, · 13 unknown
       by role: system 81.2 %, user 18.8 %
       by origin: unknown 100.0 %
@@ -300,8 +301,8 @@ fn stats_show_what_the_provider_did() {
     assert_snapshot!(world.run("envelope stats count.json"), @r"
     count.json  demo, 2 messages, 3 segments, 16 tokens
       system_prompt     ███████████████░░░░░░░░░░░░░░░  50.0 %        8 tokens  1 segment
-      memory            █████████░░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
-      text              ██████░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
+      memory            █████████▍░░░░░░░░░░░░░░░░░░░░  31.2 %        5 tokens  1 segment
+      text              █████▋░░░░░░░░░░░░░░░░░░░░░░░░  18.8 %        3 tokens  1 segment
       by role: system 81.2 %, user 18.8 %
       by origin: unknown 100.0 %
       tokens: 16 estimated
@@ -316,11 +317,9 @@ fn stats_show_what_the_provider_did() {
 #[test]
 fn stats_pass_over_what_is_no_envelope() {
     assert_snapshot!(world().run("envelope stats --json bad.json good.json gone.json"), @r#"
-    {"file":"bad.json","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
+    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"good.json","stats":{"messages":2,"total":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":18,"bytes":18,"share":0.3125},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.5},"text":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byRole":{"system":{"segments":2,"tokens":13,"characters":48,"bytes":48,"share":0.8125},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byOrigin":{"unknown":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0}},"byCount":{"estimated":16}}}
-    --- on standard error
-    error: cannot read gone.json: No such file or directory (os error 2)
-    hint: check the name; `-` reads standard input
+    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
     --- exit 2
     "#);
     let again = world().with("again.json", "[]");
@@ -340,5 +339,24 @@ fn stats_pass_over_what_is_no_envelope() {
       messages[0].segments: expected at least 1 item, found 0
     hint: `pi schema envelope` prints what is expected
     --- exit 1
+    "#);
+}
+
+#[test]
+fn machine_reads_the_same_object_about_files_that_cannot_be_used() {
+    let world = world().with("mark.json", "\u{feff}{}");
+    assert_snapshot!(world.run("envelope stats --json gone.json bad.json"), @r#"
+    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
+    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
+    --- exit 2
+    "#);
+    assert_snapshot!(world.run("envelope diff --json good.json gone.json"), @r#"
+    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
+    --- exit 2
+    "#);
+    assert_snapshot!(world.run("envelope diff --json bad.json mark.json"), @r#"
+    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
+    {"file":"mark.json","valid":false,"errors":[{"path":"","message":"begins with a byte order mark, which JSON has not"}]}
+    --- exit 2
     "#);
 }

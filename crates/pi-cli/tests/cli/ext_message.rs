@@ -22,7 +22,7 @@ fn messages_are_checked_line_by_line() {
              line 2: payload.name: required member is missing
              line 2: payload.input: required member is missing
     valid    one.json
-    2 files, 3 documents: 1 valid, 1 invalid
+    3 documents in 2 files: 1 file valid, 1 invalid
     --- on standard error
     hint: `pi schema extension` prints what is expected
     --- exit 1
@@ -55,11 +55,15 @@ fn hard_files_get_clear_answers() {
     invalid  binary.json
              the document: not UTF-8 at byte 7
     invalid  cut.json
-             the document: not JSON: EOF while parsing a string at line 1 column 40
+             the document: not JSON: the text ends too early at line 1, column 40
     invalid  list.json
              the document: expected an object, found an array
-    7 files, 7 documents: 0 valid, 7 invalid
+    7 documents in 7 files: 0 files valid, 7 invalid
     --- on standard error
+    hint: check what was to write it, and whether it ended early
+    hint: save it as UTF-8 without a byte order mark
+    hint: save it as UTF-8
+    hint: correct the JSON at that place
     hint: `pi schema extension` prints what is expected
     --- exit 1
     ");
@@ -70,7 +74,7 @@ fn unreadable_files_are_trouble_not_a_verdict() {
     let world = World::new().with("folder/notes.txt", "x").with("one.json", CALL);
     assert_snapshot!(world.run("ext-message validate one.json gone.json"), @r"
     valid    one.json
-    2 files, 1 document: 1 valid, 1 not read
+    1 document in 2 files: 1 file valid, 1 not read
     --- on standard error
     error: cannot read gone.json: No such file or directory (os error 2)
     hint: check the name; `-` reads standard input
@@ -94,7 +98,7 @@ fn folder_that_gives_nothing_does_not_stop_the_others() {
     let world = World::new().with("folder/notes.txt", "x").with("one.json", CALL);
     assert_snapshot!(world.run("ext-message validate folder one.json one.json/x gone.json"), @r"
     valid    one.json
-    4 files, 1 document: 1 valid, 3 not read
+    1 document in 4 files: 1 file valid, 3 not read
     --- on standard error
     error: folder contains no .json or .jsonl file
     hint: name the files, or a folder that holds some
