@@ -1,9 +1,10 @@
 //! Events that an extension may hook into, and what it may answer.
 //!
 //! [`Hook`] is the closed list: a name outside it is a mistake worth a warning, never an event that will come. Each
-//! belongs to a [`Family`] that says which [`Outcome`] an answer has. The answer to an event is not a protocol message:
+//! belongs to a [`Family`] that says which [`Outcome`] an answer has, and [`event::Event`] is one with what it says. The answer to an event is not a protocol message:
 //! it travels as a value inside the host and as a WIT type.
 
+pub mod event;
 mod outcome;
 
 use std::fmt;

@@ -35,11 +35,11 @@ fn rust_types() -> Map<String, Value> {
         message::ToolResult,
         message::SlashCommand,
         message::SlashResult,
-        message::EventHook,
         message::ErrorReport,
         host::HostError,
         host::Chunk,
         hook::Hook,
+        hook::event::Event,
         hook::Outcome,
         tool::ToolDefinition,
         tool::CommandDefinition,
@@ -82,7 +82,6 @@ fn rust_types() -> Map<String, Value> {
         ("/Register/properties/tools/items", "ToolDefinition"),
         ("/Register/properties/slash_commands/items", "CommandDefinition"),
         ("/Register/properties/event_hooks/items", "Hook"),
-        ("/EventHook/properties/event", "Hook"),
         ("/ToolResult/properties/output", "ToolOutput"),
     ] {
         *types.pointer_mut(place).expect(place) = json!({ "$ref": format!("#/$defs/{holds}") });
@@ -160,6 +159,7 @@ impl Comparison {
             Type::U64 => is("integer", Some("uint64")) || (is("integer", None) && schema["minimum"] == 0),
             Type::U32 => is("integer", Some("uint32")),
             Type::U16 => is("integer", Some("uint16")),
+            Type::F64 => is("number", Some("double")),
             Type::S32 => is("integer", Some("int32")),
             _ => false,
         };
@@ -517,7 +517,7 @@ fn package_says_what_the_types_say() {
         ("guest", "init", None, "Register", "ErrorReport"),
         ("guest", "call-tool", Some("ToolCall"), "ToolResult", "ErrorReport"),
         ("guest", "run-command", Some("SlashCommand"), "SlashResult", "ErrorReport"),
-        ("guest", "handle-event", Some("EventHook"), "Outcome", "ErrorReport"),
+        ("guest", "handle-event", Some("Event"), "Outcome", "ErrorReport"),
     ] {
         let function = &comparison.interface(interface).functions[function];
         let path = format!("{interface}.{}", function.name);
@@ -570,7 +570,7 @@ fn world_imports_every_connector_and_exports_the_guest() {
     };
     // A call of an MCP server is made by the host for the agent, never by a component.
     let connectors = Method::KNOWN.iter().filter(|method| **method != Method::Mcp).map(ToString::to_string);
-    let shared = ["types", "streams", "outcomes"].map(str::to_owned);
+    let shared = ["types", "streams", "hooks", "outcomes"].map(str::to_owned);
     assert_eq!(names(world.imports.values().collect()), connectors.chain(shared).collect());
     assert_eq!(names(world.exports.values().collect()), BTreeSet::from(["guest".to_owned()]));
 }
