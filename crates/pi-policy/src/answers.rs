@@ -105,8 +105,9 @@ impl Remembered {
 fn is_distinct(target: &Target) -> bool {
     match target {
         Target::Command(command) => command.is_clear(),
-        Target::Nothing
-        | Target::Path(_)
+        // Calls that name no target differ in what they ask for.
+        Target::Nothing => false,
+        Target::Path(_)
         | Target::Move { .. }
         | Target::Host(_)
         | Target::Variable(_)

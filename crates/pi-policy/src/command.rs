@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn shells_that_are_told_otherwise_are_unclear() {
-        let unclear: [&[&str]; 22] = [
+        let unclear: [&[&str]; 29] = [
             &["bash", "-c", "rm $X"],
             &["bash", "-c"],
             &["bash", "-c", "-e", "rm x"],
@@ -329,6 +329,13 @@ mod tests {
             &["fish", "--command=rm x"],
             &["fish", "--init-command", "rm x"],
             &["bash", "-s"],
+            &["bash", "-es"],
+            &["bash", "-x"],
+            &["sh", "-"],
+            &["bash", "-o", "pipefail"],
+            &["sudo", "sh", "-l"],
+            &["env", "-iS", "rm x"],
+            &["su", "--session-command=rm x"],
             &["bash"],
             &["sudo", "-u", "root", "sh"],
             &["cmd", "/c", "del x"],

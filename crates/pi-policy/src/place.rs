@@ -278,8 +278,9 @@ impl Location {
 
     /// Whether this is a tree in which the whole project lies.
     pub(crate) fn is_around_project(&self) -> bool {
-        let here = self.place == Place::Project && self.relative() == Some("");
-        self.extent == Extent::Tree && (here || self.inner.iter().any(|inner| inner.place == Place::Project))
+        // The project's folder may be another place as well, so its path decides and not its place.
+        let is_project = |location: &Self| location.relative() == Some("");
+        self.extent == Extent::Tree && (is_project(self) || self.inner.iter().any(is_project))
     }
 
     pub(crate) fn folded(&self) -> &str {
@@ -436,6 +437,15 @@ mod tests {
             Err(fault) => fault.to_string(),
         };
         assert_eq!(found, expected, "{written:?}");
+    }
+
+    #[test]
+    fn folder_above_the_project_is_around_it_whatever_else_the_project_is() {
+        for project in ["/home/u/work", "/home/u/.pi/agent"] {
+            let places = places(PathStyle::Unix, [project, "/home/u", "/home/u/.pi/agent"]);
+            let around = |path: &str| places.locate(path, Extent::Tree).expect("a path").is_around_project();
+            assert_eq!([around("/home/u"), around(project), around("/etc")], [true, true, false], "{project}");
+        }
     }
 
     #[test]

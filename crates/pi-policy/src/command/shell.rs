@@ -51,12 +51,13 @@ fn expand(commands: Vec<Vec<String>>, depth: usize) -> Option<Vec<Vec<String>>> 
 /// The lines that a command hands to shells; nothing if it cannot be told what they run.
 fn scripts(words: &[String]) -> Option<Vec<String>> {
     let starter = words.first().is_some_and(|word| is_one_of(word, &STARTERS));
-    let splits = |word: &String| word.starts_with("-S") || word.starts_with("--split") || word.starts_with("-vS");
+    let splits = |word: &String| word.starts_with("--split") || is_cluster_with(word, 'S');
     if starter && words.iter().any(splits) && words.iter().any(|word| is_one_of(word, &["env"])) {
         return None;
     }
     let mut lines = Vec::new();
     let mut shell: Option<Shell> = None;
+    let mut reads_input = false;
     let mut rest = words.iter().enumerate();
     while let Some((at, word)) = rest.next() {
         let started = at == 0 || starter;
@@ -73,20 +74,36 @@ fn scripts(words: &[String]) -> Option<Vec<String>> {
                     return None;
                 }
                 Shell::Posix | Shell::Cmd | Shell::Power if silent => return None,
-                Shell::Posix | Shell::Cmd | Shell::Power => shell = Some(found),
+                Shell::Posix | Shell::Cmd | Shell::Power => {
+                    shell = Some(found);
+                    reads_input |= started;
+                }
             }
             continue;
         }
         match shell.map_or(Flag::None, |shell| shell.flag(word)) {
+            // The first word that is no option is a file of commands; one behind `o` is the name of an option.
+            Flag::None if !word.starts_with(['-', '+']) => reads_input = false,
+            Flag::None if word.contains(['o', 'O']) && !word.starts_with("--") => {
+                rest.next();
+            }
             Flag::None => {}
             Flag::Script => match rest.next() {
-                Some((_, line)) if !line.starts_with(['-', '+']) => lines.push(line.clone()),
+                Some((_, line)) if !line.starts_with(['-', '+']) => {
+                    lines.push(line.clone());
+                    reads_input = false;
+                }
                 Some(_) | None => return None,
             },
             Flag::Unclear => return None,
         }
     }
-    Some(lines)
+    (!reads_input).then_some(lines)
+}
+
+/// Whether a word is short options in one, with this letter among them.
+fn is_cluster_with(word: &str, letter: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
 /// What an argument of a shell says about what it runs.
@@ -112,7 +129,8 @@ impl Shell {
         let lower = word.to_lowercase();
         match self {
             Self::Posix => {
-                if lower.starts_with("--c") || lower.starts_with("--init") || word == "-s" {
+                let runs_more = ["--c", "--init", "--session-c"].iter().any(|flag| lower.starts_with(flag));
+                if runs_more || is_cluster_with(word, 's') {
                     return Flag::Unclear;
                 }
                 match lower.strip_prefix('-') {
