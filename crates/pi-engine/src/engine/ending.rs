@@ -61,10 +61,7 @@ impl<C, B> Engine<C, B> {
             return;
         }
         match change {
-            Change::Created(session) => {
-                self.versions.begin(session);
-                self.send_version(session, effects);
-            }
+            Change::Created(session) => self.opened(session, effects),
             Change::Removed(session) => self.closed(session, now, effects),
             Change::Usual | Change::Altered => {}
         }

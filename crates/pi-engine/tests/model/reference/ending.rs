@@ -120,10 +120,7 @@ impl Reference {
     /// It was answered before. Only which sessions exist is still news.
     fn complete_late(&mut self, header: &Header, change: &Change) {
         match change {
-            Change::Created(session) if header.access != Access::Read => {
-                self.apply(&VersionMove { session: session.clone(), version: Some(0) });
-                self.record_version(session);
-            }
+            Change::Created(session) if header.access != Access::Read => self.open(session),
             Change::Removed(session) if header.access != Access::Read => self.close(session),
             Change::Created(_) | Change::Removed(_) | Change::Usual | Change::Altered => {}
         }
