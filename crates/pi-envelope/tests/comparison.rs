@@ -73,7 +73,7 @@ fn a_changed_list_breaks_the_cache_and_names_what_changed() {
          ~ skills            system    k  +1  (+deploy +ship -test)
          = 1 unchanged
          0 added, 0 removed, 1 changed, 0 moved, 2 unchanged; 6 -> 7 tokens
-         same beginning: 1 segments, 2 tokens
+         same beginning: 1 segment, 2 tokens
          cache breaks at segment 1: skills k changed: +deploy +ship -test; 2 unchanged tokens behind it are sent anew",
     );
 }
@@ -116,8 +116,8 @@ fn a_removed_segment_stands_where_it_was() {
          - text              system    b  -1
          = 1 unchanged
          0 added, 1 removed, 0 changed, 0 moved, 2 unchanged; 3 -> 2 tokens
-         same beginning: 1 segments, 1 tokens
-         cache breaks at segment 1: text b removed; 1 unchanged tokens behind it are sent anew",
+         same beginning: 1 segment, 1 token
+         cache breaks at segment 1: text b removed; 1 unchanged token behind it is sent anew",
     );
 }
 
@@ -157,7 +157,7 @@ fn without_ids_the_same_place_is_the_same_segment() {
         "= 1 unchanged
          ~ text              user      messages[0].segments[1]  +2
          0 added, 0 removed, 1 changed, 0 moved, 1 unchanged; 2 -> 4 tokens
-         same beginning: 1 segments, 1 tokens
+         same beginning: 1 segment, 1 token
          cache breaks at segment 1: text messages[0].segments[1] changed; 0 unchanged tokens behind it are sent anew",
     );
 }

@@ -154,7 +154,7 @@ fn diff_shows_segments_tokens_and_the_cache_break() {
     = 1 unchanged
     + text              assistant messages[2].segments[0]  +2
     1 added, 0 removed, 1 changed, 0 moved, 2 unchanged; 16 -> 18 tokens
-    same beginning: 1 segments, 8 tokens
+    same beginning: 1 segment, 8 tokens
     cache breaks at segment 1: memory messages[0].segments[1] changed: ~AGENTS.md; 3 unchanged tokens behind it are sent anew
     --- exit 1
     ");
@@ -168,7 +168,7 @@ fn diff_shows_segments_tokens_and_the_cache_break() {
     ␛[2m= 1 unchanged␛[0m
     ␛[32m+ ␛[0m␛[38;5;75mtext␛[0m␛[32m              assistant messages[2].segments[0]  +2␛[0m
     1 added, 0 removed, 1 changed, 0 moved, 2 unchanged; 16 -> 18 tokens
-    same beginning: 1 segments, 8 tokens
+    same beginning: 1 segment, 8 tokens
     ␛[1mcache breaks at segment 1: memory messages[0].segments[1] changed: ~AGENTS.md; 3 unchanged tokens behind it are sent anew␛[0m
     --- exit 1
     ");

@@ -21,20 +21,22 @@ pub fn render(diff: &Diff) -> String {
     put(
         &mut text,
         format_args!(
-            "{} added, {} removed, {} changed, {} moved, {} unchanged; {} -> {} tokens\n",
+            "{} added, {} removed, {} changed, {} moved, {} unchanged; {} -> {}\n",
             summary.added,
             summary.removed,
             summary.changed,
             summary.moved,
             summary.unchanged,
             summary.tokens_before,
-            summary.tokens_after
+            counted(summary.tokens_after, "token")
         ),
     );
-    put(&mut text, format_args!("same beginning: {} segments, {} tokens\n", diff.prefix, diff.prefix_tokens));
+    let (segments, tokens) = (counted(diff.prefix as u64, "segment"), counted(diff.prefix_tokens, "token"));
+    put(&mut text, format_args!("same beginning: {segments}, {tokens}\n"));
     if let Some(CacheBreak { index, cause, tokens_lost }) = &diff.cache_break {
         put(&mut text, format_args!("cache breaks at segment {index}: {}", describe(cause)));
-        put(&mut text, format_args!("; {tokens_lost} unchanged tokens behind it are sent anew\n"));
+        let verb = if *tokens_lost == 1 { "is" } else { "are" };
+        put(&mut text, format_args!("; {} behind it {verb} sent anew\n", counted(*tokens_lost, "unchanged token")));
     }
     text
 }
@@ -56,6 +58,11 @@ fn pass_unchanged(text: &mut String, unchanged: &mut usize) {
         put(text, format_args!("= {unchanged} unchanged\n"));
         *unchanged = 0;
     }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 fn describe(cause: &Cause) -> String {
