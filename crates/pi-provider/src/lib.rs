@@ -1,8 +1,23 @@
-//! Talks to a model: will read provider manifests, build requests and decode the streams that come back.
+//! Talks to a model: reads provider manifests, builds requests and decodes the streams that come back.
 //!
-//! Providers are to differ by manifest, that is by data; Rust is written only for a new *dialect*, and the demo model is
-//! one of those. Retrying happens here only before the first byte has arrived; retrying a whole turn, running tools and
-//! keeping the conversation belong to `pi-session`.
+//! Providers differ by [`Manifest`], that is by data; Rust is written only for a new *dialect* (a shape of request body
+//! and stream that data cannot express), and the demo model is one of those. Retrying happens here only before the first
+//! byte has arrived. Deliberately not here: retrying a whole turn, running tools and keeping the conversation, which
+//! belong to `pi-session`; reading the environment and printing, which belong to `pi-cli`.
 //!
-//! Not built yet: this crate is empty. The first type to read will be `Manifest`, then `StreamError`, whose variants
-//! answer whether to try again, whose fault it was, and what to do next.
+//! Start with [`Manifest`], then [`Call`] (what is asked), [`StreamEvent`] (what comes back) and [`CallError`], whose
+//! [`code`](CallError::code) answers whether to try again, whose fault it was, and what to do next.
+
+pub mod call;
+pub mod error;
+pub mod event;
+pub mod manifest;
+pub mod secret;
+
+pub use self::{
+    call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
+    error::{CallError, ErrorCode, Failure, Phase},
+    event::{Finish, StreamEvent, Termination, TokenUsage},
+    manifest::Manifest,
+    secret::Secret,
+};

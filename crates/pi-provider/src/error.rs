@@ -1,0 +1,250 @@
+//! What can go wrong with a call, in the thirteen standard codes.
+
+use std::{fmt, time::Duration};
+
+use pi_transcript::ProviderId;
+use serde::{Deserialize, Serialize};
+
+use crate::manifest::Capability;
+
+/// A standard error. Every failure of a call has one; it says whether to try again and whether another provider may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    InvalidRequest,
+    Authentication,
+    PermissionDenied,
+    NotFound,
+    /// Also a capability that the manifest does not declare.
+    RequestTooLarge,
+    RateLimited,
+    QuotaExhausted,
+    ServerError,
+    Overloaded,
+    Timeout,
+    Conflict,
+    Cancelled,
+    Unknown,
+}
+
+/// What the provider said when it refused, in the status line, in the body, or in the middle of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    pub code: ErrorCode,
+    /// Absent for an error inside a stream.
+    pub status: Option<u16>,
+    /// The provider's own code or type.
+    pub provider_code: Option<String>,
+    /// The provider's words, without secrets.
+    pub message: String,
+    /// How long the provider asked to wait.
+    pub retry_after: Option<Duration>,
+    /// The provider's number of the request, for its support.
+    pub request_id: Option<String>,
+}
+
+/// Where a call waited too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Connect,
+    /// Between the request and the first byte of the answer.
+    FirstByte,
+    /// Between two pieces of a stream.
+    Idle,
+    Total,
+}
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error("{provider} answered: {failure}")]
+    Refused { provider: ProviderId, failure: Failure },
+    #[error("{provider} cannot be reached")]
+    Unreachable {
+        provider: ProviderId,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("{provider} did not answer in time ({phase}, {after:?})")]
+    TimedOut { provider: ProviderId, phase: Phase, after: Duration },
+    #[error("the call was cancelled")]
+    Cancelled,
+    #[error("{provider} failed too often; it is tried again in {retry_in:?}")]
+    CircuitOpen { provider: ProviderId, retry_in: Duration },
+    #[error("there is no credential for {provider}")]
+    NoCredential {
+        provider: ProviderId,
+        /// Names of variables and files, in the order in which they were tried.
+        looked_in: Vec<String>,
+    },
+    #[error("{provider} does not declare {capability}")]
+    Undeclared { provider: ProviderId, capability: Capability },
+    #[error("option {option} cannot be sent: {reason}")]
+    Option { option: String, reason: String },
+    #[error("the address of {provider} needs {variable}, which is not set")]
+    AddressVariable { provider: ProviderId, variable: String },
+    #[error("guardrail {filter} blocked the {side}")]
+    Blocked { filter: String, side: Side },
+    #[error("the answer of {provider} ended in the middle")]
+    Truncated { provider: ProviderId },
+    #[error("the answer of {provider} cannot be read: {reason}")]
+    Malformed { provider: ProviderId, reason: String },
+}
+
+/// Which way a text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Input,
+    Output,
+}
+
+impl ErrorCode {
+    pub const ALL: [Self; 13] = [
+        Self::InvalidRequest,
+        Self::Authentication,
+        Self::PermissionDenied,
+        Self::NotFound,
+        Self::RequestTooLarge,
+        Self::RateLimited,
+        Self::QuotaExhausted,
+        Self::ServerError,
+        Self::Overloaded,
+        Self::Timeout,
+        Self::Conflict,
+        Self::Cancelled,
+        Self::Unknown,
+    ];
+
+    /// `E1001` and so on.
+    pub const fn number(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "E1001",
+            Self::Authentication => "E1002",
+            Self::PermissionDenied => "E1003",
+            Self::NotFound => "E1004",
+            Self::RequestTooLarge => "E1005",
+            Self::RateLimited => "E2001",
+            Self::QuotaExhausted => "E2002",
+            Self::ServerError => "E3001",
+            Self::Overloaded => "E3002",
+            Self::Timeout => "E3003",
+            Self::Conflict => "E4001",
+            Self::Cancelled => "E4002",
+            Self::Unknown => "E9999",
+        }
+    }
+
+    /// `invalid_request` and so on.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::Authentication => "authentication",
+            Self::PermissionDenied => "permission_denied",
+            Self::NotFound => "not_found",
+            Self::RequestTooLarge => "request_too_large",
+            Self::RateLimited => "rate_limited",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::ServerError => "server_error",
+            Self::Overloaded => "overloaded",
+            Self::Timeout => "timeout",
+            Self::Conflict => "conflict",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+
+    pub fn from_number(number: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.number() == number)
+    }
+
+    /// What a status means where no manifest says otherwise.
+    pub const fn from_status(status: u16) -> Self {
+        match status {
+            400 | 422 => Self::InvalidRequest,
+            401 => Self::Authentication,
+            402 => Self::QuotaExhausted,
+            403 => Self::PermissionDenied,
+            404 => Self::NotFound,
+            408 | 504 => Self::Timeout,
+            409 => Self::Conflict,
+            413 => Self::RequestTooLarge,
+            429 => Self::RateLimited,
+            499 => Self::Cancelled,
+            503 | 529 => Self::Overloaded,
+            500..=599 => Self::ServerError,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::RateLimited | Self::ServerError | Self::Overloaded | Self::Timeout | Self::Conflict)
+    }
+
+    /// Whether another provider may succeed where this one failed.
+    pub const fn is_fallbackable(self) -> bool {
+        matches!(
+            self,
+            Self::Authentication
+                | Self::RateLimited
+                | Self::QuotaExhausted
+                | Self::ServerError
+                | Self::Overloaded
+                | Self::Timeout
+        )
+    }
+}
+
+impl CallError {
+    /// The standard code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused { failure, .. } => failure.code,
+            Self::Unreachable { .. } | Self::Truncated { .. } | Self::Malformed { .. } => ErrorCode::ServerError,
+            Self::TimedOut { .. } => ErrorCode::Timeout,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::CircuitOpen { .. } => ErrorCode::Overloaded,
+            Self::NoCredential { .. } => ErrorCode::Authentication,
+            Self::Undeclared { .. } => ErrorCode::RequestTooLarge,
+            Self::Option { .. } | Self::AddressVariable { .. } | Self::Blocked { .. } => ErrorCode::InvalidRequest,
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.number())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{} {}: {}", status, self.code.name(), self.message),
+            None => write!(f, "{}: {}", self.code.name(), self.message),
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connecting",
+            Self::FirstByte => "waiting for the first byte",
+            Self::Idle => "waiting for the next piece",
+            Self::Total => "in all",
+        })
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Input => "prompt",
+            Self::Output => "answer",
+        })
+    }
+}

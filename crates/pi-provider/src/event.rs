@@ -1,0 +1,106 @@
+//! What comes back from a model, in the standard's events.
+//!
+//! The events of one answer are in order. `candidate` is 0 unless several answers were asked for. `block` and `index` are
+//! the provider's own numbers and only tell pieces apart: two pieces with the same number belong together.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Failure;
+
+/// One step of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    PartialContentDelta {
+        candidate: u32,
+        block: Option<u64>,
+        content: String,
+    },
+    ThinkingDelta {
+        candidate: u32,
+        block: Option<u64>,
+        thinking: String,
+        /// Opaque; the provider wants it back. Pieces are concatenated.
+        signature: Option<String>,
+        /// The provider withheld the text; only the signature has meaning.
+        redacted: bool,
+    },
+    ToolCallStarted {
+        candidate: u32,
+        index: Option<u64>,
+        tool_call_id: String,
+        tool_name: String,
+        /// Opaque; the provider wants it back.
+        signature: Option<String>,
+    },
+    PartialToolCall {
+        candidate: u32,
+        index: Option<u64>,
+        tool_call_id: String,
+        /// A piece of JSON text.
+        arguments: String,
+    },
+    ToolCallEnded {
+        candidate: u32,
+        index: Option<u64>,
+        tool_call_id: String,
+    },
+    /// Facts about the answer. Each is sent as soon as it is known, and may be sent again with more in it.
+    Metadata {
+        usage: Option<TokenUsage>,
+        response_id: Option<String>,
+        model: Option<String>,
+    },
+    FinalCandidate {
+        candidate: u32,
+        finish: Option<Finish>,
+    },
+    StreamEnd {
+        finish: Option<Finish>,
+    },
+    StreamError {
+        failure: Failure,
+    },
+    /// An event that the manifest names and this crate does not interpret.
+    Other {
+        name: String,
+        fields: Map<String, Value>,
+    },
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finish {
+    pub reason: Termination,
+    /// The provider's own word.
+    pub raw: String,
+}
+
+/// The standard reasons for the end of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Termination {
+    EndTurn,
+    MaxTokens,
+    StopSequence,
+    ToolUse,
+    Refusal,
+    PauseTurn,
+    Other,
+}
+
+/// What the provider counted. `None` means that it did not say; counts are cumulative, so the latest wins.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TokenUsage {
+    /// All tokens of the prompt, those from a cache included.
+    pub prompt: Option<u64>,
+    /// All tokens of the answer, thinking included.
+    pub completion: Option<u64>,
+    pub total: Option<u64>,
+    pub reasoning: Option<u64>,
+    pub cache_read: Option<u64>,
+    pub cache_write: Option<u64>,
+    pub cache_write_1h: Option<u64>,
+    /// US dollars, from providers that say so.
+    pub cost: Option<f64>,
+}

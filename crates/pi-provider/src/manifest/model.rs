@@ -1,0 +1,82 @@
+//! A model as its provider's manifest describes it.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What is known of a model. `None` means unknown, never "no" or zero.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelEntry {
+    #[serde(default, alias = "display_name")]
+    pub name: Option<String>,
+    /// The name on the wire, where it differs from the id.
+    #[serde(default)]
+    pub model_id: Option<String>,
+    #[serde(default)]
+    pub family: Option<String>,
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    #[serde(default)]
+    pub max_output_tokens: Option<u64>,
+    #[serde(default)]
+    pub release_date: Option<String>,
+    #[serde(default)]
+    pub knowledge_cutoff: Option<String>,
+    #[serde(default)]
+    pub status: Option<String>,
+    #[serde(default)]
+    pub pricing: Option<Pricing>,
+    #[serde(default)]
+    pub model_capabilities: ModelCapabilities,
+    #[serde(default)]
+    pub modalities: Option<Modalities>,
+    /// Thinking level (`off` … `max`) to what the provider is sent; `null` for a level that the model does not have.
+    /// Ours: the standard has `reasoning_options` without a form.
+    #[serde(default)]
+    pub thinking_levels: Option<IndexMap<String, Value>>,
+    /// Members that every request for this model carries.
+    #[serde(default)]
+    pub request_defaults: Map<String, Value>,
+    /// The dialect, where this model speaks another one than its provider: `openai_responses`.
+    #[serde(default)]
+    pub api: Option<String>,
+    /// Everything else that was written.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pricing {
+    #[serde(default)]
+    pub input_per_1m: Option<f64>,
+    #[serde(default)]
+    pub output_per_1m: Option<f64>,
+    #[serde(default)]
+    pub cache_hit_input_per_1m: Option<f64>,
+    /// Ours.
+    #[serde(default)]
+    pub cache_write_per_1m: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelCapabilities {
+    #[serde(default)]
+    pub tool_call: Option<bool>,
+    #[serde(default)]
+    pub structured_output: Option<bool>,
+    #[serde(default)]
+    pub reasoning: Option<bool>,
+    #[serde(default)]
+    pub attachment: Option<bool>,
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modalities {
+    #[serde(default)]
+    pub input: Vec<String>,
+    #[serde(default)]
+    pub output: Vec<String>,
+}
