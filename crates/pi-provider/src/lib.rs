@@ -9,6 +9,7 @@
 //! [`code`](CallError::code) answers whether to try again, whose fault it was, and what to do next.
 
 pub mod call;
+pub mod dialect;
 pub mod error;
 pub mod event;
 pub mod manifest;
@@ -16,6 +17,7 @@ pub mod secret;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
+    dialect::Dialect,
     error::{CallError, ErrorCode, Failure, Phase},
     event::{Finish, StreamEvent, Termination, TokenUsage},
     manifest::Manifest,
