@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// All members are optional: what is absent is as the dialect has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,21 @@ pub struct RequestMapping {
     pub parameter_aliases: IndexMap<String, String>,
     #[serde(default)]
     pub required_headers: Vec<RequiredHeader>,
+    /// Ours: user and assistant must take turns, so neighbours of the same role become one message.
+    #[serde(default)]
+    pub alternate_roles: Option<bool>,
+    /// Ours: what the id of a tool call may look like; ids of other providers are rewritten to fit.
+    #[serde(default)]
+    pub tool_call_ids: Option<IdRule>,
+}
+
+/// What an id may look like.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IdRule {
+    pub max_length: Option<usize>,
+    /// Exactly so many characters, letters and digits only.
+    pub exact_length: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +133,22 @@ pub struct CapabilityContracts {
     pub structured_output: StructuredOutputContract,
     pub mcp: McpContract,
     pub generative: GenerativeContract,
+    /// Ours.
+    pub caching: CachingContract,
+}
+
+/// Ours: how a provider is told what to keep of a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CachingContract {
+    /// Parts of the prompt are marked (`cache_control`). Absent: as the dialect has it.
+    pub markers: Option<bool>,
+    /// What a marker says for a long time: `1h`. Absent: a long time is as a short one.
+    pub long_ttl: Option<String>,
+    /// The dotted member that holds the name of the conversation: `prompt_cache_key`.
+    pub key_field: Option<String>,
+    /// Dotted members that ask for a long time: `prompt_cache_retention: 24h`.
+    pub long_members: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +158,9 @@ pub struct StreamingContract {
     pub supports_usage_in_stream: Option<bool>,
     pub supports_tool_streaming: Option<bool>,
     pub done_signal: Option<String>,
+    /// Ours: the dotted member that is set to true so that a stream ends with its usage. Absent: as the dialect has it
+    /// (`stream_options.include_usage`), where usage in streams is declared. Empty: none is needed.
+    pub usage_option: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,13 +197,38 @@ pub struct GenerativeContract {
     pub reasoning_mode: ReasoningMode,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReasoningMode {
     pub supported: Option<bool>,
     pub activation_method: Option<String>,
     pub activation_field: Option<String>,
     pub thinking_block_format: Option<String>,
+    /// Ours: the forms in which a model is told how hard to think, by name. A model names one in `thinking_format`;
+    /// otherwise the one called `default` is used, and without one the dialect's own.
+    pub formats: IndexMap<String, ThinkingFormat>,
+    /// Ours: the member of an assistant message in which the same model gets its own thinking back, where messages have
+    /// no blocks for it: `reasoning_content`.
+    pub replay_field: Option<String>,
+}
+
+/// Ours: one form in which a model is told how hard to think.
+///
+/// Members are dotted paths in the request; the text `$level` as a value stands for the level's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThinkingFormat {
+    /// Sent for any level but `off`.
+    pub on: Map<String, Value>,
+    /// Sent for `off`; without it, and with a value for `off` in `levels`, `on` is sent with that value.
+    pub off: Map<String, Value>,
+    /// Level to what stands for it; `null` for a level that does not exist. A model's `thinking_levels` come first. A
+    /// level that neither names stands for itself; where one names some levels, the others do not exist.
+    pub levels: IndexMap<String, Value>,
+    /// The level's value is a number of tokens that must be smaller than the answer's `max_tokens`.
+    pub below_max_tokens: bool,
+    /// Standard parameters that cannot be sent while the model thinks.
+    pub forbids: Vec<String>,
 }
 
 /// What happens to content that the provider cannot take.

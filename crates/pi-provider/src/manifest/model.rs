@@ -34,6 +34,17 @@ pub struct ModelEntry {
     /// Ours: the standard has `reasoning_options` without a form.
     #[serde(default)]
     pub thinking_levels: Option<IndexMap<String, Value>>,
+    /// Ours: the name of the form in which this model is told how hard to think, one of the contract's
+    /// `reasoning_mode.formats` or of the built-in ones.
+    #[serde(default)]
+    pub thinking_format: Option<String>,
+    /// Ours: standard parameter to its dotted member, where this model differs from its provider:
+    /// `max_tokens: max_completion_tokens`.
+    #[serde(default)]
+    pub parameter_aliases: IndexMap<String, String>,
+    /// Ours: standard parameters that this model refuses.
+    #[serde(default)]
+    pub unsupported_parameters: Vec<String>,
     /// Members that every request for this model carries.
     #[serde(default)]
     pub request_defaults: Map<String, Value>,
