@@ -14,7 +14,10 @@ pub enum StreamEvent {
     PartialContentDelta {
         candidate: u32,
         block: Option<u64>,
+        /// May be empty where only a signature arrived.
         content: String,
+        /// Opaque; the provider wants it back.
+        signature: Option<String>,
     },
     ThinkingDelta {
         candidate: u32,
