@@ -14,6 +14,7 @@ pub mod error;
 pub mod event;
 pub mod manifest;
 pub mod secret;
+pub mod text_call;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},

@@ -157,6 +157,20 @@ pub struct KnownDialect {
     pub map_to: String,
 }
 
+impl Default for TextFallback {
+    fn default() -> Self {
+        Self {
+            format: FallbackFormat::default(),
+            wrapper: tool_call(),
+            body: FallbackBody::default(),
+            name_location: NameLocation::default(),
+            args_key: arguments(),
+            known_dialects: Vec::new(),
+            prompt_level: PromptLevel::default(),
+        }
+    }
+}
+
 impl Capability {
     pub const ALL: [Self; 19] = [
         Self::Text,

@@ -1,0 +1,217 @@
+//! Calls that models write as text.
+
+use pi_envelope::{Origin, Provenance, Tool};
+use pi_provider::{
+    Finish, StreamEvent, Termination,
+    manifest::capability::{FallbackFormat, PromptLevel, TextFallback},
+    text_call::{Grammar, Leniency, Parsed, Piece, Reader, TextCall, filter::Filter, parse, prompt},
+};
+use pi_transcript::ToolDefinition;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Reads `text` and compares: what is left, then each call as `name {arguments}`.
+fn check(grammar: Grammar, text: &str, expected: &[&str]) {
+    assert_eq!(show(&parse(grammar, text)), expected, "{text}");
+}
+
+fn show(parsed: &Parsed) -> Vec<String> {
+    let calls = parsed.calls.iter().map(|call| format!("{} {}", call.name, Value::Object(call.arguments.clone())));
+    std::iter::once(parsed.remaining_text.clone()).chain(calls).collect()
+}
+
+fn lenient() -> Grammar {
+    Grammar::usual(Leniency::Lenient)
+}
+
+fn strict() -> Grammar {
+    Grammar::usual(Leniency::Strict)
+}
+
+#[test]
+fn the_form_that_was_asked_for_is_read() {
+    let text = "Let me look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.rs\"}}\n</tool_call>\n";
+    for grammar in [strict(), lenient()] {
+        check(grammar, text, &["Let me look.", r#"read {"path":"a.rs"}"#]);
+    }
+}
+
+#[test]
+fn several_calls_keep_their_order_and_the_text_between_them() {
+    let text = r#"One <tool_call>{"name":"a","arguments":{}}</tool_call>
+two
+<tool_call>{"name":"b","arguments":{"x":1}}</tool_call> three "#;
+    check(strict(), text, &["One\ntwo\nthree", "a {}", r#"b {"x":1}"#]);
+}
+
+#[test]
+fn forms_that_were_not_asked_for_are_read_only_leniently() {
+    let forms = [
+        (r#"<tool_call name="ls">{"path": "."}</tool_call>"#, r#"ls {"path":"."}"#),
+        (
+            r#"<tool_calls><tool_call id="1">{"name":"ls","parameters":{"path":"."}}</tool_call></tool_calls>"#,
+            r#"ls {"path":"."}"#,
+        ),
+        (r#"<tool_call>{"name":"ls","params":{"path":".",},}</tool_call>"#, r#"ls {"path":"."}"#),
+        (r#"<tool_call>{"name":"ls","arguments":"{\"path\":\".\"}"}</tool_call>"#, r#"ls {"path":"."}"#),
+        ("<shell><command>ls</command></shell>", r#"shell {"command":"ls"}"#),
+        ("<bash>ls -la</bash>", r#"shell {"command":"ls -la"}"#),
+        ("<function=ls><parameter=path>\n.\n</parameter></function>", r#"ls {"path":"."}"#),
+        (
+            "<function_calls><invoke name=\"ls\"><parameter name=\"path\">.</parameter></invoke></function_calls>",
+            r#"ls {"path":"."}"#,
+        ),
+        (
+            "<｜｜DSML｜｜tool_calls>\n<｜｜DSML｜｜invoke name=\"ls\">\n<｜｜DSML｜｜parameter name=\"n\" string=\"false\">3</｜｜DSML｜｜parameter>\n</｜｜DSML｜｜invoke>\n</｜｜DSML｜｜tool_calls>",
+            r#"ls {"n":3}"#,
+        ),
+        ("[TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}]", r#"ls {"path":"."}"#),
+        ("<|python_tag|>{\"name\":\"ls\",\"parameters\":{\"path\":\".\"}}", r#"ls {"path":"."}"#),
+        ("```tool_call\n{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}\n```", r#"ls {"path":"."}"#),
+        ("<tool_call>{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}", r#"ls {"path":"."}"#),
+    ];
+    for (text, call) in forms {
+        check(lenient(), text, &["", call]);
+        assert_eq!(parse(strict(), text).calls, [], "{text}");
+    }
+}
+
+#[test]
+fn text_that_only_looks_like_a_call_stays_text() {
+    let texts = [
+        "a < b and b > c, `code`, [1]",
+        "<tool_call>not json</tool_call>",
+        "<b>bold</b> <shell",
+        "```rust\nfn main() {}\n```\n",
+        "<tool_call>{\"name\": 3}</tool_call>",
+        "\n\nleading and trailing \n",
+    ];
+    for text in texts {
+        for grammar in [strict(), lenient()] {
+            check(grammar, text, &[text]);
+        }
+    }
+}
+
+#[test]
+fn a_tag_is_a_call_only_if_its_tool_exists() {
+    let known = |tools: &[&str]| Grammar { tools: tools.iter().map(|&tool| tool.to_owned()).collect(), ..lenient() };
+    check(known(&["shell"]), "<bash>ls</bash>", &["", r#"shell {"command":"ls"}"#]);
+    check(known(&["bash"]), "<bash>ls</bash>", &["", r#"bash {"command":"ls"}"#]);
+    check(known(&["read"]), "<bash>ls</bash>", &["<bash>ls</bash>"]);
+}
+
+#[test]
+fn the_filter_makes_calls_and_says_why_the_answer_ended() {
+    let mut filter = Filter::new(strict());
+    let mut out = Vec::new();
+    let text =
+        |content: &str| StreamEvent::PartialContentDelta { candidate: 0, block: None, content: content.to_owned() };
+    for piece in ["Hi", " <tool", "_call>{\"name\":\"ls\",\"argu", "ments\":{}}</tool_call>"] {
+        filter.apply(text(piece), &mut out);
+    }
+    let finish = |reason| Some(Finish { reason, raw: "stop".to_owned() });
+    filter.apply(StreamEvent::StreamEnd { finish: finish(Termination::EndTurn) }, &mut out);
+    let id = "text_1".to_owned();
+    let (candidate, index) = (0, Some(1));
+    let expected = [
+        text("Hi"),
+        StreamEvent::ToolCallStarted {
+            candidate,
+            index,
+            tool_call_id: id.clone(),
+            tool_name: "ls".to_owned(),
+            signature: None,
+        },
+        StreamEvent::PartialToolCall { candidate, index, tool_call_id: id.clone(), arguments: "{}".to_owned() },
+        StreamEvent::ToolCallEnded { candidate, index, tool_call_id: id },
+        StreamEvent::StreamEnd { finish: finish(Termination::ToolUse) },
+    ];
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn a_native_call_makes_the_text_text() {
+    let mut filter = Filter::new(lenient());
+    let native = StreamEvent::ToolCallStarted {
+        candidate: 0,
+        index: None,
+        tool_call_id: "c1".to_owned(),
+        tool_name: "ls".to_owned(),
+        signature: None,
+    };
+    let text = StreamEvent::PartialContentDelta { candidate: 0, block: None, content: "<bash>ls</bash>".to_owned() };
+    let mut out = Vec::new();
+    filter.apply(native.clone(), &mut out);
+    filter.apply(text.clone(), &mut out);
+    filter.flush(&mut out);
+    assert_eq!(out, [native, text]);
+}
+
+#[test]
+fn instructions_show_the_form_and_every_tool() {
+    let definition = ToolDefinition {
+        name: "read".to_owned(),
+        description: "Reads a file".to_owned(),
+        parameters: json!({"type": "object", "required": ["path"]}),
+        extra: Map::new(),
+    };
+    let tool = Tool { definition, provenance: Provenance::usual(Origin::BuiltIn) };
+    let said = |prompt_level| prompt::instructions(&TextFallback { prompt_level, ..TextFallback::default() }, [&tool]);
+    for level in [PromptLevel::L1, PromptLevel::L2, PromptLevel::L3] {
+        let text = said(level);
+        assert!(
+            text.contains("<tool_call>\n{\"name\": \"tool_name\", \"arguments\": {\"key\": \"value\"}}\n</tool_call>")
+        );
+        assert!(text.contains("- read: Reads a file"), "{text}");
+        assert_eq!(text.contains("WILL BE IGNORED"), level >= PromptLevel::L2);
+        assert_eq!(text.contains("{\"path\": …}"), level == PromptLevel::L3);
+    }
+}
+
+#[test]
+fn a_call_in_the_form_of_the_instructions_is_read_back() {
+    for format in [FallbackFormat::XmlJson, FallbackFormat::MarkdownFence] {
+        let fallback = TextFallback { format, ..TextFallback::default() };
+        let written = prompt::call(&fallback, "read", r#"{"path": "a"}"#);
+        check(Grammar { fallback, ..strict() }, &written, &["", r#"read {"path":"a"}"#]);
+    }
+}
+
+fn cases(default: u32) -> u32 {
+    std::env::var("PI_TEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
+
+    #[test]
+    fn any_chunking_gives_the_same_pieces(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "a", " ", "\n", "<", ">", "</", "tool_call", "tool_calls", "<tool_call>", "</tool_call>", "<bash>", "</bash>", "ls",
+            "{\"name\":\"x\",\"arguments\":{}}", "{", "}", "\"", "```", "```tool_call\n", "\n```", "[TOOL_CALLS]", "[]", "<｜｜DSML｜｜",
+            "invoke name=\"x\"", "<|python_tag|>", "é", "=",
+        ]), 0..12),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        leniency in prop::sample::select(vec![Leniency::Strict, Leniency::Lenient]),
+    ) {
+        let text = words.concat();
+        let whole = parse(Grammar::usual(leniency), &text);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|cut| text.is_char_boundary(*cut)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut reader = Reader::new(Grammar::usual(leniency));
+        let (mut parsed, mut pieces) = (Parsed { remaining_text: String::new(), calls: Vec::<TextCall>::new() }, Vec::new());
+        for pair in cuts.windows(2) {
+            reader.push(&text[pair[0]..pair[1]], &mut pieces);
+        }
+        reader.finish(&mut pieces);
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => parsed.remaining_text.push_str(&text),
+                Piece::Call(call) => parsed.calls.push(call),
+            }
+        }
+        prop_assert_eq!(parsed, whole);
+    }
+}
