@@ -3,7 +3,7 @@
 //! What `docs/schema` and `docs/wit` hold is what these functions return; a test compares them, and
 //! `cargo xtask codegen` writes them anew.
 
-mod typescript;
+pub mod typescript;
 
 use std::borrow::Cow;
 
@@ -11,7 +11,6 @@ use pi_transcript::json::schema::generator;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-pub use self::typescript::typescript;
 use crate::{
     log::LogEntry,
     manifest::ExtensionManifest,

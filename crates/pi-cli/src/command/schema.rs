@@ -51,14 +51,19 @@ fn forms(schema: SchemaName) -> Forms {
         SchemaName::Wire => &[(Json, Form::Json(pi_wire::schema::json)), (Ts, Form::Text(pi_wire::schema::typescript))],
         SchemaName::Extension => &[
             (Json, Form::Json(pi_extproto::schema::protocol)),
-            (Ts, Form::Text(pi_extproto::schema::typescript)),
+            (Ts, Form::Text(pi_extproto::schema::typescript::protocol)),
             (Wit, Form::Text(|| pi_extproto::schema::WIT.to_owned())),
         ],
-        SchemaName::Manifest => &[(Json, Form::Json(pi_extproto::schema::manifest))],
+        SchemaName::Manifest => &[
+            (Json, Form::Json(pi_extproto::schema::manifest)),
+            (Ts, Form::Text(pi_extproto::schema::typescript::manifest)),
+        ],
         SchemaName::Envelope => {
             &[(Json, Form::Json(pi_envelope::schema::envelope)), (Ts, Form::Text(pi_envelope::schema::typescript))]
         }
-        SchemaName::Log => &[(Json, Form::Json(pi_extproto::schema::log))],
+        SchemaName::Log => {
+            &[(Json, Form::Json(pi_extproto::schema::log)), (Ts, Form::Text(pi_extproto::schema::typescript::log))]
+        }
         SchemaName::Policy => &[(Json, Form::Json(|| pi_policy::config::schema().to_value()))],
     }
 }

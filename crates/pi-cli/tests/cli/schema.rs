@@ -7,9 +7,9 @@ use crate::world::World;
 const FORMS: [(&str, &[&str]); 6] = [
     ("wire", &["json", "ts"]),
     ("extension", &["json", "ts", "wit"]),
-    ("manifest", &["json"]),
+    ("manifest", &["json", "ts"]),
     ("envelope", &["json", "ts"]),
-    ("log", &["json"]),
+    ("log", &["json", "ts"]),
     ("policy", &["json"]),
 ];
 
@@ -30,7 +30,9 @@ fn typescript_declares_and_wit_names_its_package() {
     for (schema, format, expected) in [
         ("wire", "ts", "export "),
         ("extension", "ts", "export type Message"),
+        ("manifest", "ts", "export type ExtensionManifest"),
         ("envelope", "ts", "export type Envelope"),
+        ("log", "ts", "export type LogEntry"),
         ("extension", "wit", "package pi:extension"),
     ] {
         let shown = World::new().run(&format!("schema {schema} --format {format}"));
@@ -53,9 +55,9 @@ fn absent_form_names_those_that_exist() {
     hint: use --format json or --format ts
     --- exit 2
     ");
-    assert_snapshot!(World::new().run("schema log --format ts"), @r"
+    assert_snapshot!(World::new().run("schema policy --format ts"), @r"
     --- on standard error
-    error: the schema log has no form ts
+    error: the schema policy has no form ts
     hint: use --format json
     --- exit 2
     ");
@@ -80,9 +82,9 @@ fn schemas_are_listed_when_none_or_another_is_named() {
     Schemas:
       wire       What clients and server say (json, ts)
       extension  What an extension and its host say (json, ts, wit)
-      manifest   The file extension.json (json)
+      manifest   The file extension.json (json, ts)
       envelope   The prompt envelope (json, ts)
-      log        A line of an extension log (json)
+      log        A line of an extension log (json, ts)
       policy     The policy in a settings file (json)
     --- exit 2
     ");
@@ -91,9 +93,9 @@ fn schemas_are_listed_when_none_or_another_is_named() {
     error: invalid value 'everything' for '<SCHEMA>': the schemas are
       wire       What clients and server say (json, ts)
       extension  What an extension and its host say (json, ts, wit)
-      manifest   The file extension.json (json)
+      manifest   The file extension.json (json, ts)
       envelope   The prompt envelope (json, ts)
-      log        A line of an extension log (json)
+      log        A line of an extension log (json, ts)
       policy     The policy in a settings file (json)
 
     For more information, try '--help'.

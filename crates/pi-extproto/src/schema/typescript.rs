@@ -1,4 +1,6 @@
-//! TypeScript declarations of the messages and of what stands in them.
+//! TypeScript declarations of the messages, of what stands in them, and of the two files: manifest and log.
+//!
+//! Each function returns a module that needs no other: a type that two of them mention is declared in both.
 
 use std::{any::TypeId, collections::HashSet};
 
@@ -8,29 +10,40 @@ use crate::{
     artifact::Artifact,
     connector::{environment, events, exec, fs, http, session, stream, tool, ui},
     hook::Outcome,
-    log,
+    log::{self, LogEntry},
     manifest::ExtensionManifest,
     message::{Payload, VERSION},
 };
 
-/// One TypeScript module with every type of the protocol: messages, parameters and outputs of the connectors, manifest.
-pub fn typescript() -> String {
-    let mut writer = Writer {
-        config: Config::new().with_large_int("number"),
-        visited: HashSet::new(),
-        declared: HashSet::new(),
-        module: format!(
-            "// Made by `pi schema extension --format ts`; changes belong into the Rust types.\n\n\
-             /** One message between an extension and its host. */\n\
-             export type Message = {{ id: string, version: \"{VERSION}\" }} & Payload;\n"
-        ),
-    };
+/// Every type of the protocol: messages, parameters and outputs of the connectors, manifest.
+pub fn protocol() -> String {
+    let mut writer = Writer::new("extension");
+    writer.module.push_str(&format!(
+        "\n/** One message between an extension and its host. */\n\
+         export type Message = {{ id: string, version: \"{VERSION}\" }} & Payload;\n"
+    ));
     writer.visit::<Payload>();
     writer.visit::<ExtensionManifest>();
     writer.visit::<Artifact>();
     writer.visit::<Outcome>();
     writer.visit::<log::ledger::End>();
     writer.connectors();
+    writer.module
+}
+
+/// The file `extension.json`.
+pub fn manifest() -> String {
+    let mut writer = Writer::new("manifest");
+    writer.visit::<ExtensionManifest>();
+    writer.module
+}
+
+/// A line of an extension log, and what stands in the `data` of the ledger's lines.
+pub fn log() -> String {
+    let mut writer = Writer::new("log");
+    writer.visit::<LogEntry>();
+    writer.visit::<log::ledger::Start>();
+    writer.visit::<log::ledger::End>();
     writer.module
 }
 
@@ -44,6 +57,16 @@ struct Writer {
 }
 
 impl Writer {
+    /// A module that says which command prints it.
+    fn new(schema: &str) -> Self {
+        Self {
+            config: Config::new().with_large_int("number"),
+            visited: HashSet::new(),
+            declared: HashSet::new(),
+            module: format!("// Made by `pi schema {schema} --format ts`; changes belong into the Rust types.\n"),
+        }
+    }
+
     fn connectors(&mut self) {
         self.visit::<tool::ToolDefinition>();
         self.visit::<tool::CommandDefinition>();
