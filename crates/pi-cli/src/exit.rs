@@ -1,14 +1,14 @@
 //! The numbers with which `pi` ends. `docs/exit-codes.md` is written for people; a test compares the two.
 
 /// How a command ended, as a script sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
     /// It was done, and where it was a question the answer is yes.
     Success = 0,
-    /// It was done, and the answer is no: a file is not valid, two envelopes differ.
+    /// It was done, and the answer is no: of several files one is not valid or cannot be read, two envelopes differ.
     No = 1,
-    /// It could not be done: wrong arguments, a file that cannot be read, output that cannot be written.
+    /// It could not be done: wrong arguments, a file without which there is no answer, output that cannot be written.
     Trouble = 2,
     /// This version has no such function yet; the number that `sysexits.h` gives to a service that is unavailable.
     NotBuilt = 69,
@@ -17,7 +17,7 @@ pub(crate) enum Exit {
 /// Every code with its meaning, for `--help`.
 pub(crate) const MEANINGS: [(Exit, &str); 4] = [
     (Exit::Success, "done; all files are valid, nothing differs"),
-    (Exit::No, "done, and the answer is no: a file is not valid, envelopes differ"),
-    (Exit::Trouble, "not done: wrong arguments, unreadable file, unwritable output"),
+    (Exit::No, "done, and the answer is no: a file is not valid or cannot be read, envelopes differ"),
+    (Exit::Trouble, "not done: wrong arguments, nothing to compare or explain, unwritable output"),
     (Exit::NotBuilt, "not done: this version cannot do it yet"),
 ];

@@ -37,14 +37,14 @@ pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<E
             match document.parse(pi_envelope::parse) {
                 Ok(envelope) => show(&name, &envelope, arguments.json, console),
                 Err(refusal) => {
-                    exit = exit.max(Exit::No);
+                    exit = Exit::No;
                     let failure = Failure::NotAnEnvelope { file: name.clone(), refusal };
                     refuse(&name, failure, arguments.json, console);
                 }
             }
         };
         if let Err(failure) = input.and_then(|input| input.documents(take)) {
-            exit = exit.max(failure.exit());
+            exit = Exit::No;
             refuse(&file, failure, arguments.json, console);
         }
     }

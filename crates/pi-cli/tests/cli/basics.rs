@@ -57,8 +57,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Exit codes:
       0   done; all files are valid, nothing differs
-      1   done, and the answer is no: a file is not valid, envelopes differ
-      2   not done: wrong arguments, unreadable file, unwritable output
+      1   done, and the answer is no: a file is not valid or cannot be read, envelopes differ
+      2   not done: wrong arguments, nothing to compare or explain, unwritable output
       69  not done: this version cannot do it yet
 
     Environment:
@@ -225,7 +225,7 @@ fn colours_are_used_when_asked_for() {
     ␛[1;31merror:␛[0m cannot read gone.json: No such file or directory (os error 2)
     ␛[36mhint:␛[0m check the name; `-` reads standard input
     ␛[36mhint:␛[0m `pi schema envelope` prints what is expected
-    --- exit 2
+    --- exit 1
     "#);
     assert_snapshot!(world.run("serve --color always"), @r"
     --- on standard error

@@ -50,7 +50,7 @@ fn machine_reads_one_object_per_file() {
     {"file":"good.json","valid":true,"errors":[]}
     {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
-    --- exit 2
+    --- exit 1
     "#);
 }
 
@@ -320,7 +320,7 @@ fn stats_pass_over_what_is_no_envelope() {
     {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
     {"file":"good.json","stats":{"messages":2,"total":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0},"byKind":{"memory":{"segments":1,"tokens":5,"characters":18,"bytes":18,"share":0.3125},"system_prompt":{"segments":1,"tokens":8,"characters":30,"bytes":30,"share":0.5},"text":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byRole":{"system":{"segments":2,"tokens":13,"characters":48,"bytes":48,"share":0.8125},"user":{"segments":1,"tokens":3,"characters":11,"bytes":11,"share":0.1875}},"byOrigin":{"unknown":{"segments":3,"tokens":16,"characters":59,"bytes":59,"share":1.0}},"byCount":{"estimated":16}}}
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
-    --- exit 2
+    --- exit 1
     "#);
     let again = world().with("again.json", "[]");
     assert_snapshot!(again.run("envelope stats again.json again.json"), @r"
@@ -348,7 +348,7 @@ fn machine_reads_the_same_object_about_files_that_cannot_be_used() {
     assert_snapshot!(world.run("envelope stats --json gone.json bad.json"), @r#"
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
     {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
-    --- exit 2
+    --- exit 1
     "#);
     assert_snapshot!(world.run("envelope diff --json good.json gone.json"), @r#"
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}

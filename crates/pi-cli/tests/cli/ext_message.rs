@@ -70,7 +70,7 @@ fn hard_files_get_clear_answers() {
 }
 
 #[test]
-fn unreadable_files_are_trouble_not_a_verdict() {
+fn file_that_cannot_be_read_is_not_valid() {
     let world = World::new().with("folder/notes.txt", "x").with("one.json", CALL);
     assert_snapshot!(world.run("ext-message validate one.json gone.json"), @r"
     valid    one.json
@@ -78,19 +78,45 @@ fn unreadable_files_are_trouble_not_a_verdict() {
     --- on standard error
     error: cannot read gone.json: No such file or directory (os error 2)
     hint: check the name; `-` reads standard input
-    --- exit 2
+    --- exit 1
     ");
     assert_snapshot!(world.run("ext-message validate --json gone.json one.json"), @r#"
     {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
     {"file":"one.json","valid":true,"errors":[]}
-    --- exit 2
+    --- exit 1
     "#);
     assert_snapshot!(world.run("ext-message validate folder"), @r"
     --- on standard error
     error: folder contains no .json or .jsonl file
     hint: name the files, or a folder that holds some
-    --- exit 2
+    --- exit 1
     ");
+}
+
+#[test]
+fn code_tells_whether_every_file_is_valid_and_2_is_wrong_use() {
+    let world = World::new().with("good.json", CALL).with("wrong.json", WRONG).with("folder/notes.txt", "x");
+    for (arguments, expected) in [
+        ("good.json", 0),
+        ("gone.json", 1),
+        ("wrong.json gone.json", 1),
+        ("gone.json wrong.json", 1),
+        ("good.json gone.json", 1),
+        ("good.json folder", 1),
+        ("", 2),
+        ("- -", 2),
+        ("--loud good.json", 2),
+        ("--json --quiet good.json", 2),
+    ] {
+        for flag in ["", "--json"].into_iter().filter(|flag| flag.is_empty() || !arguments.contains(flag)) {
+            let shown = world.run(&format!("ext-message validate {flag} {arguments}"));
+            assert!(shown.ends_with(&format!("--- exit {expected}")), "{flag} {arguments}: {shown}");
+            assert!(
+                flag.is_empty() || expected == 2 || shown.contains("\"valid\":false") == (expected == 1),
+                "{shown}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -105,12 +131,12 @@ fn folder_that_gives_nothing_does_not_stop_the_others() {
     error: cannot read one.json/x: Not a directory (os error 20)
     hint: check the name; `-` reads standard input
     error: cannot read gone.json: No such file or directory (os error 2)
-    --- exit 2
+    --- exit 1
     ");
     assert_snapshot!(world.run("ext-message validate --json folder one.json"), @r#"
     {"file":"folder","valid":false,"errors":[{"path":"","message":"folder contains no .json or .jsonl file"}]}
     {"file":"one.json","valid":true,"errors":[]}
-    --- exit 2
+    --- exit 1
     "#);
 }
 
@@ -120,6 +146,6 @@ fn huge_file_is_refused_before_it_is_read() {
     --- on standard error
     error: huge.json is larger than 256 MiB
     hint: write one document per line into a .jsonl file, which is read line by line
-    --- exit 2
+    --- exit 1
     ");
 }
