@@ -183,7 +183,7 @@ pub(crate) struct InputArguments {
 pub(crate) struct ValidateArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-    /// Print one JSON object per file: {file, valid, errors: [{path, message}]}
+    /// Print one object per file: {file, valid, errors: [{line?, path, message}]}
     #[arg(long)]
     pub(crate) json: bool,
     /// Do not show valid files
@@ -207,8 +207,8 @@ pub(crate) struct DiffArguments {
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-    /// Print one JSON object per envelope: {file, stats}, with {cache, sent} if the provider
-    /// told, or {file, valid: false, errors: [{path, message}]}
+    /// Print one JSON object per envelope: {file, line?, stats}, with {cache, sent} if the provider
+    /// told, or {file, valid: false, errors: [{line?, path, message}]}
     #[arg(long)]
     pub(crate) json: bool,
 }

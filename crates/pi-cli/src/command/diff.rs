@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<Envelope, Failure> {
 /// A machine gets a line about each file that cannot be compared.
 fn refuse(failures: [Option<(&PathBuf, Failure)>; 2], console: &mut Console) -> Exit {
     for (path, failure) in failures.into_iter().flatten() {
-        console.line(&Verdict::of_failure(&path.display().to_string(), failure).line());
+        console.line(&Verdict::of_failure(&path.display().to_string(), None, failure).line());
     }
     Exit::Trouble
 }

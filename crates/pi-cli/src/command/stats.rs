@@ -2,6 +2,8 @@
 
 mod provider;
 
+use std::fmt;
+
 use pi_envelope::{Envelope, Kind, Stats, Tally};
 use serde::Serialize;
 
@@ -22,6 +24,9 @@ const BAR: usize = 30;
 #[derive(Serialize)]
 struct Line<'a> {
     file: &'a str,
+    /// Where a file holds one document per line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
     stats: &'a Stats,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<Cache>,
@@ -29,36 +34,51 @@ struct Line<'a> {
     sent: Option<Sent>,
 }
 
+/// Which envelope it is: the only one of a file, or that of a line.
+struct Place<'a> {
+    file: &'a str,
+    line: Option<usize>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            None => f.write_str(self.file),
+            Some(line) => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Success;
     for (file, input) in input::expand(arguments.input.files(), arguments.input.layout())? {
         let take = |document: Document| {
-            let name = document.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
+            let place = Place { file: &file, line: document.line };
             match document.parse(pi_envelope::parse) {
-                Ok(envelope) => show(&name, &envelope, arguments.json, console),
+                Ok(envelope) => show(&place, &envelope, arguments.json, console),
                 Err(refusal) => {
                     exit = Exit::No;
-                    let failure = Failure::NotAnEnvelope { file: name.clone(), refusal };
-                    refuse(&name, failure, arguments.json, console);
+                    let failure = Failure::NotAnEnvelope { file: place.to_string(), refusal };
+                    refuse(&place, failure, arguments.json, console);
                 }
             }
         };
         if let Err(failure) = input.and_then(|input| input.documents(take)) {
             exit = Exit::No;
-            refuse(&file, failure, arguments.json, console);
+            refuse(&Place { file: &file, line: None }, failure, arguments.json, console);
         }
     }
     Ok(exit)
 }
 
-fn show(name: &str, envelope: &Envelope, json: bool, console: &mut Console) {
+fn show(place: &Place, envelope: &Envelope, json: bool, console: &mut Console) {
     let stats = pi_envelope::stats(envelope);
     let (cache, sent) = (Cache::of(envelope), Sent::of(envelope, &stats));
     if json {
-        let line = Line { file: name, stats: &stats, cache, sent };
+        let line = Line { file: place.file, line: place.line, stats: &stats, cache, sent };
         return console.line(&serde_json::to_string(&line).expect("statistics are plain JSON"));
     }
-    let title = console.paint(Tone::Strong, &printable(name));
+    let title = console.paint(Tone::Strong, &printable(&place.to_string()));
     let model = envelope.model.as_deref().unwrap_or("no model named");
     let total = &stats.total;
     console.line(&format!(
@@ -109,9 +129,9 @@ fn line_of_shares<'a>(label: &str, tallies: impl Iterator<Item = (String, &'a Ta
     console.line(&format!("  {label}: {}", parts.join(", ")));
 }
 
-fn refuse(name: &str, failure: Failure, json: bool, console: &mut Console) {
+fn refuse(place: &Place, failure: Failure, json: bool, console: &mut Console) {
     if json {
-        console.line(&Verdict::of_failure(name, failure).line());
+        console.line(&Verdict::of_failure(place.file, place.line, failure).line());
     } else {
         console.fail(&failure);
     }

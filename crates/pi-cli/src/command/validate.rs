@@ -12,7 +12,7 @@ use crate::{
     failure::Failure,
     input::{self, Document, Input},
     refusal::Cause,
-    verdict::Verdict,
+    verdict::{Fault, Verdict},
 };
 
 /// What is looked for, and who knows.
@@ -27,13 +27,12 @@ pub(crate) const EXTENSION_MESSAGES: Judge =
     Judge { check: |bytes| pi_extproto::message::parse(bytes).map(drop), schema: "extension" };
 
 /// People read the first faults of a file and run the command again.
-const SHOWN_PROBLEMS: usize = 20;
+const SHOWN_FAULTS: usize = 20;
 
 /// What was found in one file.
 struct Report {
     documents: usize,
-    /// With the line, where a file holds one document per line.
-    problems: Vec<(Option<usize>, Problem)>,
+    faults: Vec<Fault>,
     causes: BTreeSet<Cause>,
 }
 
@@ -60,7 +59,7 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
             Ok(report) => {
                 tally.documents += report.documents;
                 tally.causes.extend(&report.causes);
-                *if report.problems.is_empty() { &mut tally.valid } else { &mut tally.invalid } += 1;
+                *if report.faults.is_empty() { &mut tally.valid } else { &mut tally.invalid } += 1;
             }
             Err(_) => tally.unread += 1,
         }
@@ -78,12 +77,12 @@ pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Co
 }
 
 fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
-    let mut report = Report { documents: 0, problems: Vec::new(), causes: BTreeSet::new() };
+    let mut report = Report { documents: 0, faults: Vec::new(), causes: BTreeSet::new() };
     input.documents(|document: Document| {
         report.documents += 1;
         if let Err(refusal) = document.parse(judge.check) {
             report.causes.insert(refusal.cause);
-            report.problems.extend(refusal.problems.into_iter().map(|problem| (document.line, problem)));
+            report.faults.extend(refusal.problems.into_iter().map(|problem| Fault::at(document.line, problem)));
         }
     })?;
     Ok(report)
@@ -91,29 +90,17 @@ fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
 
 fn json(file: &str, report: Result<Report, Failure>) -> String {
     let verdict = match report {
-        Ok(report) => {
-            Verdict::new(file, report.problems.iter().map(|(line, problem)| located(*line, problem)).collect())
-        }
-        Err(failure) => Verdict::of_failure(file, failure),
+        Ok(report) => Verdict::new(file, report.faults),
+        Err(failure) => Verdict::of_failure(file, None, failure),
     };
     verdict.line()
-}
-
-/// The line belongs to the path: `line 3: payload.name`.
-fn located(line: Option<usize>, problem: &Problem) -> Problem {
-    let path = match (line, problem.path.as_str()) {
-        (None, path) => path.to_owned(),
-        (Some(line), "") => format!("line {line}"),
-        (Some(line), path) => format!("line {line}: {path}"),
-    };
-    Problem { path, message: problem.message.clone() }
 }
 
 fn show(name: &str, report: Result<Report, Failure>, quiet: bool, console: &mut Console) {
     let name = console.paint(Tone::Strong, &printable(name));
     match report {
         Err(failure) => _ = console.fail(&failure),
-        Ok(report) if report.problems.is_empty() => {
+        Ok(report) if report.faults.is_empty() => {
             if !quiet {
                 let mark = console.paint(Tone::Good, "valid");
                 console.line(&format!("{mark}    {name}"));
@@ -122,13 +109,11 @@ fn show(name: &str, report: Result<Report, Failure>, quiet: bool, console: &mut 
         Ok(report) => {
             let mark = console.paint(Tone::Bad, "invalid");
             console.line(&format!("{mark}  {name}"));
-            for (line, problem) in report.problems.iter().take(SHOWN_PROBLEMS) {
-                let Problem { path, message } = located(*line, problem);
-                let path = if path.is_empty() { "the document".to_owned() } else { path };
-                let path = console.paint(Tone::Accent, &printable(&path));
-                console.line(&format!("         {path}: {}", printable(&message)));
+            for fault in report.faults.iter().take(SHOWN_FAULTS) {
+                let place = console.paint(Tone::Accent, &printable(&fault.place()));
+                console.line(&format!("         {place}: {}", printable(fault.message())));
             }
-            if let Some(more) = report.problems.len().checked_sub(SHOWN_PROBLEMS + 1) {
+            if let Some(more) = report.faults.len().checked_sub(SHOWN_FAULTS + 1) {
                 let more = format!("and {} more; --json shows all", grouped(more + 1));
                 let more = console.paint(Tone::Quiet, &more);
                 console.line(&format!("         {more}"));

@@ -84,7 +84,7 @@ fn help_of_a_command_names_its_arguments() {
     Options:
           --color <WHEN>  When to use colours [default: auto] [possible values: auto, always, never]
           --jsonl         Read one document per line, as is done for .jsonl files anyway
-          --json          Print one JSON object per file: {file, valid, errors: [{path, message}]}
+          --json          Print one object per file: {file, valid, errors: [{line?, path, message}]}
       -q, --quiet         Do not show valid files
       -h, --help          Print help
     --- exit 0

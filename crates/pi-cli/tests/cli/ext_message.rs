@@ -28,7 +28,7 @@ fn messages_are_checked_line_by_line() {
     --- exit 1
     "#);
     assert_snapshot!(world.run("ext-message validate --json trace.jsonl"), @r#"
-    {"file":"trace.jsonl","valid":false,"errors":[{"path":"line 2: version","message":"expected one of \"1.0\", found \"2.0\""},{"path":"line 2: payload.call_id","message":"expected a string, found 7"},{"path":"line 2: payload.name","message":"required member is missing"},{"path":"line 2: payload.input","message":"required member is missing"}]}
+    {"file":"trace.jsonl","valid":false,"errors":[{"line":2,"path":"version","message":"expected one of \"1.0\", found \"2.0\""},{"line":2,"path":"payload.call_id","message":"expected a string, found 7"},{"line":2,"path":"payload.name","message":"required member is missing"},{"line":2,"path":"payload.input","message":"required member is missing"}]}
     --- exit 1
     "#);
 }
