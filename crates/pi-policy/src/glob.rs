@@ -10,7 +10,7 @@ use pi_extproto::capability::Capability;
 
 use self::matcher::Matcher;
 use crate::{
-    place::{Extent, Location, Place},
+    place::{CONFIGURATION, Extent, Location, Place},
     target::is_place_within_reach,
 };
 
@@ -55,7 +55,7 @@ pub(crate) enum Touch {
 /// The pattern that means this location and nothing else; nothing if no pattern can.
 pub(crate) fn naming(location: &Location) -> Option<String> {
     let (path, special) = match (location.place(), location.relative()) {
-        (Place::Project, Some(relative)) => (relative, "*?[{}:"),
+        (Place::Project | Place::Configuration, Some(relative)) => (relative, "*?[{}:"),
         _ => (location.absolute(), "*?[{}"),
     };
     if path.contains('\\') {
@@ -121,18 +121,21 @@ impl PathPatterns {
     }
 
     /// The patterns that give the location to `capability`, by index. A relative pattern never leads to a place where the
-    /// capability does not lead by itself; the file of credentials must be named in full.
+    /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads; the file of
+    /// credentials must be named in full.
     fn admitting<'a>(&'a self, location: &'a Location, capability: &Capability) -> impl Iterator<Item = usize> {
         let (literals, sides) = match location.place() {
             Place::Secret => (self.absolute.literals.as_slice(), None),
             place => {
-                let relative = location.relative().filter(|_| is_place_within_reach(place, capability));
-                (&[][..], Some(self.sides(location.absolute(), relative)))
+                let reached = is_place_within_reach(place, capability) || place == Place::Configuration;
+                (&[][..], Some(self.sides(location.absolute(), location.relative().filter(|_| reached))))
             }
         };
         let named = literals.iter().filter(|(literal, _)| literal == location.absolute()).map(|(_, owner)| *owner);
         let matched = sides.into_iter().flatten();
-        named.chain(matched.flat_map(|(side, path)| side.matcher(location.extent()).matching(path)))
+        let matched = matched.flat_map(|(side, path)| side.matcher(location.extent()).matching(path));
+        let by_name = !is_place_within_reach(location.place(), capability);
+        named.chain(matched.filter(move |owner| !by_name || !self.relative.is_vague(*owner)))
     }
 
     /// The patterns of a deny that take the whole location away, by index.
@@ -190,6 +193,12 @@ impl Side {
             Extent::File => &self.files,
             Extent::Tree => &self.trees,
         }
+    }
+
+    /// Whether the pattern is one of these and does not begin with the name of the folder that pi loads from.
+    fn is_vague(&self, owner: usize) -> bool {
+        let begins = |stem: &str| stem.split('/').next() == Some(CONFIGURATION);
+        self.stems.iter().any(|(stem, own)| *own == owner && !begins(stem))
     }
 
     /// Whether a pattern could match something below the folder `path`: wrong only on the side of caution.

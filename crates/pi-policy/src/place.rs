@@ -22,7 +22,10 @@ pub enum PathStyle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
+    /// The project, apart from what pi loads from it.
     Project,
+    /// The `.pi` folder of the project: settings, extensions, providers and instructions that pi loads and runs.
+    Configuration,
     /// The folder that the extension was loaded from.
     Own,
     /// What the extension keeps between runs.
@@ -111,6 +114,9 @@ pub struct Location {
 /// The file of the agent directory that holds provider keys.
 const SECRET: &str = "auth.json";
 
+/// The folder of a project from which pi loads what changes pi.
+pub(crate) const CONFIGURATION: &str = ".pi";
+
 /// Names that Windows gives to devices, in every folder and with any ending.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
@@ -128,8 +134,11 @@ impl PathStyle {
 impl Places {
     /// Starts with a project; everything else is [`Place::Outside`] until it is named.
     pub fn new(style: PathStyle, project: &str) -> Result<Self, PathFault> {
-        let project = normalise(style, project, None)?.into();
-        Ok(Self { style, project, home: None, roots: Vec::new() })
+        let project: Arc<str> = normalise(style, project, None)?.into();
+        // Opened from the project, because whoever made the project may have made a link of the folder.
+        let (path, root) = (join(&project, CONFIGURATION), Arc::clone(&project));
+        let roots = vec![Folder { place: Place::Configuration, path, root }];
+        Ok(Self { style, project, home: None, roots })
     }
 
     /// Says what `~` stands for.
@@ -547,10 +556,11 @@ mod tests {
         };
         let agent = ["Secret /Users/u/.pi/agent/auth.json", "Agent /Users/u/.pi/agent/"];
         assert_eq!(inner("/USERS/U/.PI"), agent);
-        assert_eq!(inner("/"), [&["Project ./"][..], &agent].concat());
+        assert_eq!(inner("/"), [&["Project ./", "Configuration .pi/"][..], &agent].concat());
         assert_eq!(inner("~/.pi/agent"), agent[..1]);
         assert_eq!(inner("~/.pi/agent/auth.json"), [""; 0]);
-        assert_eq!(inner("."), [""; 0]);
+        assert_eq!(inner("."), ["Configuration .pi/"]);
+        assert_eq!(inner(".pi"), [""; 0]);
         assert_eq!(inner("~/.p"), [""; 0]);
     }
 
@@ -559,8 +569,36 @@ mod tests {
         let places = Places::new(PathStyle::Unix, "/p").and_then(|it| it.with(Root::Own, "/p/.pi/ext/x"));
         let places = places.and_then(|it| it.with(Root::Data, "/")).expect("folders");
         check(&places, ".pi/ext/x/index.js", "Own /p/.pi/ext/x/index.js");
-        check(&places, ".pi/ext/xy", "Project /p/.pi/ext/xy");
+        check(&places, ".pi/ext/xy", "Configuration /p/.pi/ext/xy");
         check(&places, "/q", "Data /q");
+    }
+
+    #[test]
+    fn project_keeps_what_pi_loads_apart() {
+        for (style, project, written, expected) in [
+            (PathStyle::Unix, "/p/", ".pi", "Configuration /p/.pi"),
+            (PathStyle::Unix, "/p", "/p/x/../.pi//settings.json", "Configuration /p/.pi/settings.json"),
+            (PathStyle::Unix, "/p", ".pi2/x", "Project /p/.pi2/x"),
+            (PathStyle::Unix, "/p", "sub/.pi/x", "Project /p/sub/.pi/x"),
+            (PathStyle::Unix, "/p", ".PI/x", "Project /p/.PI/x"),
+            (PathStyle::Unix, "/", ".pi/x", "Configuration /.pi/x"),
+            (PathStyle::Mac, "/p", ".PI/X", "Configuration /p/.PI/X"),
+            (PathStyle::Windows, "C:\\p", ".Pi.\\x", "Configuration C:/p/.Pi/x"),
+            (PathStyle::Windows, "C:\\", ".pi\\x", "Configuration C:/.pi/x"),
+        ] {
+            check(&Places::new(style, project).expect("a folder"), written, expected);
+        }
+        let home = places(PathStyle::Unix, ["/home/u", "/home/u", "/home/u/.pi/agent"]);
+        check(&home, ".pi/settings.json", "Configuration /home/u/.pi/settings.json");
+        check(&home, ".pi/agent/settings.json", "Agent /home/u/.pi/agent/settings.json");
+        let same = places(PathStyle::Unix, ["/home/u", "/home/u", "/home/u/.pi"]);
+        check(&same, ".pi/settings.json", "Agent /home/u/.pi/settings.json");
+        let within = places(PathStyle::Unix, ["/home/u/.pi/agent/w", "/home/u", "/home/u/.pi/agent"]);
+        check(&within, "../settings.json", "Agent /home/u/.pi/agent/settings.json");
+        check(&within, "src/a", "Project /home/u/.pi/agent/w/src/a");
+        check(&within, ".pi/x", "Configuration /home/u/.pi/agent/w/.pi/x");
+        let inner = home.locate(".pi/x", Extent::File).expect("a path");
+        assert_eq!((inner.root(), inner.below_root()), (Some("/home/u"), Some(".pi/x")));
     }
 
     #[test]

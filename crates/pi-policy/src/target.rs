@@ -72,7 +72,8 @@ impl Target {
 
     /// Whether the target lies where a capability leads by itself, without a scope that says more.
     ///
-    /// Files: the project, the folders of the extension, and the agent directory for reading. Hosts: the public network.
+    /// Files: the project and the folders of the extension; for reading also what pi loads: the project's `.pi`, the
+    /// extension's own folder, the agent directory. Hosts: the public network.
     /// Processes: any, in a folder that may be written. Everything else has no default bounds.
     pub(crate) fn is_within_reach(&self, capability: &Capability) -> bool {
         match self {
@@ -96,7 +97,7 @@ impl Target {
 pub(crate) fn is_place_within_reach(place: Place, capability: &Capability) -> bool {
     match place {
         Place::Project | Place::Data | Place::Temporary => true,
-        Place::Own | Place::Agent => *capability == Capability::Read,
+        Place::Configuration | Place::Own | Place::Agent => *capability == Capability::Read,
         Place::Secret | Place::Outside => false,
     }
 }

@@ -231,16 +231,16 @@ fn moving_a_folder_carries_nothing_out_of_or_into_the_agent_directory() {
 #[test]
 fn moving_a_folder_does_not_replace_the_code_of_the_extension() {
     check(
-        "own   /home/u/work/.pi/extensions/x
+        "own   /home/u/work/lib/x
          mode  strict
          grant x write
          grant x write paths=**
-         call  x fs.rename .pi y
-         call  x fs.rename y .pi
-         call  x fs.rename .pi/extensions/x y
-         call  x fs.rename .pi/themes y
-         grant x write paths=/home/u/work/.pi/**
-         call  x fs.rename .pi y",
+         call  x fs.rename lib y
+         call  x fs.rename y lib
+         call  x fs.rename lib/x y
+         call  x fs.rename lib/themes y
+         grant x write paths=/home/u/work/lib/**
+         call  x fs.rename lib y",
         "deny write: nothing grants it, and the mode is strict
          deny write: nothing grants it, and the mode is strict
          deny write: nothing grants it, and the mode is strict
@@ -248,31 +248,143 @@ fn moving_a_folder_does_not_replace_the_code_of_the_extension() {
          deny write: nothing grants it, and the mode is strict",
     );
     check(
-        "own   /home/u/work/.pi/extensions/x
+        "own   /home/u/work/lib/x
          declares x write paths=**
          evidence clean
-         call  x fs.rename .pi y
-         call  x fs.rename .pi/themes y",
+         call  x fs.rename lib y
+         call  x fs.rename lib/themes y",
         "deny write: outside the declared scope
          allow: default capability",
     );
     check(
-        "own   /home/u/work/.pi/extensions/x
-         grant x write paths=/home/u/work/.pi/**,y/**
-         call  x fs.rename .pi y",
+        "own   /home/u/work/lib/x
+         grant x write paths=/home/u/work/lib/**,y/**
+         call  x fs.rename lib y",
         "allow: extension grant",
     );
 }
 
 #[test]
+fn nobody_changes_what_pi_loads_from_the_project_unasked() {
+    check(
+        "own   /home/u/work/.pi/extensions/x
+         call  x write .pi/extensions/other/index.ts
+         call  x write .pi/extensions/x/index.ts
+         call  x write src/../.pi/settings.json
+         call  x fs.make_directory .pi
+         call  x fs.rename evil .pi
+         call  x fs.rename evil .pi/extensions/other
+         call  x fs.rename .pi old
+         call  x fs.rename . /tmp/pi-x/work
+         call  x fs.set_mode .pi/mcp.json
+         call  x read .pi/extensions/other/index.ts
+         call  x grep .pi
+         call  x write .pid
+         call  x write sub/.pi/x
+         call  agent write .pi/settings.json
+         call  agent edit /home/u/work/.pi/extensions/a.ts
+         call  agent write a
+         evidence clean
+         call  x write .pi/settings.json
+         mode  permissive
+         call  x write .pi/settings.json
+         mode  strict
+         grant x write
+         call  x write .pi/settings.json
+         call  x write a",
+        "ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         ask: p=0.6225
+         allow: default capability
+         allow: default capability
+         allow: default capability
+         allow: default capability
+         ask
+         ask
+         allow: default capability
+         ask: p=0.0759
+         allow: mode warning p=0.0759
+         deny write: nothing grants it, and the mode is strict
+         allow: extension grant",
+    );
+}
+
+#[test]
+fn what_pi_loads_is_granted_by_a_pattern_that_names_it() {
+    check(
+        "mode  strict
+         grant vague write paths=**,*/settings.json,?pi/**,.p*/**,[.]pi/**
+         grant named write paths=.pi/themes/**,.pi/settings.json
+         grant whole write paths=.pi/**
+         grant full  write paths=/home/u/work/.pi/*.json
+         deny  whole write paths=.pi/extensions
+         call  vague write .pi/settings.json
+         call  vague write src/settings.json
+         call  named write .pi/themes/dark.json
+         call  named write .pi/settings.json
+         call  named write .pi/extensions/a.ts
+         call  whole write .pi/mcp.json
+         call  whole write .PI/extensions/a.ts
+         call  full  write .pi/mcp.json
+         call  full  write .pi/providers/a.json",
+        r#"deny write: nothing grants it, and the mode is strict
+           allow: extension grant
+           allow: extension grant
+           allow: extension grant
+           deny write: nothing grants it, and the mode is strict
+           allow: extension grant
+           deny write: denied by extensions.policy.denies["whole"][0]
+           allow: extension grant
+           deny write: nothing grants it, and the mode is strict"#,
+    );
+    check(
+        "declares x write paths=.pi/todo/**
+         declares y write paths=**
+         grant    x write paths=.pi/todo/**
+         grant    y write paths=.pi/todo/**
+         call     x write .pi/todo/a
+         call     x write .pi/settings.json
+         call     y write .pi/todo/a",
+        "allow: extension grant
+         deny write: outside the declared scope
+         deny write: outside the declared scope",
+    );
+}
+
+#[test]
+fn yes_for_writing_does_not_reach_what_pi_loads() {
+    check(
+        "default read
+         call   x write a
+         answer yes capability
+         call   x write b
+         call   x write .pi/settings.json
+         answer yes target
+         call   x write .pi/settings.json
+         call   x write .pi/mcp.json",
+        "ask: p=0.1192
+         allow: mode
+         ask: p=0.6225
+         allow: mode
+         ask: p=0.6225",
+    );
+}
+
+#[test]
 fn removing_a_folder_leaves_what_is_guarded_in_it() {
-    let (policy, request) = last("in /home/u\n call x fs.remove .pi");
+    let (policy, request) = last("in /home/u\n call x fs.remove .");
     let Decision::Allow(grant) = decide(&policy, &request) else { panic!("a folder of the project") };
     let places = Places::new(PathStyle::Unix, "/home/u").and_then(|it| it.with(Root::Agent, "/home/u/.pi/agent"));
     let places = places.expect("folders");
     let permits = |path| grant.permits(&places.locate(path, Extent::File).expect("a path"));
-    let found = [".pi/notes", ".pi/agent", ".pi/agent/settings.json", ".pi/agent/auth.json"].map(permits);
-    assert_eq!(found, [true, false, false, false]);
+    let found = ["notes", ".pi", ".pi/extensions/a.ts", ".pi/agent", ".pi/agent/settings.json", ".pi/agent/auth.json"];
+    assert_eq!(found.map(permits), [true, false, false, false, false, false]);
 }
 
 #[test]
