@@ -1,64 +1,74 @@
 //! One line of a session file.
 
+mod exact;
+mod number;
+mod scan;
 mod surrogate;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use self::exact::Exact;
 use crate::entry::{Entry, Header};
 
 /// A line as it was understood. Writing it again loses nothing, however little was understood.
 ///
-/// Two limits, see `docs/adr/0010-numbers-and-losslessness.md`: an integer beyond 64 bits becomes the nearest double, and
-/// of a member that is written twice the last one counts.
+/// What a value cannot hold stays in the text beside it, see [`Exact`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    Header(Header),
-    Entry(Entry),
-    /// An entry whose text holds halves of characters, as JavaScript may write them; `entry` has U+FFFD in their place.
-    Repaired {
-        entry: Entry,
-        text: String,
-    },
+    Header(Exact<Header>),
+    Entry(Exact<Entry>),
     /// JSON, but neither a header nor an entry with a place in the tree: a line of a version 1 file, or a foreign one.
-    Foreign(Value),
+    Foreign(Exact<Value>),
     /// Not JSON; the text is kept.
     Unreadable(String),
 }
 
 /// Reads one line, without its line end.
 pub fn read_line(text: &str) -> Line {
-    if let Ok(value) = serde_json::from_str::<Value>(text) {
-        return Line::from(value);
-    }
-    match read_repaired(text).map(Line::from) {
-        Some(Line::Entry(entry)) => Line::Repaired { entry, text: text.to_owned() },
-        _ => Line::Unreadable(text.to_owned()),
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if scan::is_whole(text, &value) => Line::from(value),
+        Ok(value) => Line::from(value).with_text(text),
+        Err(_) => match read_repaired(text) {
+            Some(value) => Line::from(value).with_text(text),
+            None => Line::Unreadable(text.to_owned()),
+        },
     }
 }
 
 /// Writes one line, without a line end.
 pub fn write_line(line: &Line) -> String {
-    let written = match line {
-        Line::Header(header) => serde_json::to_string(header),
-        Line::Entry(entry) => serde_json::to_string(entry),
-        Line::Foreign(value) => serde_json::to_string(value),
-        Line::Repaired { text, .. } | Line::Unreadable(text) => return text.clone(),
-    };
-    written.expect("every key is a string, and writing to memory does not fail")
+    match line {
+        Line::Header(header) => header.write(),
+        Line::Entry(entry) => entry.write(),
+        Line::Foreign(value) => value.write(),
+        Line::Unreadable(text) => text.clone(),
+    }
 }
 
-/// The JSON of a text that is JSON but for halves of characters.
-pub(crate) fn read_repaired(text: &str) -> Option<Value> {
-    serde_json::from_str(&surrogate::repair(text)?).ok()
+/// The JSON of a text that is JSON but for halves of characters, and numbers too large for a double.
+fn read_repaired(text: &str) -> Option<Value> {
+    let characters = surrogate::repair(text);
+    let numbers = number::repair(characters.as_deref().unwrap_or(text));
+    serde_json::from_str(&numbers.or(characters)?).ok()
 }
 
 impl Line {
     /// The entry on this line, if it is one.
     pub fn entry(&self) -> Option<&Entry> {
         match self {
-            Self::Entry(entry) | Self::Repaired { entry, .. } => Some(entry),
+            Self::Entry(entry) => Some(entry),
             Self::Header(_) | Self::Foreign(_) | Self::Unreadable(_) => None,
+        }
+    }
+
+    /// This line, which is to be written as `text`.
+    fn with_text(self, text: &str) -> Self {
+        match self {
+            Self::Header(header) => Self::Header(header.with_text(text)),
+            Self::Entry(entry) => Self::Entry(entry.with_text(text)),
+            Self::Foreign(value) => Self::Foreign(value.with_text(text)),
+            Self::Unreadable(_) => Self::Unreadable(text.to_owned()),
         }
     }
 }
@@ -66,9 +76,9 @@ impl Line {
 impl From<Value> for Line {
     fn from(value: Value) -> Self {
         let understood = match value.get("type").and_then(Value::as_str) {
-            Some("session") => Header::deserialize(&value).map(Self::Header),
-            _ => Entry::deserialize(&value).map(Self::Entry),
+            Some("session") => Header::deserialize(&value).map(|header| Self::Header(header.into())),
+            _ => Entry::deserialize(&value).map(|entry| Self::Entry(entry.into())),
         };
-        understood.unwrap_or(Self::Foreign(value))
+        understood.unwrap_or_else(|_| Self::Foreign(value.into()))
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! Version 1 was a list: no version in the header, no ids, and a compaction pointed at the index of a line. Version 2 made
 //! it a tree. Version 3 renamed the role `hookMessage` to `custom`. Lines that are not JSON
-//! stay as and where they are. Halves of characters (see [`Line::Repaired`]) survive in lines that need no change and
-//! become U+FFFD in those that do.
+//! stay as and where they are. A line that needs no change keeps its text, if it has one (see [`Exact`](crate::line::Exact));
+//! one that does is written from what was understood of it.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use crate::{
-    entry::{Entry, VERSION},
+    entry::{Entry, Header, VERSION},
     id::EntryId,
-    line::{Line, read_repaired},
+    line::Line,
     message::Message,
 };
 
@@ -23,7 +23,7 @@ pub fn version(lines: &[Line]) -> Option<u64> {
     let first = lines.iter().find(|line| !matches!(line, Line::Unreadable(_)))?;
     match first {
         Line::Header(header) => Some(header.version.unwrap_or(1)),
-        Line::Entry(_) | Line::Repaired { .. } | Line::Foreign(_) | Line::Unreadable(_) => None,
+        Line::Entry(_) | Line::Foreign(_) | Line::Unreadable(_) => None,
     }
 }
 
@@ -36,11 +36,12 @@ pub fn migrate(lines: Vec<Line>, new_id: impl FnMut() -> EntryId) -> Vec<Line> {
         None | Some(VERSION..) => lines,
         Some(found) => {
             let chained = if found < 2 { chain(lines, new_id) } else { lines };
-            let mut renamed: Vec<Line> = chained.into_iter().map(rename_role).collect();
-            if let Some(Line::Header(header)) = renamed.iter_mut().find(|line| matches!(line, Line::Header(_))) {
-                header.version = Some(VERSION);
+            let mut lines: Vec<Line> = chained.into_iter().map(rename_role).collect();
+            if let Some(Line::Header(header)) = lines.iter_mut().find(|line| matches!(line, Line::Header(_))) {
+                let raised = Header { version: Some(VERSION), ..header.clone().into_value() };
+                *header = raised.into();
             }
-            renamed
+            lines
         }
     }
 }
@@ -81,10 +82,11 @@ fn chain(lines: Vec<Line>, mut new_id: impl FnMut() -> EntryId) -> Vec<Line> {
     steps.into_iter().map(Step::finish).collect()
 }
 
-/// Whether this is an entry but for an id and a parent.
+/// Whether this is an entry but for an id and a parent. A header is none, nor is what only calls itself one.
 fn can_be_entry(object: &Map<String, Value>) -> bool {
     let is_text = |name| object.get(name).is_some_and(Value::is_string);
     is_text("type")
+        && object["type"] != "session"
         && is_text("timestamp")
         && object.get("id").is_none_or(Value::is_string)
         && object.get("parentId").is_none_or(|parent| parent.is_string() || parent.is_null())
@@ -111,21 +113,34 @@ fn name_first_kept(object: &mut Map<String, Value>, ids: &[Option<String>]) {
 /// Version 2 to 3.
 fn rename_role(line: Line) -> Line {
     match line {
-        Line::Entry(Entry::Message(mut entry)) | Line::Repaired { entry: Entry::Message(mut entry), .. }
-            if is_hook(&entry.message) =>
-        {
-            if let Message::Other(object) = &mut entry.message {
-                object.insert("role".to_owned(), "custom".into());
-                entry.message = Message::from(std::mem::take(object));
-            }
-            Line::Entry(Entry::Message(entry))
-        }
-        Line::Header(_) | Line::Entry(_) | Line::Repaired { .. } | Line::Foreign(_) | Line::Unreadable(_) => line,
+        Line::Entry(entry) if is_hook(&entry) => Line::Entry(with_custom_role(entry.into_value()).into()),
+        Line::Header(_) | Line::Entry(_) | Line::Foreign(_) | Line::Unreadable(_) => line,
     }
 }
 
-fn is_hook(message: &Message) -> bool {
-    matches!(message, Message::Other(object) if object.get("role").is_some_and(|role| role == "hookMessage"))
+fn is_hook(entry: &Entry) -> bool {
+    let Entry::Message(entry) = entry else { return false };
+    matches!(&entry.message, Message::Other(object) if object.get("role").is_some_and(|role| role == "hookMessage"))
+}
+
+fn with_custom_role(mut entry: Entry) -> Entry {
+    if let Entry::Message(entry) = &mut entry
+        && let Message::Other(object) = &mut entry.message
+    {
+        object.insert("role".to_owned(), "custom".into());
+        entry.message = Message::from(std::mem::take(object));
+    }
+    entry
+}
+
+/// What a line says, if it is JSON.
+fn value_of(line: &Line) -> Option<Value> {
+    match line {
+        Line::Header(header) => Some(serde_json::to_value(&**header).expect("every key is a string")),
+        Line::Entry(entry) => Some(serde_json::to_value(&**entry).expect("every key is a string")),
+        Line::Foreign(value) => Some(Value::clone(value)),
+        Line::Unreadable(_) => None,
+    }
 }
 
 impl Step {
@@ -136,29 +151,21 @@ impl Step {
         }
     }
 
-    /// The line as it is now; one that did not change keeps its text.
+    /// The line as it is now; one that did not change is the line that it was, with its text.
     fn finish(self) -> Line {
         match self {
             Self::Kept { line, .. } => line,
-            Self::Entry { before, object } => match Line::from(Value::Object(object)) {
-                Line::Entry(after) if before.entry() == Some(&after) => before,
-                after => after,
-            },
+            Self::Entry { before, object } => {
+                let after = Value::Object(object);
+                if value_of(&before).as_ref() == Some(&after) { before } else { Line::from(after) }
+            }
         }
     }
 }
 
 impl From<Line> for Step {
     fn from(line: Line) -> Self {
-        let value = match &line {
-            Line::Header(_) => return Self::Kept { line, is_json: true },
-            Line::Entry(entry) | Line::Repaired { entry, .. } => {
-                Some(serde_json::to_value(entry).expect("every key is a string"))
-            }
-            Line::Foreign(value) => Some(value.clone()),
-            Line::Unreadable(text) => read_repaired(text),
-        };
-        match value {
+        match value_of(&line) {
             Some(Value::Object(object)) if can_be_entry(&object) => Self::Entry { before: line, object },
             value => Self::Kept { line, is_json: value.is_some() },
         }

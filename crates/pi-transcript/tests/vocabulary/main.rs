@@ -13,6 +13,8 @@ mod lines;
 #[cfg(test)]
 mod lossless;
 #[cfg(test)]
+mod meaning;
+#[cfg(test)]
 mod migration;
 #[cfg(test)]
 mod nouns;
@@ -22,3 +24,5 @@ mod questions;
 mod schema;
 #[cfg(test)]
 mod shape;
+#[cfg(test)]
+mod verbatim;

@@ -166,6 +166,41 @@ fn half_characters() {
     );
 }
 
+/// In a line that changes they are as they were understood; in one that does not, they stay.
+#[test]
+fn digits_and_members_that_a_value_cannot_hold() {
+    check(
+        r#"{"type":"session","id":"r","id":"s","timestamp":"t","x":-0}
+           {"type":"custom","timestamp":"t","customType":"c","data":18446744073709551616}
+           {"type":"custom","timestamp":"t","customType":"c","data":1e400}
+           {"type":"label","id":"a","parentId":null,"timestamp":"t","targetId":"x","targetId":"y"}
+           {"type":"session","id":"b","timestamp":"t","version":"2","x":1e400}
+           {"counted":1e-400}
+           {"type":"compaction","timestamp":"t","summary":"s","firstKeptEntryIndex":3,"firstKeptEntryIndex":1,"tokensBefore":9}"#,
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","x":-0.0}
+           {"type":"custom","id":"n1","parentId":null,"timestamp":"t","customType":"c","data":1.8446744073709552e+19}
+           {"type":"custom","id":"n2","parentId":"n1","timestamp":"t","customType":"c","data":1.7976931348623157e+308}
+           {"type":"label","id":"a","parentId":null,"timestamp":"t","targetId":"x","targetId":"y"}
+           {"type":"session","id":"b","timestamp":"t","version":"2","x":1e400}
+           {"counted":1e-400}
+           {"type":"compaction","id":"n3","parentId":"a","timestamp":"t","summary":"s","firstKeptEntryId":"n1","tokensBefore":9}"#,
+    );
+    check(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","x":-0,"x":1}
+           {"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"hookMessage","x":-0}}"#,
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","x":-0,"x":1}
+           {"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"hookMessage","x":-0}}"#,
+    );
+    check(
+        r#"{"type":"session","version":2,"id":"s","timestamp":"t"}
+           {"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"hookMessage","x":-0}}
+           {"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"later","x":-0}}"#,
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t"}
+           {"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"custom","x":-0.0}}
+           {"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"later","x":-0}}"#,
+    );
+}
+
 #[test]
 fn what_is_current_newer_or_no_session_is_left_alone() {
     let hook = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"hookMessage"}}"#;
@@ -199,7 +234,10 @@ const PIECES: &[&str] = &[
     r#"{"type":"message","id":"n2","parentId":null,"timestamp":"t","message":{"role":"hookMessage","x":"\udead"}}"#,
     r#"{"type":"compaction","timestamp":"t","summary":"s","firstKeptEntryIndex":2,"tokensBefore":9}"#,
     r#"{"type":"compaction","id":"n3","parentId":5,"timestamp":"t","summary":"s","firstKeptEntryIndex":1,"firstKeptEntryId":"q"}"#,
+    r#"{"type":"custom","id":"n4","parentId":null,"timestamp":"t","customType":"c","data":1e400,"data":-0}"#,
+    r#"{"type":"session","id":"n5","id":"n6","timestamp":"t","version":"x"}"#,
     r#"{"id":7}"#,
+    r#"{"id":18446744073709551616}"#,
     "[]",
     "garbage",
     "",

@@ -34,8 +34,8 @@ static BRANCHES: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
 fn is_known(line: &Line) -> bool {
     match line {
         Line::Header(_) => true,
-        Line::Entry(entry) => !matches!(entry, Entry::Other(_)),
-        Line::Repaired { .. } | Line::Foreign(_) | Line::Unreadable(_) => false,
+        Line::Entry(entry) => !matches!(**entry, Entry::Other(_)),
+        Line::Foreign(_) | Line::Unreadable(_) => false,
     }
 }
 
