@@ -12,7 +12,9 @@ use clap::{
 };
 
 use crate::{
-    command, console,
+    command,
+    complaint::Complaint,
+    console::{self, Reader},
     env::{self, Environment},
     exit::{self, Exit},
     failure::Failure,
@@ -197,8 +199,7 @@ pub(crate) struct DiffArguments {
     pub(crate) before: PathBuf,
     /// The later envelope; `-` is standard input
     pub(crate) after: PathBuf,
-    /// Print the diff as one JSON object, or {file, valid: false, errors: [{path, message}]} for
-    /// each file that cannot be compared
+    /// Print the diff as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -269,15 +270,20 @@ pub(crate) struct LaterArguments {
 pub(crate) struct Answer {
     error: clap::Error,
     when: When,
+    reader: Reader,
 }
 
 impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let when = wanted_colours(&arguments);
+        let (when, reader) = (wanted_colours(&arguments), wanted_reader(&arguments));
         let parse = |words: &[OsString]| {
             let matches = described(Arguments::command()).try_get_matches_from(words);
-            matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer { error, when })
+            matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer {
+                error,
+                when,
+                reader,
+            })
         };
         let read = parse(&arguments)?;
         match read.command.later_help() {
@@ -289,6 +295,21 @@ impl Arguments {
 }
 
 impl Command {
+    /// Who will read what the command prints.
+    pub(crate) fn reader(&self) -> Reader {
+        let json = match self {
+            Command::Envelope(EnvelopeCommand::Validate(arguments))
+            | Command::ExtMessage(ExtMessageCommand::Validate(arguments)) => arguments.json,
+            Command::Envelope(EnvelopeCommand::Diff(arguments)) => arguments.json,
+            Command::Envelope(EnvelopeCommand::Stats(arguments)) => arguments.json,
+            Command::Policy(PolicyCommand::Explain(arguments)) => arguments.json,
+            // A script for a later version may ask for it.
+            Command::Serve(arguments) | Command::Ext(arguments) => return wanted_reader(&arguments.anything),
+            Command::Schema(_) => false,
+        };
+        if json { Reader::Machine } else { Reader::Person }
+    }
+
     /// The name of a command that is not built yet, if its help is asked for among its arguments.
     fn later_help(&self) -> Option<&'static str> {
         let (name, arguments) = match self {
@@ -305,6 +326,11 @@ impl Answer {
     /// Shows it; help and version are no failures.
     pub(crate) fn print(&self, environment: &Environment) -> Exit {
         let written = if self.error.use_stderr() {
+            if self.reader == Reader::Machine {
+                let complaint = Complaint::about_arguments(&self.error.render().to_string());
+                // Standard error says the same, and the code says that there is no answer.
+                let _ = writeln!(io::stdout(), "{}", complaint.line());
+            }
             let stream = io::stderr();
             write!(stream.lock(), "{}", self.text(environment, stream.is_terminal()))
         } else {
@@ -348,6 +374,12 @@ fn wanted_colours(arguments: &[OsString]) -> When {
         Some("never") => When::Never,
         Some(_) | None => When::Auto,
     }
+}
+
+/// Whoever wrote `--json` reads JSON even if the other arguments are wrong.
+fn wanted_reader(arguments: &[OsString]) -> Reader {
+    let mut words = arguments.iter().take_while(|word| *word != "--");
+    if words.any(|word| word == "--json") { Reader::Machine } else { Reader::Person }
 }
 
 /// Adds the groups, the examples and the tables to the help.

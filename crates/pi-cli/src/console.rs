@@ -10,7 +10,7 @@ use std::{
 
 use pi_envelope::Kind;
 
-use crate::{arguments::When, env::Environment, exit::Exit, failure::Failure};
+use crate::{arguments::When, complaint::Complaint, env::Environment, exit::Exit, failure::Failure};
 
 /// What a piece of text means; each has a colour.
 #[derive(Clone, Copy)]
@@ -25,8 +25,17 @@ pub(crate) enum Tone {
     Kind(Kind),
 }
 
+/// Who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Person,
+    /// Everything there is JSON, one object per line.
+    Machine,
+}
+
 /// Both streams of the process.
 pub(crate) struct Console {
+    reader: Reader,
     output: WholeLines<StdoutLock<'static>>,
     error: StderrLock<'static>,
     output_colours: bool,
@@ -46,10 +55,11 @@ pub(crate) struct Console {
 struct WholeLines<W: Write>(BufWriter<W>);
 
 impl Console {
-    pub(crate) fn new(environment: &Environment, when: When) -> Self {
+    pub(crate) fn new(environment: &Environment, when: When, reader: Reader) -> Self {
         let (output, error) = (io::stdout(), io::stderr());
         let (output_watched, error_watched) = (output.is_terminal(), error.is_terminal());
         Console {
+            reader,
             output_colours: colours(environment, when, output_watched),
             error_colours: colours(environment, when, error_watched),
             is_watched: output_watched,
@@ -85,8 +95,11 @@ impl Console {
         self.complain(&format!("{note} {}", printable(text)));
     }
 
-    /// Says why something could not be done and what to do next.
+    /// Says why something could not be done and what to do next; a machine gets an object as well.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Exit {
+        if self.reader == Reader::Machine {
+            self.line(&Complaint::about(failure).line());
+        }
         let error = paint(self.error_colours, Tone::Bad, "error:");
         self.complain(&format!("{error} {}", printable(&failure.told())));
         self.hint(&failure.hint());

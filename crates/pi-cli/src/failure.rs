@@ -1,10 +1,13 @@
 //! Why a command could not be carried out, and what to do about it.
 
-use std::{error::Error, fmt::Display, io, iter};
+use std::{error::Error, io, iter};
+
+use pi_transcript::json::Problem;
 
 use crate::{exit::Exit, refusal::Refusal};
 
-/// A command that was not carried out. A message does not repeat its source; [`Failure::told`] puts the two together.
+/// A command that was not carried out. A message repeats neither its source nor the problems in what was read;
+/// [`Failure::told`] puts them together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("cannot read {file}")]
@@ -21,15 +24,15 @@ pub(crate) enum Failure {
     InputTwice,
     #[error("the schema {schema} has no form {format}")]
     NoSuchForm { schema: String, format: String, forms: String },
-    #[error("{file} is not a valid envelope{}", listed(&.refusal.problems))]
+    #[error("{file} is not a valid envelope")]
     NotAnEnvelope { file: String, refusal: Refusal },
-    #[error("{file} is not a valid extension manifest{}", listed(&.refusal.problems))]
+    #[error("{file} is not a valid extension manifest")]
     NotAManifest { file: String, refusal: Refusal },
-    #[error("{file} is not a settings file{}", listed(&.refusal.problems))]
+    #[error("{file} is not a settings file")]
     NotSettings { file: String, refusal: Refusal },
-    #[error("{file} is not a policy that can be used{}", listed(.problems))]
+    #[error("{file} is not a policy that can be used")]
     NotAPolicy { file: String, problems: Vec<pi_policy::config::Problem> },
-    #[error("the call is not a host call{}", listed(&.refusal.problems))]
+    #[error("the call is not a host call")]
     NotACall { refusal: Refusal },
     #[error("the call cannot be judged")]
     BadCall(#[source] pi_policy::BadCall),
@@ -44,10 +47,65 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What went wrong with every cause, each once.
+    /// Everything about it that people read, a line for each problem.
     pub(crate) fn told(&self) -> String {
+        self.problems().iter().fold(self.summary(), |told, problem| format!("{told}\n  {problem}"))
+    }
+
+    /// What went wrong with every cause, each once.
+    pub(crate) fn summary(&self) -> String {
         let causes = iter::successors(self.source(), |&cause| cause.source());
         causes.fold(self.to_string(), |told, cause| format!("{told}: {cause}"))
+    }
+
+    /// What is wrong in what was read, if it was.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        match self {
+            Failure::NotAnEnvelope { refusal, .. }
+            | Failure::NotAManifest { refusal, .. }
+            | Failure::NotSettings { refusal, .. }
+            | Failure::NotACall { refusal } => refusal.problems.clone(),
+            Failure::NotAPolicy { problems, .. } => {
+                let plain =
+                    |it: &pi_policy::config::Problem| Problem { path: it.path.clone(), message: it.fault.to_string() };
+                problems.iter().map(plain).collect()
+            }
+            Failure::Unreadable { .. }
+            | Failure::UnreadableCall { .. }
+            | Failure::Folder { .. }
+            | Failure::TooLarge { .. }
+            | Failure::EmptyFolder { .. }
+            | Failure::InputTwice
+            | Failure::NoSuchForm { .. }
+            | Failure::BadCall(_)
+            | Failure::BadPath { .. }
+            | Failure::OtherExtension { .. }
+            | Failure::Unwritable(_)
+            | Failure::NotBuilt { .. } => Vec::new(),
+        }
+    }
+
+    /// The file or folder that cannot be used, if it is one.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            Failure::Unreadable { file, .. }
+            | Failure::UnreadableCall { file, .. }
+            | Failure::Folder { file }
+            | Failure::TooLarge { file, .. }
+            | Failure::EmptyFolder { folder: file }
+            | Failure::NotAnEnvelope { file, .. }
+            | Failure::NotAManifest { file, .. }
+            | Failure::NotSettings { file, .. }
+            | Failure::NotAPolicy { file, .. }
+            | Failure::OtherExtension { manifest: file, .. } => Some(file),
+            Failure::InputTwice
+            | Failure::NoSuchForm { .. }
+            | Failure::NotACall { .. }
+            | Failure::BadCall(_)
+            | Failure::BadPath { .. }
+            | Failure::Unwritable(_)
+            | Failure::NotBuilt { .. } => None,
+        }
     }
 
     /// What to do next.
@@ -110,10 +168,6 @@ fn unreadable_hint(error: &io::Error, standard_input: &str) -> String {
         io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
         _ => "check the file and try again".to_owned(),
     }
-}
-
-fn listed(problems: &[impl Display]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
 #[cfg(test)]

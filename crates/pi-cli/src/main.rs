@@ -7,6 +7,7 @@
 mod amount;
 mod arguments;
 mod command;
+mod complaint;
 mod console;
 mod env;
 mod exit;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => return answer.print(&environment).into(),
     };
-    let mut console = Console::new(&environment, arguments.color);
+    let mut console = Console::new(&environment, arguments.color, arguments.command.reader());
     let outcome = command::run(&arguments.command, &environment, &mut console);
     let exit = outcome.unwrap_or_else(|failure| console.fail(&failure));
     console.close().map_or_else(|failure| console::report_lost_output(&failure), |()| exit).into()

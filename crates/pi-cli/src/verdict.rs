@@ -29,11 +29,11 @@ impl<'a> Verdict<'a> {
     }
 
     /// About a file, or a line of it, that could not be used: with what is wrong in it, or else with why it was not read.
-    pub(crate) fn of_failure(file: &'a str, line: Option<usize>, failure: Failure) -> Self {
-        let problems = match failure {
-            Failure::NotAnEnvelope { refusal, .. } => refusal.problems,
-            other => vec![Problem { path: String::new(), message: other.told() }],
-        };
+    pub(crate) fn of_failure(file: &'a str, line: Option<usize>, failure: &Failure) -> Self {
+        let mut problems = failure.problems();
+        if problems.is_empty() {
+            problems.push(Problem { path: String::new(), message: failure.summary() });
+        }
         Verdict::new(file, problems.into_iter().map(|problem| Fault::at(line, problem)).collect())
     }
 

@@ -1,6 +1,6 @@
 //! `pi envelope diff`: what changed from one envelope to another, and where the cache breaks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pi_envelope::{Diff, Envelope, Kind};
 use serde::Serialize;
@@ -11,7 +11,6 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input,
-    verdict::Verdict,
 };
 
 /// The line that a machine reads.
@@ -28,12 +27,14 @@ pub(crate) fn run(arguments: &DiffArguments, console: &mut Console) -> Result<Ex
     if arguments.before.as_os_str() == "-" && arguments.after.as_os_str() == "-" {
         return Err(Failure::InputTwice);
     }
-    let [before, after] =
-        [&arguments.before, &arguments.after].map(|path| read(path).map_err(|failure| (path, failure)));
-    let (before, after) = match (before, after) {
+    let (before, after) = match (read(&arguments.before), read(&arguments.after)) {
         (Ok(before), Ok(after)) => (before, after),
-        (before, after) if arguments.json => return Ok(refuse([before.err(), after.err()], console)),
-        (Err((_, failure)), _) | (_, Err((_, failure))) => return Err(failure),
+        // Whoever has two wrong files wants to hear of both.
+        (Err(before), Err(after)) => {
+            console.fail(&before);
+            return Err(after);
+        }
+        (Err(failure), Ok(_)) | (Ok(_), Err(failure)) => return Err(failure),
     };
     let diff = pi_envelope::diff(&before, &after);
     let summary = &diff.summary;
@@ -55,14 +56,6 @@ fn read(path: &Path) -> Result<Envelope, Failure> {
     document
         .parse(pi_envelope::parse)
         .map_err(|refusal| Failure::NotAnEnvelope { file: path.display().to_string(), refusal })
-}
-
-/// A machine gets a line about each file that cannot be compared.
-fn refuse(failures: [Option<(&PathBuf, Failure)>; 2], console: &mut Console) -> Exit {
-    for (path, failure) in failures.into_iter().flatten() {
-        console.line(&Verdict::of_failure(&path.display().to_string(), None, failure).line());
-    }
-    Exit::Trouble
 }
 
 /// The first character of a line says what happened; then comes the kind, in the same colour as in statistics.

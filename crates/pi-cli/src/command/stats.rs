@@ -59,13 +59,13 @@ pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<E
                 Err(refusal) => {
                     exit = Exit::No;
                     let failure = Failure::NotAnEnvelope { file: place.to_string(), refusal };
-                    refuse(&place, failure, arguments.json, console);
+                    refuse(&place, &failure, arguments.json, console);
                 }
             }
         };
         if let Err(failure) = input.and_then(|input| input.documents(take)) {
             exit = Exit::No;
-            refuse(&Place { file: &file, line: None }, failure, arguments.json, console);
+            refuse(&Place { file: &file, line: None }, &failure, arguments.json, console);
         }
     }
     Ok(exit)
@@ -129,11 +129,11 @@ fn line_of_shares<'a>(label: &str, tallies: impl Iterator<Item = (String, &'a Ta
     console.line(&format!("  {label}: {}", parts.join(", ")));
 }
 
-fn refuse(place: &Place, failure: Failure, json: bool, console: &mut Console) {
+fn refuse(place: &Place, failure: &Failure, json: bool, console: &mut Console) {
     if json {
         console.line(&Verdict::of_failure(place.file, place.line, failure).line());
     } else {
-        console.fail(&failure);
+        console.fail(failure);
     }
 }
 

@@ -91,7 +91,7 @@ fn examine(input: &Input, judge: &Judge) -> Result<Report, Failure> {
 fn json(file: &str, report: Result<Report, Failure>) -> String {
     let verdict = match report {
         Ok(report) => Verdict::new(file, report.faults),
-        Err(failure) => Verdict::of_failure(file, None, failure),
+        Err(failure) => Verdict::of_failure(file, None, &failure),
     };
     verdict.line()
 }

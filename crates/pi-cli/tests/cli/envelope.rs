@@ -341,22 +341,3 @@ fn stats_pass_over_what_is_no_envelope() {
     --- exit 1
     "#);
 }
-
-#[test]
-fn machine_reads_the_same_object_about_files_that_cannot_be_used() {
-    let world = world().with("mark.json", "\u{feff}{}");
-    assert_snapshot!(world.run("envelope stats --json gone.json bad.json"), @r#"
-    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
-    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
-    --- exit 1
-    "#);
-    assert_snapshot!(world.run("envelope diff --json good.json gone.json"), @r#"
-    {"file":"gone.json","valid":false,"errors":[{"path":"","message":"cannot read gone.json: No such file or directory (os error 2)"}]}
-    --- exit 2
-    "#);
-    assert_snapshot!(world.run("envelope diff --json bad.json mark.json"), @r#"
-    {"file":"bad.json","valid":false,"errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}
-    {"file":"mark.json","valid":false,"errors":[{"path":"","message":"begins with a byte order mark, which JSON has not"}]}
-    --- exit 2
-    "#);
-}

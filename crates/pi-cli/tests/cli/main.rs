@@ -4,6 +4,7 @@ mod basics;
 mod documents;
 mod envelope;
 mod ext_message;
+mod failure;
 mod policy;
 mod schema;
 mod world;

@@ -1,0 +1,68 @@
+//! What a machine reads instead of an answer: why a command was not carried out, and what to do about it.
+
+use pi_transcript::json::Problem;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// One line of JSON on standard output, so that whoever asked with `--json` reads JSON whatever happens.
+#[derive(Serialize)]
+pub(crate) struct Complaint {
+    error: Content,
+}
+
+#[derive(Serialize)]
+struct Content {
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// The file that cannot be used, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// What is wrong in what was read, each with its path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Problem>,
+}
+
+impl Complaint {
+    pub(crate) fn about(failure: &Failure) -> Self {
+        let file = failure.file().map(str::to_owned);
+        let error =
+            Content { message: failure.summary(), hint: Some(failure.hint()), file, errors: failure.problems() };
+        Complaint { error }
+    }
+
+    /// About arguments that were refused, from the text that people read: what is wrong, then what to do, in paragraphs.
+    pub(crate) fn about_arguments(text: &str) -> Self {
+        let mut paragraphs = text.split("\n\n").map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut next = |label: &str| paragraphs.next().map(|it| it.strip_prefix(label).unwrap_or(&it).to_owned());
+        let (message, hint) = (next("error: ").unwrap_or_default(), next("tip: "));
+        Complaint { error: Content { message, hint, file: None, errors: Vec::new() } }
+    }
+
+    pub(crate) fn line(&self) -> String {
+        serde_json::to_string(self).expect("messages are plain text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_arguments_are_a_message_and_what_to_do() {
+        for (text, expected) in [
+            (
+                "error: unrecognized subcommand 'a'\n\n  tip: a similar one exists: 'b'\n\nUsage: pi <COMMAND>\n",
+                r#"{"error":{"message":"unrecognized subcommand 'a'","hint":"a similar one exists: 'b'"}}"#,
+            ),
+            (
+                "error: these are missing:\n  <FILE>\n\nUsage: pi <FILE>\n",
+                r#"{"error":{"message":"these are missing: <FILE>","hint":"Usage: pi <FILE>"}}"#,
+            ),
+            ("error: no", r#"{"error":{"message":"no"}}"#),
+        ] {
+            assert_eq!(Complaint::about_arguments(text).line(), expected);
+        }
+    }
+}
