@@ -2,7 +2,7 @@
 
 mod exact;
 mod number;
-mod scan;
+mod read;
 mod surrogate;
 
 use serde::Deserialize;
@@ -26,9 +26,9 @@ pub enum Line {
 
 /// Reads one line, without its line end.
 pub fn read_line(text: &str) -> Line {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) if scan::is_whole(text, &value) => Line::from(value),
-        Ok(value) => Line::from(value).with_text(text),
+    match read::read(text) {
+        Ok((value, true)) => Line::from(value),
+        Ok((value, false)) => Line::from(value).with_text(text),
         Err(_) => match read_repaired(text) {
             Some(value) => Line::from(value).with_text(text),
             None => Line::Unreadable(text.to_owned()),
