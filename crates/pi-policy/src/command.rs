@@ -9,10 +9,7 @@ mod shell;
 
 use std::fmt;
 
-use crate::{
-    case::is_same,
-    place::{Location, Place},
-};
+use crate::{case::is_same, place::Location};
 
 /// What a call would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +52,7 @@ impl Command {
     /// The same in another folder than the project, where other files decide what a program does (`make`, `npm test`).
     #[must_use]
     pub fn within(self, folder: Location) -> Self {
-        let is_project = folder.place() == Place::Project && folder.relative() == Some("");
+        let is_project = folder.relative() == Some("");
         Self { folder: (!is_project).then_some(folder), ..self }
     }
 
@@ -122,25 +119,45 @@ impl CommandPattern {
         command.starts_with(&self.words)
     }
 
-    /// A program of a deny is found in any folder, in any case, and behind other programs (`env rm`, `sudo rm`).
+    /// A program of a deny is found in any folder, in any case, and behind other programs (`env rm`, `sudo rm`). Options
+    /// may stand before its arguments (`git -C x push`), and words that come from elsewhere behind them (`xargs git`).
     fn occurs(&self, command: &[String]) -> bool {
-        let program =
-            |word: &str| [word, file_name(word), bare_name(word)].iter().any(|form| is_same(form, &self.words[0]));
-        command.windows(self.words.len()).any(|window| {
-            program(&window[0]) && self.words.iter().zip(window).skip(1).all(|(pattern, word)| is_same(pattern, word))
-        })
+        // For each word of the pattern: whether it was met, with nothing but options and their values since.
+        let mut met = vec![false; self.words.len()];
+        let mut is_behind_option = false;
+        for word in command {
+            let is_option = word.starts_with('-');
+            for at in (0..met.len()).rev() {
+                let meets = match at {
+                    0 => is_program(word, &self.words[0]),
+                    at => met[at - 1] && is_same(&self.words[at], word),
+                };
+                met[at] = meets || (met[at] && (is_option || is_behind_option));
+            }
+            if met.last() == Some(&true) {
+                return true;
+            }
+            is_behind_option = is_option;
+        }
+        met.contains(&true) && shell::is_open(command)
     }
+}
+
+/// Whether a word may start the program of this name.
+fn is_program(word: &str, name: &str) -> bool {
+    [word, file_name(word), bare_name(word)].iter().any(|form| is_same(form, name))
 }
 
 fn file_name(program: &str) -> &str {
     program.rsplit(['/', '\\']).next().unwrap_or(program)
 }
 
-/// The name of a program without its folder and without `.exe`.
+/// The name of a program without its folder and without the endings that Windows adds or passes over.
 fn bare_name(program: &str) -> &str {
-    let name = file_name(program);
+    let name = file_name(program).trim_end_matches(['.', ' ']);
     let stem = name.len().checked_sub(4).and_then(|end| name.split_at_checked(end));
-    stem.filter(|(_, ending)| is_same(ending, ".exe")).map_or(name, |(stem, _)| stem)
+    let runs = |ending: &str| [".exe", ".com", ".cmd", ".bat"].iter().any(|known| is_same(ending, known));
+    stem.filter(|(_, ending)| runs(ending)).map_or(name, |(stem, _)| stem)
 }
 
 /// Whether grants of `patterns` together give every command of the call.
@@ -162,7 +179,7 @@ pub(crate) fn touched<'a>(patterns: &'a [CommandPattern], call: &Command) -> Opt
 fn take_apart(line: &str) -> Option<Vec<Vec<String>>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
-    let mut rest = line.trim().chars().peekable();
+    let mut rest = line.trim_matches([' ', '\t', '\n']).chars().peekable();
     while let Some(sign) = rest.next() {
         match sign {
             ' ' | '\t' => commands.last_mut()?.extend(word.take()),
@@ -363,6 +380,113 @@ mod tests {
     }
 
     #[test]
+    fn shells_run_their_input_in_more_ways_than_one() {
+        let unclear: [&[&str]; 33] = [
+            &["bash", "+s", "x"],
+            &["bash", "--rcfile", "/dev/null"],
+            &["bash", "-rcfile", "/dev/null", "-i"],
+            &["bash", "-o"],
+            &["bash", "--"],
+            &["fish", "-d", "2"],
+            &["fish", "-p", "profile"],
+            &["bash", "/dev/stdin"],
+            &["sh", "-e", "/proc/self/fd/0"],
+            &[".", "/dev/stdin"],
+            &["source", "/dev/fd/0"],
+            &["su", "root"],
+            &["su", "-", "root"],
+            &["su", "--se=rm x"],
+            &["su", "-c", "ls", "-s", "/bin/evil"],
+            &["cmd", "/s"],
+            &["pwsh", "-File", "-"],
+            &["env", "--s=rm x"],
+            &["sudo", "-s"],
+            &["sudo", "-u", "root", "-i"],
+            &["doas", "-s"],
+            &["then", "sh"],
+            &["do", "env", "-S", "rm x"],
+            &["xargs", "-IX", "sh", "-c", "X"],
+            &["xargs", "-n", "1", "-I", "X", "X"],
+            &["xargs", "--replace=X", "X"],
+            &["xargs", "env"],
+            &["parallel"],
+            &["at", "now"],
+            &["alias", "ls=rm"],
+            &["toybox", "sh"],
+            &["chroot", "/", "sh"],
+            &["yash"],
+        ];
+        for words in unclear {
+            assert_eq!(runs(words), "?", "{words:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_found_in_more_places_than_one() {
+        for (words, line) in [
+            (&["bash", "+c", "rm x"][..], "rm x"),
+            (&["sh", "-e", "+xc", "rm x"], "rm x"),
+            (&["bash", "-euo", "pipefail", "-c", "rm x"], "rm x"),
+            (&["bash", "--norc", "-O", "extglob", "-c", "rm x"], "rm x"),
+            (&["su", "root", "-c", "rm x"], "rm x"),
+            (&["su", "-lc", "rm x", "root"], "rm x"),
+            (&["then", "eval", "rm x"], "rm x"),
+            (&["else", "sudo", "-u", "root", "eval", "rm", "x"], "rm x"),
+            (&["trap", "rm x", "EXIT"], "rm x"),
+            (&["watch", "-n", "1", "rm x"], "rm x"),
+            (&["script", "-qc", "rm x", "log"], "rm x"),
+            (&["flock", "file", "-c", "rm x"], "rm x"),
+            (&["ssh", "host", "rm x"], "rm x"),
+            (&["kubectl", "exec", "pod", "--", "sh", "-c", "rm x"], "rm x"),
+        ] {
+            assert_eq!(runs(words), format!("{} + {line}", words.join(" ")));
+        }
+    }
+
+    #[test]
+    fn denied_arguments_are_found_behind_options() {
+        for line in [
+            "git -C sub push",
+            "git --no-pager -c a.b=c push origin",
+            "sudo git --git-dir x push",
+            "echo push | xargs git",
+            "echo x | xargs -n 1 git --no-pager",
+            "git.cmd push",
+            "GIT.BAT. push",
+        ] {
+            check("git push", line, (false, true));
+        }
+        for line in [
+            "git commit -m push",
+            "git log push",
+            "git stash push",
+            "git -C push log",
+            "echo a | xargs git log",
+            "gitpush.com",
+            "xargs ls",
+        ] {
+            check("git push", line, (false, line.contains("-C push")));
+        }
+    }
+
+    #[test]
+    fn command_of_many_shells_is_unclear_and_soon_so() {
+        for word in ["su", "eval", "sh", "cmd"] {
+            for first in ["env", "x"] {
+                let arguments = vec![word.to_owned(); 100_000];
+                assert!(!Command::program(first, &arguments).is_clear(), "{first} {word}");
+            }
+        }
+    }
+
+    #[test]
+    fn blanks_are_those_of_a_shell() {
+        check("git", " \tgit log\n", (true, true));
+        check("git", "\u{a0}git log", (false, false));
+        check("git", "git log\r", (false, true));
+    }
+
+    #[test]
     fn words_that_are_no_shell_to_be_run_stay_clear() {
         for words in [
             &["bash", "build.sh"][..],
@@ -372,6 +496,17 @@ mod tests {
             &["npm", "run", "cmd"],
             &["pwsh", "-File", "build.ps1"],
             &["cc", "-c", "sh.c"],
+            &["bash", "build.sh", "--config", "x"],
+            &["sh", "-eu", "--", "build.sh", "-c"],
+            &["bash", "-euo", "pipefail", "build.sh"],
+            &["git", "diff", "bash", "--cached"],
+            &["sudo", "-u", "root", "make", "-s"],
+            &["xargs", "-0", "grep", "-i", "x"],
+            &["busybox", "ls", "-c"],
+            &["trap", "-", "EXIT"],
+            &["find", "."],
+            &["find", ".", "-name", "x"],
+            &["env", "-u", "X", "git", "log", "--stat", "-S", "x"],
         ] {
             assert_eq!(runs(words), words.join(" "));
         }

@@ -502,6 +502,47 @@ fn deny_of_a_command_finds_it_in_the_script_of_a_shell() {
 }
 
 #[test]
+fn deny_of_a_command_is_not_passed_by_another_spelling() {
+    let lines = [
+        "bash +c 'git push'",
+        "if true; then eval 'git push'; fi",
+        "echo push | xargs git",
+        "echo 'git push' | bash --rcfile /dev/null",
+        "echo 'git push' | bash /dev/stdin",
+        "echo 'git push' | su root",
+        "env --s='git push'",
+        "trap 'git push' EXIT",
+        "git -C sub push",
+        "git --no-pager push",
+        "bash -c 'git push'",
+        "/usr/bin/g''it pu\\sh",
+        "git push <<EOF",
+        "$(echo git) push",
+        "`echo git` push",
+        "git pus{h,h}",
+        "busybox sh -c 'git push'",
+    ];
+    for line in lines {
+        let scenario = format!("deny agent exec commands=git+push\n call agent bash {line}");
+        check(&scenario, "deny exec: denied by agent.policy.denies[0]");
+    }
+}
+
+#[test]
+fn command_runs_in_the_project_whatever_else_the_project_is() {
+    check(
+        "in    /home/u/.pi/agent
+         grant x exec commands=make
+         call  x exec make
+         call  x exec@. make
+         call  x exec@sub make",
+        "allow: extension grant
+         allow: extension grant
+         deny exec: denied unless it is granted by name",
+    );
+}
+
+#[test]
 fn claimed_capability_is_not_believed() {
     check(
         "call x claims read bash
