@@ -7,6 +7,7 @@ mod decisions;
 mod docs;
 mod edges;
 mod layers;
+mod links;
 mod manifests;
 mod sources;
 mod text;
@@ -56,7 +57,10 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(decisions::check(&decision_names(root)?, index.as_deref()));
     match tracked_files(root)? {
         Some(names) => findings.extend(check_texts(root, &names)?),
-        None => console::say(&paint(Tone::Warning, "SKIPPED: machine paths in tracked files: this is no git checkout")),
+        None => console::say(&paint(
+            Tone::Warning,
+            "SKIPPED: machine paths and links in tracked files: this is no git checkout",
+        )),
     }
 
     sources::print_largest(&sources);
@@ -90,22 +94,27 @@ fn decision_names(root: &Path) -> Result<Vec<String>> {
     Ok(paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
 }
 
-/// What git tracks, or would track at the next `git add`; nothing where there is no git checkout.
+/// What git tracks, or would track at the next `git add`, without what was removed; nothing where there is no git checkout.
 fn tracked_files(root: &Path) -> Result<Option<Vec<String>>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     if !Program::new("git").args(list).folder(root).works() {
         return Ok(None);
     }
     let names = Program::new("git").args(list).folder(root).capture()?.text("git ls-files")?;
-    Ok(Some(names.split_terminator('\0').map(str::to_owned).collect()))
+    let there = names.split_terminator('\0').filter(|name| root.join(name).exists());
+    Ok(Some(there.map(str::to_owned).collect()))
 }
 
 fn check_texts(root: &Path, names: &[String]) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
+    let (mut findings, mut pages) = (Vec::new(), Vec::new());
     for name in names {
         if let Some(text) = files::read_if_text(&root.join(name))? {
             findings.extend(text::check(name, &text));
+            if name.ends_with(".md") {
+                pages.push(links::Page { name: name.clone(), text });
+            }
         }
     }
+    findings.extend(links::check(names, &pages));
     Ok(findings)
 }
