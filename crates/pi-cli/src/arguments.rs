@@ -1,10 +1,6 @@
 //! The words that a person types, and the help that explains them.
 
-use std::{
-    ffi::OsString,
-    io::{self, IsTerminal, Write},
-    path::PathBuf,
-};
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
@@ -12,12 +8,10 @@ use clap::{
 };
 
 use crate::{
+    answer::{self, Answer},
     command,
-    complaint::Complaint,
-    console::{self, Reader},
-    env::{self, Environment},
-    exit::{self, Exit},
-    failure::Failure,
+    console::Reader,
+    env, exit,
     input::Layout,
 };
 
@@ -266,24 +260,13 @@ pub(crate) struct LaterArguments {
     pub(crate) anything: Vec<OsString>,
 }
 
-/// What clap has to say instead of arguments: help, the version, or an error.
-pub(crate) struct Answer {
-    error: clap::Error,
-    when: When,
-    reader: Reader,
-}
-
 impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let (when, reader) = (wanted_colours(&arguments), wanted_reader(&arguments));
         let parse = |words: &[OsString]| {
             let matches = described(Arguments::command()).try_get_matches_from(words);
-            matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| Answer {
-                error,
-                when,
-                reader,
-            })
+            let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+            read.map_err(|error| Answer::new(error, &arguments))
         };
         let read = parse(&arguments)?;
         match read.command.later_help() {
@@ -304,7 +287,7 @@ impl Command {
             Command::Envelope(EnvelopeCommand::Stats(arguments)) => arguments.json,
             Command::Policy(PolicyCommand::Explain(arguments)) => arguments.json,
             // A script for a later version may ask for it.
-            Command::Serve(arguments) | Command::Ext(arguments) => return wanted_reader(&arguments.anything),
+            Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Schema(_) => false,
         };
         if json { Reader::Machine } else { Reader::Person }
@@ -322,38 +305,6 @@ impl Command {
     }
 }
 
-impl Answer {
-    /// Shows it; help and version are no failures.
-    pub(crate) fn print(&self, environment: &Environment) -> Exit {
-        let written = if self.error.use_stderr() {
-            if self.reader == Reader::Machine {
-                let complaint = Complaint::about_arguments(&self.error.render().to_string());
-                // Standard error says the same, and the code says that there is no answer.
-                let _ = writeln!(io::stdout(), "{}", complaint.line());
-            }
-            let stream = io::stderr();
-            write!(stream.lock(), "{}", self.text(environment, stream.is_terminal()))
-        } else {
-            let stream = io::stdout();
-            write!(stream.lock(), "{}", self.text(environment, stream.is_terminal()))
-        };
-        match written {
-            Err(error) if !self.error.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
-                console::report_lost_output(&Failure::Unwritable(error))
-            }
-            // If nobody reads it there is nothing else to do.
-            _ if self.error.exit_code() == 0 => Exit::Success,
-            _ => Exit::Trouble,
-        }
-    }
-
-    /// By the same rule as everything else that is shown, applied to the stream on which it appears.
-    fn text(&self, environment: &Environment, is_terminal: bool) -> String {
-        let text = self.error.render();
-        if console::colours(environment, self.when, is_terminal) { text.ansi().to_string() } else { text.to_string() }
-    }
-}
-
 impl InputArguments {
     pub(crate) fn files(&self) -> &[PathBuf] {
         &self.files
@@ -362,24 +313,6 @@ impl InputArguments {
     pub(crate) fn layout(&self) -> Option<Layout> {
         self.jsonl.then_some(Layout::OnePerLine)
     }
-}
-
-/// Help and errors are shown before the arguments are known, so `--color` is looked for by hand.
-fn wanted_colours(arguments: &[OsString]) -> When {
-    let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
-    let named = words.iter().find_map(|word| word.strip_prefix("--color="));
-    let value = named.or_else(|| words.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1]));
-    match value {
-        Some("always") => When::Always,
-        Some("never") => When::Never,
-        Some(_) | None => When::Auto,
-    }
-}
-
-/// Whoever wrote `--json` reads JSON even if the other arguments are wrong.
-fn wanted_reader(arguments: &[OsString]) -> Reader {
-    let mut words = arguments.iter().take_while(|word| *word != "--");
-    if words.any(|word| word == "--json") { Reader::Machine } else { Reader::Person }
 }
 
 /// Adds the groups, the examples and the tables to the help.
@@ -448,33 +381,6 @@ mod tests {
     #[test]
     fn arguments_are_well_formed() {
         described(Arguments::command()).debug_assert();
-    }
-
-    #[test]
-    fn stream_of_an_answer_decides_about_its_colours() {
-        let environment = Environment {
-            no_color: false,
-            force_color: false,
-            dumb_terminal: false,
-            home: None,
-            agent_directory: None,
-        };
-        for (line, on_stderr, on_terminal, elsewhere) in [
-            ("pi envelop", true, true, false),
-            ("pi --help", false, true, false),
-            ("pi --help --color=never", false, false, false),
-            ("pi --color always envelop", true, true, true),
-        ] {
-            let Err(answer) = Arguments::read(line.split(' ').map(OsString::from)) else {
-                panic!("{line} is carried out")
-            };
-            let coloured = |is_terminal| answer.text(&environment, is_terminal).contains('\u{1b}');
-            assert_eq!(
-                (answer.error.use_stderr(), coloured(true), coloured(false)),
-                (on_stderr, on_terminal, elsewhere),
-                "{line}"
-            );
-        }
     }
 
     #[test]

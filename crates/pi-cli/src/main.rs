@@ -5,6 +5,7 @@
 //! the number that a script gets ([`exit`]). Each command is one file in [`command`]; start with that which you look for.
 
 mod amount;
+mod answer;
 mod arguments;
 mod command;
 mod complaint;
