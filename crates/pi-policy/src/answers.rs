@@ -101,10 +101,10 @@ impl Remembered {
     }
 }
 
-/// Whether an equal target is the same thing: an unclear command also depends on what we did not read.
+/// Whether an equal target is the same thing: a command also depends on what we did not read, its input included.
 fn is_distinct(target: &Target) -> bool {
     match target {
-        Target::Command(command) => command.is_clear(),
+        Target::Command(command) => command.is_distinct(),
         // Calls that name no target differ in what they ask for.
         Target::Nothing => false,
         Target::Path(_)

@@ -19,6 +19,8 @@ pub struct Command {
     commands: Option<Vec<Vec<String>>>,
     /// Where it runs, if not in the project.
     folder: Option<Location>,
+    /// Whether the call brings the input of the program, which may be another program (`python -`).
+    has_input: bool,
 }
 
 /// A program, or a program with the first of its arguments.
@@ -41,12 +43,13 @@ impl Command {
     /// A program that is started directly, without a shell.
     pub fn program(program: &str, arguments: &[String]) -> Self {
         let words: Vec<String> = std::iter::once(program.to_owned()).chain(arguments.iter().cloned()).collect();
-        Self { written: words.join(" "), commands: shell::with_scripts(vec![words]), folder: None }
+        Self { written: words.join(" "), commands: shell::with_scripts(vec![words]), folder: None, has_input: false }
     }
 
     /// A line for a shell.
     pub fn shell(line: &str) -> Self {
-        Self { written: line.to_owned(), commands: take_apart(line).and_then(shell::with_scripts), folder: None }
+        let commands = take_apart(line).and_then(shell::with_scripts);
+        Self { written: line.to_owned(), commands, folder: None, has_input: false }
     }
 
     /// The same in another folder than the project, where other files decide what a program does (`make`, `npm test`).
@@ -54,6 +57,17 @@ impl Command {
     pub fn within(self, folder: Location) -> Self {
         let is_project = folder.relative() == Some("");
         Self { folder: (!is_project).then_some(folder), ..self }
+    }
+
+    /// The same with input that comes with the call.
+    #[must_use]
+    pub fn with_input(self) -> Self {
+        Self { has_input: true, ..self }
+    }
+
+    /// Whether two calls that look alike do the same: not if we did not understand one, nor if its input differs.
+    pub(crate) fn is_distinct(&self) -> bool {
+        self.is_clear() && !self.has_input
     }
 
     /// Where it runs, if not in the project.

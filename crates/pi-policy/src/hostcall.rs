@@ -84,7 +84,7 @@ fn target(places: &Places, call: &Call) -> Result<Target, BadCall> {
         Call::Http(request) => Host::from_url(&request.url).map(Target::Host).map_err(BadCall::Host),
         Call::Env(EnvCall::Get { name }) => Ok(Target::Variable(name.clone())),
         Call::Env(EnvCall::List) => Ok(Target::Environment),
-        Call::Mcp(tool) => Ok(Target::Tool(format!("{}/{}", tool.server, tool.name))),
+        Call::Mcp(tool) => Ok(Target::Tool(mcp_tool(&tool.server, &tool.name))),
         Call::Session(_) | Call::Ui(_) | Call::Events(_) | Call::Log(_) | Call::Credentials(_) | Call::Other(_) => {
             Ok(Target::Nothing)
         }
@@ -124,6 +124,7 @@ fn touched(places: &Places, call: &FsCall) -> Result<Target, BadCall> {
 
 fn command(places: &Places, call: &exec::Command) -> Result<Command, BadCall> {
     let command = Command::program(&call.command, &call.args);
+    let command = if call.stdin.is_some() { command.with_input() } else { command };
     let command = match &call.cwd {
         None => command,
         Some(cwd) => command.within(locate(places, cwd, "cwd", Extent::File)?),
@@ -131,6 +132,11 @@ fn command(places: &Places, call: &exec::Command) -> Result<Command, BadCall> {
     // A variable such as LD_PRELOAD changes what the program is, and so does a folder from which its path counts.
     let is_elsewhere = command.folder().is_some() && call.command.contains(['/', '\\']);
     Ok(if call.env.is_empty() && !is_elsewhere { command } else { command.made_unclear() })
+}
+
+/// One text for the tool of a server. Names may hold `/`, so that of the server has it in another form.
+fn mcp_tool(server: &str, name: &str) -> String {
+    format!("{}/{name}", server.replace('%', "%25").replace('/', "%2F"))
 }
 
 fn locate(places: &Places, path: &str, member: &'static str, extent: Extent) -> Result<Location, BadCall> {
@@ -170,6 +176,9 @@ mod tests {
         check("exec", "tool", r#"{"name":"bash","input":{"command":"ls -l"}}"#, "exec: ls -l");
         check("tool", "tool", r#"{"name":"deploy","input":{}}"#, "tool: deploy");
         check("tool", "mcp", r#"{"server":"db","name":"drop","input":{}}"#, "tool: db/drop");
+        check("tool", "mcp", r#"{"server":"a/b","name":"c","input":{}}"#, "tool: a%2Fb/c");
+        check("tool", "mcp", r#"{"server":"a","name":"b/c","input":{}}"#, "tool: a/b/c");
+        check("tool", "mcp", r#"{"server":"a%2Fb","name":"c","input":{}}"#, "tool: a%252Fb/c");
         check("read", "tool", r#"{"name":"read","input":{"path":7}}"#, "params.input.path: expected a string");
         check("read", "tool", r#"{"name":"grep","input":{"path":null}}"#, "params.input.path: expected a string");
         let nul = "params.input.path: the path contains a NUL";

@@ -154,3 +154,20 @@ fn command_that_nobody_understands_is_not_remembered_by_itself() {
     let note = explain(&policy.with_answer(kept), &request).reason;
     assert_eq!(note, "a person said yes in this session");
 }
+
+#[test]
+fn command_with_input_is_not_remembered_by_itself() {
+    let (policy, request) = last("deny_caps env\n call x exec! python3 -");
+    let Decision::Ask(question) = decide(&policy, &request) else { panic!("a question") };
+    assert_eq!(question.keep(Answer::Yes, Breadth::Target, Term::Session), None);
+    check(
+        "deny_caps env
+         call   x exec python3 -
+         answer yes target
+         call   x exec python3 -
+         call   x exec! python3 -",
+        "ask: p=0.1192
+         allow: mode
+         ask: p=0.1192",
+    );
+}

@@ -12,7 +12,7 @@
 //! answer yes|no target|capability [2026-01-01T00:00:00Z]       to the call before, kept for the calls that follow
 //! in FOLDER | own FOLDER                                       the project, and the folder of the extension, likewise
 //!                                                              NAME `agent` is the agent, `extension:agent` is not
-//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | bash LINE | env [NAME] | METHOD
+//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | exec! … with input | bash LINE | env [NAME] | METHOD
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -283,16 +283,15 @@ fn host_call(text: &str) -> HostCall {
                 json!({ "method": "GET", "url": rest, "headers": [], "follow_redirects": false, "stream": false });
             (None, "http", request)
         }
-        "exec" => {
+        exec if exec.starts_with("exec") => {
             let mut words = rest.split_whitespace();
             let (program, arguments) = (words.next(), words.collect::<Vec<_>>());
-            (None, "exec", json!({ "command": program, "args": arguments, "env": {}, "stream": false }))
-        }
-        exec if exec.starts_with("exec@") => {
-            let mut words = rest.split_whitespace();
-            let (program, arguments) = (words.next(), words.collect::<Vec<_>>());
-            let params =
-                json!({ "command": program, "args": arguments, "cwd": &exec[5..], "env": {}, "stream": false });
+            let mut params = json!({ "command": program, "args": arguments, "env": {}, "stream": false });
+            match exec.split_at("exec".len()).1 {
+                "" => {}
+                "!" => params["stdin"] = json!({ "text": "" }),
+                folder => params["cwd"] = folder.strip_prefix('@').expect("@ and a folder").into(),
+            }
             (None, "exec", params)
         }
         "env" if rest.is_empty() => (None, "env", json!({ "op": "list" })),
