@@ -10,6 +10,7 @@ use pi_extproto::capability::Capability;
 
 use self::matcher::Matcher;
 use crate::{
+    case::fold,
     place::{CONFIGURATION, Extent, Location, Place},
     target::is_place_within_reach,
 };
@@ -215,7 +216,7 @@ impl Side {
     fn add(&mut self, owner: usize, pattern: &str, purpose: Purpose) -> Result<(), GlobFault> {
         let pattern = match purpose {
             Purpose::Grant => pattern.to_owned(),
-            Purpose::Deny => pattern.to_lowercase(),
+            Purpose::Deny => fold(pattern),
         };
         self.stems.push((stem(&pattern).to_owned(), owner));
         if !pattern.contains(WILD) {

@@ -7,7 +7,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::case::is_same;
+use crate::case::{fold, is_same};
 
 /// How paths are written on the machine that will open them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,8 +207,8 @@ impl Places {
             (None, None) => (Place::Outside, None),
         };
         let root = root.and_then(|root| Some((Arc::clone(root), self.below(root, &absolute)?)));
-        let folded = absolute.to_lowercase();
-        let inside = inside.map(|start| (start, absolute[..start].to_lowercase().len()));
+        let folded = fold(&absolute);
+        let inside = inside.map(|start| (start, fold(&absolute[..start]).len()));
         Location { place, extent, absolute, folded, inside, root, inner: Vec::new() }
     }
 
@@ -220,17 +220,18 @@ impl Places {
 
     /// Where, in `path`, the part below `folder` begins; the length of `path` if it is the folder itself.
     fn below(&self, folder: &str, path: &str) -> Option<usize> {
-        let folder = folder.trim_end_matches('/');
-        let head = path.get(..folder.len())?;
-        let same = match self.style {
-            PathStyle::Unix => head == folder,
-            PathStyle::Mac | PathStyle::Windows => is_same(head, folder),
-        };
-        match (same, path.as_bytes().get(folder.len())) {
-            (true, None) => Some(path.len()),
-            (true, Some(b'/')) => Some(folder.len() + 1),
-            (true, Some(_)) | (false, _) => None,
+        // Name by name, because two forms of a name may differ in length.
+        let mut names = path.split('/');
+        let mut start = 0;
+        for expected in folder.trim_end_matches('/').split('/') {
+            let found = names.next()?;
+            let same = match self.style {
+                PathStyle::Unix => found == expected,
+                PathStyle::Mac | PathStyle::Windows => is_same(found, expected),
+            };
+            start += same.then_some(found.len() + 1)?;
         }
+        Some(start.min(path.len()))
     }
 }
 
@@ -494,6 +495,8 @@ mod tests {
         let places = places(PathStyle::Mac, ["/Users/u/Work", "/Users/u", "/Users/u/.pi/agent"]);
         check(&places, "/users/U/work/A", "Project /users/U/work/A");
         check(&places, "~/.PI/Agent/AUTH.json", "Secret /Users/u/.PI/Agent/AUTH.json");
+        check(&places, "~/.pi/agent/auth.j\u{17f}on", "Secret /Users/u/.pi/agent/auth.j\u{17f}on");
+        check(&places, "/U\u{17f}ers/u/wor\u{212a}/a", "Project /U\u{17f}ers/u/wor\u{212a}/a");
     }
 
     #[test]
