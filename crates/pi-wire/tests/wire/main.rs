@@ -19,4 +19,6 @@ mod registry;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
+mod specified;
+#[cfg(test)]
 mod validation;
