@@ -30,6 +30,8 @@ const PATTERNS: &[&str] = &[
     "/home/u/**",
     "/**",
     "/home/u/.pi/agent/auth.json",
+    ".pi/**",
+    ".pi/settings.json",
 ];
 const PATHS: &[&str] = &[
     ".",
@@ -51,6 +53,8 @@ const PATHS: &[&str] = &[
     "~/.pi/agent/settings.json",
     "/home/u/work/.pi",
     "/home/u/work/.pi/x/index.js",
+    "/home/u/work/.pi/settings.json",
+    "~/.pi/settings.json",
     "/data/x/a",
     "/tmp/pi-x/a",
 ];
@@ -66,8 +70,16 @@ const URLS: &[&str] = &[
 ];
 const VARIABLES: &[&str] = &["HOME", "PATH", "TOKEN", "token"];
 const COMMAND_PATTERNS: &[&str] = &["git", "git log", "rm", "cargo test"];
-const COMMANDS: &[&str] =
-    &["git log", "git push", "git log | rm x", "rm -rf .", "cargo test", "git log $(rm x)", "bash -c 'rm x'"];
+const COMMANDS: &[&str] = &[
+    "git log",
+    "git push",
+    "git log | rm x",
+    "rm -rf .",
+    "cargo test",
+    "git log $(rm x)",
+    "bash -c 'rm x'",
+    "git -C a push",
+];
 const NAMES: &[&str] = &["x", "y"];
 
 /// One request and the settings that it meets.
@@ -546,6 +558,22 @@ proptest! {
                 prop_assert_eq!(single(&file), Verdict::Allow, "moving {} with {} to {}", file, from, to);
             }
         }
+    }
+
+    #[test]
+    fn what_pi_loads_is_written_only_if_it_is_named(case in case(), path in select(&[".pi", ".pi/settings.json", ".pi/a/b"][..])) {
+        let target = Target::Path(places(case.project).locate(path, Extent::File).expect("a path"));
+        let mut case = Case { capability: Capability::Write, method: Method::Fs, target, ..case };
+        let forget = |entry: &mut GrantEntry| {
+            if let Some(paths) = entry.scope.as_mut().and_then(|scope| scope.paths.as_mut()) {
+                paths.retain(|pattern| !pattern.starts_with(['.', '/']));
+            }
+        };
+        case.extensions().mode = Some(Mode::Prompt);
+        case.extensions().grants.values_mut().flatten().for_each(forget);
+        case.agent().mode = Some(Mode::Prompt);
+        case.agent().grants.iter_mut().for_each(forget);
+        prop_assert_ne!(case.verdict(), Verdict::Allow);
     }
 
     #[test]
