@@ -569,8 +569,14 @@ proptest! {
                 paths.retain(|pattern| !pattern.starts_with(['.', '/']));
             }
         };
+        let vague = ScopeEntry { paths: Some(vec!["**".to_owned(), "*/*".to_owned()]), ..ScopeEntry::default() };
+        let vague = GrantEntry { capability: Capability::Write, methods: None, scope: Some(vague), versions: None, expires: None };
+        for name in NAMES {
+            case.extensions().grants.entry((*name).to_owned()).or_default().push(vague.clone());
+        }
         case.extensions().mode = Some(Mode::Prompt);
         case.extensions().grants.values_mut().flatten().for_each(forget);
+        case.agent().grants.push(vague);
         case.agent().mode = Some(Mode::Prompt);
         case.agent().grants.iter_mut().for_each(forget);
         prop_assert_ne!(case.verdict(), Verdict::Allow);
