@@ -9,12 +9,18 @@
 //! [`code`](CallError::code) answers whether to try again, whose fault it was, and what to do next.
 
 pub mod call;
+pub mod condition;
 pub mod dialect;
 pub mod error;
 pub mod event;
 pub mod manifest;
+pub mod path;
 pub mod secret;
+<<<<<<< HEAD
 pub mod text_call;
+=======
+pub mod tape;
+>>>>>>> af9d7d0 (provider: compile paths and conditions of manifests once)
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
