@@ -16,11 +16,8 @@ pub mod event;
 pub mod manifest;
 pub mod path;
 pub mod secret;
-<<<<<<< HEAD
-pub mod text_call;
-=======
 pub mod tape;
->>>>>>> af9d7d0 (provider: compile paths and conditions of manifests once)
+pub mod text_call;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
