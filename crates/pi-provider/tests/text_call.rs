@@ -105,8 +105,12 @@ fn a_tag_is_a_call_only_if_its_tool_exists() {
 fn the_filter_makes_calls_and_says_why_the_answer_ended() {
     let mut filter = Filter::new(strict());
     let mut out = Vec::new();
-    let text =
-        |content: &str| StreamEvent::PartialContentDelta { candidate: 0, block: None, content: content.to_owned() };
+    let text = |content: &str| StreamEvent::PartialContentDelta {
+        candidate: 0,
+        block: None,
+        content: content.to_owned(),
+        signature: None,
+    };
     for piece in ["Hi", " <tool", "_call>{\"name\":\"ls\",\"argu", "ments\":{}}</tool_call>"] {
         filter.apply(text(piece), &mut out);
     }
@@ -140,7 +144,12 @@ fn a_native_call_makes_the_text_text() {
         tool_name: "ls".to_owned(),
         signature: None,
     };
-    let text = StreamEvent::PartialContentDelta { candidate: 0, block: None, content: "<bash>ls</bash>".to_owned() };
+    let text = StreamEvent::PartialContentDelta {
+        candidate: 0,
+        block: None,
+        content: "<bash>ls</bash>".to_owned(),
+        signature: None,
+    };
     let mut out = Vec::new();
     filter.apply(native.clone(), &mut out);
     filter.apply(text.clone(), &mut out);

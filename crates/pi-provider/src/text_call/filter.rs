@@ -21,9 +21,13 @@ impl Filter {
     /// Hands on an event, or what becomes of it.
     pub fn apply(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) {
         match event {
-            StreamEvent::PartialContentDelta { candidate: 0, block, content } if !self.native => {
+            StreamEvent::PartialContentDelta { candidate: 0, block, content, signature } if !self.native => {
                 self.reader.push(&content, &mut self.pieces);
                 self.hand_on(block, out);
+                if signature.is_some() {
+                    let content = String::new();
+                    out.push(StreamEvent::PartialContentDelta { candidate: 0, block, content, signature });
+                }
             }
             StreamEvent::ToolCallStarted { candidate: 0, .. } => {
                 self.flush(out);
@@ -51,7 +55,9 @@ impl Filter {
     fn hand_on(&mut self, block: Option<u64>, out: &mut Vec<StreamEvent>) {
         for piece in self.pieces.drain(..) {
             match piece {
-                Piece::Text(content) => out.push(StreamEvent::PartialContentDelta { candidate: 0, block, content }),
+                Piece::Text(content) => {
+                    out.push(StreamEvent::PartialContentDelta { candidate: 0, block, content, signature: None });
+                }
                 Piece::Call(call) => {
                     self.calls += 1;
                     let index = Some(self.calls);
