@@ -1,17 +1,15 @@
-//! The words that a person types, and the help that explains them.
+//! The words that a person types.
+
+mod help;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-    builder::{NonEmptyStringValueParser, Styles, styling::AnsiColor},
-};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 
 use crate::{
     answer::{self, Answer},
     command,
     console::Reader,
-    env, exit,
     input::Layout,
 };
 
@@ -21,56 +19,9 @@ const VERSION: &str = match option_env!("PI_BUILD") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Yellow.on_default().bold())
-    .usage(AnsiColor::Yellow.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default())
-    .placeholder(AnsiColor::Green.on_default());
-
-/// The commands by what people want.
-const GROUPS: [(&str, &[&str]); 3] = [
-    ("Look into files", &["envelope", "ext-message"]),
-    ("Understand the system", &["schema", "policy"]),
-    ("Run", &["serve", "ext", "help"]),
-];
-
-const EXAMPLES: [(&str, &str); 5] = [
-    ("pi envelope validate logs/", "check every envelope in a folder"),
-    ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
-    ("pi ext-message validate --json trace.jsonl", "check a recorded exchange, for a script"),
-    ("pi schema extension --format ts > messages.ts", "get types for an extension"),
-    ("pi policy explain --config settings.json --extension git --call @call.json", "see why a call is refused"),
-];
-
-/// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 2] = [
-    (
-        "envelope",
-        &[
-            ("pi envelope validate logs/", "check every envelope in a folder"),
-            ("pi envelope validate --json --jsonl -", "check one envelope per line of standard input, for a script"),
-            ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
-            ("pi envelope stats request.json", "see what fills the context"),
-        ],
-    ),
-    (
-        "policy",
-        &[
-            (
-                "pi policy explain --config settings.json --extension git --call @call.json",
-                "see why a call is allowed or refused",
-            ),
-            (
-                "pi policy explain --config settings.json --extension git --mode strict --json --call @-",
-                "ask about a call on standard input in another mode, for a script",
-            ),
-        ],
-    ),
-];
-
 /// A coding agent as a service: look into its prompts, its protocols and its decisions.
 #[derive(Parser)]
-#[command(name = "pi", version = VERSION, styles = STYLES, arg_required_else_help = true, subcommand_required = true)]
+#[command(name = "pi", version = VERSION, styles = help::STYLES, arg_required_else_help = true, subcommand_required = true)]
 pub(crate) struct Arguments {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
@@ -264,7 +215,7 @@ impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let parse = |words: &[OsString]| {
-            let matches = described(Arguments::command()).try_get_matches_from(words);
+            let matches = help::described(Arguments::command()).try_get_matches_from(words);
             let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
             read.map_err(|error| Answer::new(error, &arguments))
         };
@@ -315,50 +266,9 @@ impl InputArguments {
     }
 }
 
-/// Adds the groups, the examples and the tables to the help.
-fn described(arguments: clap::Command) -> clap::Command {
-    let (header, literal) = (*STYLES.get_header(), *STYLES.get_literal());
-    let table = |title: &str, lines: &[(String, String)]| format!("{header}{title}:{header:#}\n{}", rows(lines));
-    let about = |name: &str| match name {
-        "help" => "Print help for a command".to_owned(),
-        _ => arguments.find_subcommand(name).and_then(|it| it.get_about()).map(ToString::to_string).unwrap_or_default(),
-    };
-    let groups = GROUPS.map(|(title, names)| {
-        let rows: Vec<_> = names.iter().map(|name| ((*name).to_owned(), about(name))).collect();
-        table(title, &rows)
-    });
-    let shown = |examples: &[(&str, &str)]| -> String {
-        let lines = examples.iter().map(|(line, meaning)| format!("  {literal}{line}{literal:#}\n      {meaning}\n"));
-        format!("{header}Examples:{header:#}\n{}", lines.collect::<String>())
-    };
-    let examples = shown(&EXAMPLES);
-    let codes = exit::MEANINGS.map(|(code, meaning)| ((code as u8).to_string(), meaning.to_owned()));
-    let variables = env::VARIABLES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
-    let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\n{header}Options:{header:#}\n{{options}}\n\n{examples}\n{}\n{}",
-        groups.join("\n"),
-        table("Exit codes", &codes),
-        table("Environment", &variables),
-    );
-    let schemas = table("Schemas", &command::schema::table());
-    let arguments = arguments
-        .help_template(template.trim_end().to_owned())
-        .mut_subcommand("schema", |schema| schema.after_help(schemas.trim_end().to_owned()));
-    MORE_EXAMPLES.iter().fold(arguments, |arguments, (name, examples)| {
-        arguments.mut_subcommand(name, |command| command.after_help(shown(examples).trim_end().to_owned()))
-    })
-}
-
-/// One line for each name and what it means.
-fn rows(lines: &[(String, String)]) -> String {
-    let literal = *STYLES.get_literal();
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    lines.iter().map(|(name, text)| format!("  {literal}{name:<width$}{literal:#}  {text}\n")).collect()
-}
-
 fn schema(text: &str) -> Result<SchemaName, String> {
     SchemaName::from_str(text, false)
-        .map_err(|_| format!("the schemas are\n{}", rows(&command::schema::table()).trim_end()))
+        .map_err(|_| format!("the schemas are\n{}", help::rows(&command::schema::table()).trim_end()))
 }
 
 fn evidence(text: &str) -> Result<(pi_policy::Feature, f64), String> {
@@ -380,16 +290,6 @@ mod tests {
 
     #[test]
     fn arguments_are_well_formed() {
-        described(Arguments::command()).debug_assert();
-    }
-
-    #[test]
-    fn every_command_stands_in_exactly_one_group() {
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        grouped.sort_unstable();
-        let command = Arguments::command();
-        let mut expected: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
-        expected.sort_unstable();
-        assert_eq!(grouped, expected);
+        help::described(Arguments::command()).debug_assert();
     }
 }
