@@ -4,8 +4,13 @@
 //! guest, a fake clock, scenario files and a test client.
 //!
 //! It never links what it stands in for (providers, sessions, guests) and holds no second implementation of the logic
-//! under test. Start with [`Peer`], a server that we did not write.
+//! under test. Start with [`Server`], a model server that does what its script says, and [`Peer`], one that we did not
+//! write.
 
 pub mod peer;
+pub mod server;
 
-pub use self::peer::{NoPeer, Peer};
+pub use self::{
+    peer::{NoPeer, Peer},
+    server::{Reply, Request, Script, Server},
+};
