@@ -19,6 +19,7 @@ pub mod path;
 pub mod secret;
 pub mod tape;
 pub mod text_call;
+pub mod tokens;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
