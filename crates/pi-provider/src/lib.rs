@@ -10,10 +10,12 @@
 
 pub mod builtin;
 pub mod call;
+pub mod classify;
 pub mod condition;
 pub mod dialect;
 pub mod error;
 pub mod event;
+pub mod limits;
 pub mod manifest;
 pub mod path;
 pub mod secret;

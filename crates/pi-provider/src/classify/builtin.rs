@@ -1,0 +1,77 @@
+//! What well-known codes and words mean; the data is in `builtin.yaml`.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use crate::error::ErrorCode;
+
+static BUILTIN: LazyLock<Builtin> = LazyLock::new(Builtin::load);
+
+/// The data, ready for use.
+pub(super) struct Builtin {
+    /// Codes in lower case.
+    pub(super) codes: HashMap<String, ErrorCode>,
+    pub(super) messages: Vec<Words>,
+    pub(super) waits: Vec<Regex>,
+}
+
+/// Words that mean something in the message of some statuses.
+pub(super) struct Words {
+    pattern: Regex,
+    maps_to: ErrorCode,
+    statuses: Vec<u16>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    codes: HashMap<String, ErrorCode>,
+    messages: Vec<WrittenWords>,
+    waits: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenWords {
+    pattern: String,
+    maps_to: ErrorCode,
+    statuses: Vec<u16>,
+}
+
+impl Builtin {
+    pub(super) fn get() -> &'static Self {
+        &BUILTIN
+    }
+
+    fn load() -> Self {
+        let written: Written =
+            serde_saphyr::from_str(include_str!("builtin.yaml")).expect("the built-in file is checked by the tests");
+        let compile = |pattern: &str| without_case(pattern).expect("the built-in patterns are checked by the tests");
+        Self {
+            codes: written.codes,
+            messages: (written.messages.into_iter())
+                .map(|words| Words {
+                    pattern: compile(&words.pattern),
+                    maps_to: words.maps_to,
+                    statuses: words.statuses,
+                })
+                .collect(),
+            waits: written.waits.iter().map(|pattern| compile(pattern)).collect(),
+        }
+    }
+}
+
+impl Words {
+    /// The meaning, if the message has the words. Without a status any words count.
+    pub(super) fn meaning(&self, status: Option<u16>, message: &str) -> Option<ErrorCode> {
+        let fits = status.is_none_or(|status| self.statuses.contains(&status));
+        (fits && self.pattern.is_match(message)).then_some(self.maps_to)
+    }
+}
+
+/// A regular expression that does not mind case.
+pub(super) fn without_case(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).case_insensitive(true).build()
+}

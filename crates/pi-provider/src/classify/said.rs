@@ -1,0 +1,163 @@
+//! What a provider said in the body of a refusal, whatever shape it has.
+
+use serde_json::Value;
+
+use crate::manifest::contract::ErrorExtraction;
+
+/// The parts of a refusal.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Said {
+    /// Codes and types, the most telling first; a number is written out.
+    pub(super) codes: Vec<String>,
+    pub(super) message: Option<String>,
+    pub(super) request_id: Option<String>,
+}
+
+const CODES: [&str; 6] =
+    ["/error/code", "/error/error_code", "/code", "/error_code", "/errorCode", "/base_resp/status_code"];
+const REASONS: &str = "/error/details";
+const KINDS: [&str; 4] = ["/error/type", "/error/status", "/error/name", "/status"];
+/// `type` of the whole is the provider's only where it is not the wrapper.
+const OUTER_KIND: &str = "/type";
+const MESSAGES: [&str; 11] = [
+    "/error/message",
+    "/error/msg",
+    "/message",
+    "/msg",
+    "/detail",
+    "/detail/message",
+    "/detail/0/msg",
+    "/errors/0/message",
+    "/error/error",
+    "/base_resp/status_msg",
+    "/error",
+];
+const REQUEST_IDS: [&str; 5] = ["/request_id", "/requestId", "/error/request_id", "/error/requestId", "/request-id"];
+
+impl Said {
+    /// Reads a body; the contract's paths come first.
+    pub(super) fn read(body: &Value, paths: &ErrorExtraction) -> Self {
+        // Gemini wraps an error in a list when it was asked for a stream.
+        let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
+        let own = |path: &Option<String>| path.as_deref().and_then(|path| word(body.pointer(&pointer(path))?));
+        let at = |path: &str| body.pointer(path).and_then(word);
+        let reasons = body.pointer(REASONS).and_then(Value::as_array);
+        let reasons = reasons.into_iter().flatten().filter_map(|detail| word(detail.get("reason")?));
+        let outer = at(OUTER_KIND).filter(|kind| kind != "error");
+        let mut codes: Vec<String> = Vec::new();
+        let all = (own(&paths.code_path).into_iter())
+            .chain(CODES.iter().filter_map(|path| at(path)))
+            .chain(reasons)
+            .chain(own(&paths.type_path))
+            .chain(KINDS.iter().filter_map(|path| at(path)))
+            .chain(outer);
+        for code in all {
+            if !codes.contains(&code) {
+                codes.push(code);
+            }
+        }
+        Self {
+            codes,
+            message: own(&paths.message_path)
+                .or_else(|| MESSAGES.iter().find_map(|path| body.pointer(path)?.as_str().map(str::to_owned))),
+            request_id: REQUEST_IDS.iter().find_map(|path| at(path)),
+        }
+    }
+
+    /// A body that is no JSON: its text, of a page only the title.
+    pub(super) fn from_text(text: &str) -> Self {
+        let text = text.trim();
+        let is_page = text.starts_with('<');
+        let title = is_page.then(|| {
+            let (_, rest) = text.split_once("<title>")?;
+            Some(rest.split_once("</title>")?.0.trim())
+        });
+        let message = match title {
+            Some(title) => title.unwrap_or_default(),
+            None => text,
+        };
+        Self { message: (!message.is_empty()).then(|| message.to_owned()), ..Self::default() }
+    }
+
+    /// A status that the body names where a code should be: `{"error": {"code": 429}}`.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.codes.iter().filter_map(|code| code.parse().ok()).find(|status| (400..600).contains(status))
+    }
+
+    /// The provider's own name for the error: the first that is more than a number, else the number.
+    pub(super) fn provider_code(&self) -> Option<&String> {
+        self.codes.iter().find(|code| code.parse::<i64>().is_err()).or_else(|| self.codes.first())
+    }
+}
+
+/// A text or a number, if it says anything.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// `$.error.details[0].reason` as a JSON pointer.
+fn pointer(path: &str) -> String {
+    let path = path.strip_prefix('$').unwrap_or(path);
+    let mut pointer = String::with_capacity(path.len() + 1);
+    for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
+        pointer.push('/');
+        pointer.push_str(part);
+    }
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(codes: &[&str], message: Option<&str>) -> Said {
+        let codes = codes.iter().map(|&code| code.to_owned()).collect();
+        Said { codes, message: message.map(str::to_owned), request_id: None }
+    }
+
+    #[test]
+    fn every_shape_is_read() {
+        let bodies = [
+            (json!({"error": {"code": 400, "message": "m", "type": "t"}}), said(&["400", "t"], Some("m"))),
+            (json!({"type": "error", "error": {"type": "t", "message": "m"}}), said(&["t"], Some("m"))),
+            (json!([{"error": {"code": 429, "status": "S", "message": "m"}}]), said(&["429", "S"], Some("m"))),
+            (json!({"error": {"details": [{"reason": "R"}], "status": "S"}}), said(&["R", "S"], None)),
+            (json!({"error": "no such model"}), said(&[], Some("no such model"))),
+            (json!({"message": "m"}), said(&[], Some("m"))),
+            (json!({"detail": "m"}), said(&[], Some("m"))),
+            (json!({"detail": [{"msg": "m"}]}), said(&[], Some("m"))),
+            (json!({"base_resp": {"status_code": 1008, "status_msg": "m"}}), said(&["1008"], Some("m"))),
+            (json!({"error": {"code": null, "message": ""}}), said(&[], Some(""))),
+            (json!(7), said(&[], None)),
+        ];
+        for (body, expected) in bodies {
+            assert_eq!(Said::read(&body, &ErrorExtraction::default()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn paths_of_the_contract_come_first() {
+        let paths = ErrorExtraction {
+            type_path: Some("$.failure.kinds[1]".to_owned()),
+            message_path: Some("failure.text".to_owned()),
+            code_path: Some("$.failure.number".to_owned()),
+        };
+        let body = json!({"failure": {"number": 7, "kinds": ["a", "b"], "text": "m"}, "message": "other", "code": "c"});
+        assert_eq!(Said::read(&body, &paths), said(&["7", "c", "b"], Some("m")));
+    }
+
+    #[test]
+    fn page_gives_its_title() {
+        let page = "<html><head><title> 502 Bad Gateway </title></head><body>long</body></html>";
+        assert_eq!(Said::from_text(page), said(&[], Some("502 Bad Gateway")));
+        assert_eq!(Said::from_text("<html></html>"), said(&[], None));
+        assert_eq!(Said::from_text(" upstream gone \n"), said(&[], Some("upstream gone")));
+        assert_eq!(Said::from_text(""), said(&[], None));
+    }
+}

@@ -1,0 +1,73 @@
+//! How long a provider asked to wait, wherever it said so.
+
+use std::time::{Duration, SystemTime};
+
+use regex::Regex;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::{
+    Limits, first,
+    moment::{parse_milliseconds, parse_wait},
+};
+use crate::manifest::{Manifest, failure::TimeUnit};
+
+/// Where bodies say it as a member.
+const SECONDS: [&str; 4] =
+    ["/error/retry_after", "/retry_after", "/error/metadata/retry_after", "/parameters/retry_after"];
+const MILLISECONDS: [&str; 2] = ["/error/retry_after_ms", "/retry_after_ms"];
+
+/// What was asked for, in this order: milliseconds in a header, the header, members of the body, the words of the
+/// message, and the time at which a used up limit comes back.
+pub(crate) fn asked_wait(
+    manifest: &Manifest,
+    headers: &HeaderMap,
+    body: &Value,
+    message: &str,
+    phrases: &[Regex],
+    now: SystemTime,
+) -> Option<Duration> {
+    let own = manifest.rate_limit_headers.retry_after.as_deref();
+    first(headers, None, &["retry-after-ms", "x-ms-retry-after-ms"])
+        .and_then(parse_milliseconds)
+        .or_else(|| first(headers, own, &["retry-after"]).and_then(|text| parse_wait(text, now)))
+        .or_else(|| in_body(body, now))
+        .or_else(|| by_manifest(manifest, message))
+        .or_else(|| {
+            let words = phrases.iter().find_map(|phrase| Some(phrase.captures(message)?.get(1)?.as_str()))?;
+            parse_wait(words, now)
+        })
+        .or_else(|| Limits::read(&manifest.rate_limit_headers, headers, now).exhausted_until())
+}
+
+fn in_body(body: &Value, now: SystemTime) -> Option<Duration> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let at = |path: &str| body.pointer(path).and_then(text);
+    // `{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "23s"}`
+    let details = body.pointer("/error/details").and_then(Value::as_array);
+    let delay = details.into_iter().flatten().find_map(|detail| text(detail.get("retryDelay")?));
+    (delay.and_then(|delay| parse_wait(&delay, now)))
+        .or_else(|| MILLISECONDS.iter().find_map(|path| parse_milliseconds(&at(path)?)))
+        .or_else(|| SECONDS.iter().find_map(|path| parse_wait(&at(path)?, now)))
+}
+
+fn by_manifest(manifest: &Manifest, message: &str) -> Option<Duration> {
+    let extraction = manifest.error_classification.retry_after_extraction.as_ref()?;
+    let pattern = match Regex::new(&extraction.pattern) {
+        Ok(pattern) => pattern,
+        Err(error) => {
+            tracing::warn!(provider = %manifest.id, %error, "retry_after_extraction is not a regular expression");
+            return None;
+        }
+    };
+    let number = pattern.captures(message)?.get(1)?.as_str().trim().parse::<f64>().ok()?;
+    let seconds = match extraction.unit {
+        TimeUnit::Seconds => number,
+        TimeUnit::Milliseconds => number / 1000.0,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
