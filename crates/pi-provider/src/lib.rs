@@ -18,6 +18,7 @@ pub mod event;
 pub mod limits;
 pub mod manifest;
 pub mod path;
+pub mod retry;
 pub mod secret;
 pub mod tape;
 pub mod text_call;
