@@ -12,6 +12,7 @@ pub mod builtin;
 pub mod call;
 pub mod classify;
 pub mod condition;
+pub mod credential;
 pub mod dialect;
 pub mod error;
 pub mod event;

@@ -1,0 +1,195 @@
+//! Finds the credential of a provider and says where it goes.
+//!
+//! The chain: what the caller spelled out, the variable that the manifest names, `<ID>_API_KEY`, Pi's `auth.json`. The
+//! environment is a lookup and the time an argument; only [`AuthFile::read`] touches a file. A manifest that comes from a
+//! project which nobody trusts gets nothing. Start with [`resolve`]; [`attach`] turns a credential into a header or a
+//! query parameter, and only the transport puts that on the wire.
+
+mod attach;
+mod auth_file;
+
+use std::time::SystemTime;
+
+use pi_transcript::ProviderId;
+use serde::Serialize;
+
+use crate::{
+    error::CallError,
+    manifest::{Manifest, endpoint::Placement},
+    secret::Secret,
+};
+
+pub use self::{
+    attach::{AttachError, Attachment, attach},
+    auth_file::{AuthFile, AuthFileError},
+};
+
+/// Reads a variable of the environment.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    pub secret: Secret,
+    pub kind: CredentialKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialKind {
+    /// Goes where the manifest says.
+    Key,
+    /// An access token of OAuth: always a bearer token (RFC 6750), wherever keys go.
+    AccessToken,
+}
+
+/// Where a credential may come from.
+pub struct Sources<'a> {
+    pub explicit: Option<&'a Secret>,
+    pub environment: Lookup<'a>,
+    pub auth_file: &'a AuthFile,
+    pub trust: Trust,
+    /// For the expiry of tokens.
+    pub now: SystemTime,
+}
+
+/// Whether whoever wrote the manifest may see credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    /// From a project that nobody has trusted yet.
+    UntrustedProject,
+}
+
+/// What was found. Safe to show: the secret does not print.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    pub credential: Option<Credential>,
+    pub source_kind: SourceKind,
+    /// The variable or the file.
+    pub source_name: Option<String>,
+    /// Names of variables and files, in the order in which they were tried.
+    pub looked_in: Vec<String>,
+    /// Whether a call without it makes sense: a server on this machine may want none.
+    pub need: Need,
+    /// What somebody should know: an expired token, a file that others can read.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    Explicit,
+    ManifestEnv,
+    ConventionalEnv,
+    AuthFile,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Available,
+    Missing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    Needed,
+    NotNeeded,
+}
+
+impl Credential {
+    pub fn key(secret: Secret) -> Self {
+        Self { secret, kind: CredentialKind::Key }
+    }
+}
+
+impl Resolved {
+    pub fn status(&self) -> Status {
+        match (&self.credential, self.need) {
+            (Some(_), _) | (None, Need::NotNeeded) => Status::Available,
+            (None, Need::Needed) => Status::Missing,
+        }
+    }
+
+    /// The credential, `None` where none is needed, or the error that says where one was looked for.
+    pub fn into_credential(self, provider: &ProviderId) -> Result<Option<Credential>, CallError> {
+        match (self.credential, self.need) {
+            (None, Need::Needed) => {
+                Err(CallError::NoCredential { provider: provider.clone(), looked_in: self.looked_in })
+            }
+            (credential, _) => Ok(credential),
+        }
+    }
+}
+
+/// The variables that may hold the credential: the manifest's, then the conventional one.
+pub fn variables(manifest: &Manifest) -> Vec<String> {
+    let conventional = conventional_variable(&manifest.id.to_string());
+    let own = manifest.endpoint.auth.token_env.clone().filter(|name| !name.is_empty() && *name != conventional);
+    own.into_iter().chain([conventional]).collect()
+}
+
+/// Finds the credential of a provider.
+pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
+    let mut resolved = Resolved {
+        credential: None,
+        source_kind: SourceKind::None,
+        source_name: None,
+        looked_in: Vec::new(),
+        need: match manifest.endpoint.auth.placement {
+            Placement::Bearer { .. } | Placement::CustomHeader { .. } | Placement::QueryParam { .. } => Need::Needed,
+            Placement::None => Need::NotNeeded,
+        },
+        notes: Vec::new(),
+    };
+    if sources.trust == Trust::UntrustedProject {
+        resolved.notes.push("its manifest comes from a project that is not trusted".to_owned());
+        return resolved;
+    }
+    if let Some(secret) = sources.explicit {
+        resolved.credential = Some(Credential::key(secret.clone()));
+        resolved.source_kind = SourceKind::Explicit;
+        return resolved;
+    }
+    for name in variables(manifest) {
+        let value = (sources.environment)(&name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        resolved.looked_in.push(name.clone());
+        if let Some(value) = value {
+            let is_own = manifest.endpoint.auth.token_env.as_ref() == Some(&name);
+            resolved.credential = Some(Credential::key(Secret::new(value)));
+            resolved.source_kind = if is_own { SourceKind::ManifestEnv } else { SourceKind::ConventionalEnv };
+            resolved.source_name = Some(name);
+            return resolved;
+        }
+    }
+    look_in_file(manifest, sources, &mut resolved);
+    resolved
+}
+
+fn look_in_file(manifest: &Manifest, sources: &Sources<'_>, resolved: &mut Resolved) {
+    let Some(path) = sources.auth_file.shown_path() else { return };
+    resolved.looked_in.push(path.clone());
+    resolved.notes.extend(sources.auth_file.warning());
+    let id = manifest.id.to_string();
+    let names = std::iter::once(&id).chain(&manifest.aliases);
+    for found in names.filter_map(|name| sources.auth_file.find(name, sources.environment, sources.now)) {
+        match found {
+            Ok(credential) => {
+                resolved.credential = Some(credential);
+                resolved.source_kind = SourceKind::AuthFile;
+                resolved.source_name = Some(path);
+                return;
+            }
+            Err(unusable) => resolved.notes.push(unusable.to_string()),
+        }
+    }
+}
+
+/// `mock-openai` to `MOCK_OPENAI_API_KEY`.
+fn conventional_variable(id: &str) -> String {
+    let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
+    let mut name: String = id.chars().map(word).collect();
+    name.push_str("_API_KEY");
+    name
+}

@@ -1,0 +1,143 @@
+//! Pi's `auth.json`: credentials by provider, as its login wrote them.
+//!
+//! `{"anthropic": {"type": "api_key", "key": "…"}, "github": {"type": "oauth", "access": "…", "expires": 1767225600000}}`.
+//! A key may also be the name of a variable. It may be a command (`!…`) for Pi; we do not run one, and say so.
+
+use std::{
+    fmt,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::{Credential, CredentialKind, Lookup};
+use crate::secret::Secret;
+
+/// The credentials of a file. Does not print them.
+#[derive(Default)]
+pub struct AuthFile {
+    path: Option<PathBuf>,
+    entries: IndexMap<String, Entry>,
+    mode: Option<u32>,
+}
+
+/// Why the file is of no use. Nothing of what it holds is in here.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthFileError {
+    #[error("{} cannot be read", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{} is not a table of credentials (line {line}, column {column})", path.display())]
+    Shape { path: PathBuf, line: usize, column: usize },
+}
+
+/// Why an entry cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("the login of {provider} has expired; log in again with Pi")]
+    Expired { provider: String },
+    #[error("the key of {provider} is a command, which is not run; write the key or name a variable")]
+    Command { provider: String },
+    #[error("the entry of {provider} is of a kind that is not known here")]
+    UnknownKind { provider: String },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Entry {
+    ApiKey {
+        key: String,
+    },
+    Oauth {
+        access: String,
+        /// Milliseconds since 1970.
+        #[serde(default)]
+        expires: Option<f64>,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+impl AuthFile {
+    /// For callers that have no such file.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Reads the file; one that does not exist is empty.
+    pub fn read(path: &Path) -> Result<Self, AuthFileError> {
+        let failed = |source| AuthFileError::Read { path: path.to_owned(), source };
+        #[expect(clippy::disallowed_methods, reason = "this is the place where the file of credentials is read")]
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => b"{}".to_vec(),
+            Err(error) => return Err(failed(error)),
+        };
+        let entries = serde_json::from_slice(&bytes).map_err(|error| AuthFileError::Shape {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        })?;
+        Ok(Self { path: Some(path.to_owned()), entries, mode: mode(path) })
+    }
+
+    pub(super) fn shown_path(&self) -> Option<String> {
+        self.path.as_ref().map(|path| path.display().to_string())
+    }
+
+    /// What is wrong with the file's permissions: it should be for its owner alone.
+    pub fn warning(&self) -> Option<String> {
+        let mode = self.mode.filter(|mode| mode & 0o077 != 0)?;
+        Some(format!("{} can be read by others (mode {mode:04o}); run chmod 600 on it", self.shown_path()?))
+    }
+
+    /// The credential of a provider, `None` if the file has no entry for it.
+    pub(super) fn find(
+        &self,
+        provider: &str,
+        environment: Lookup<'_>,
+        now: SystemTime,
+    ) -> Option<Result<Credential, Unusable>> {
+        let provider = provider.to_owned();
+        Some(match self.entries.get(&provider)? {
+            Entry::ApiKey { key } if key.starts_with('!') => Err(Unusable::Command { provider }),
+            Entry::ApiKey { key } => {
+                let value = environment(key).filter(|value| !value.is_empty()).unwrap_or_else(|| key.clone());
+                Ok(Credential::key(Secret::new(value.trim())))
+            }
+            Entry::Oauth { access, expires } => {
+                let until = expires.and_then(|expires| Duration::try_from_secs_f64(expires / 1000.0).ok());
+                match until.and_then(|until| SystemTime::UNIX_EPOCH.checked_add(until)) {
+                    Some(until) if until <= now => Err(Unusable::Expired { provider }),
+                    Some(_) | None => {
+                        Ok(Credential { secret: Secret::new(access.trim()), kind: CredentialKind::AccessToken })
+                    }
+                }
+            }
+            Entry::Unknown => Err(Unusable::UnknownKind { provider }),
+        })
+    }
+}
+
+impl fmt::Debug for AuthFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthFile").field("path", &self.path).field("entries", &self.entries.len()).finish()
+    }
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(path.metadata().ok()?.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn mode(_path: &Path) -> Option<u32> {
+    None
+}

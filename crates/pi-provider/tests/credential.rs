@@ -1,0 +1,205 @@
+//! Where credentials are found, and where not.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/manifest.rs"]
+mod support;
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use pi_provider::{
+    CallError, Secret,
+    credential::{AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, resolve, variables},
+};
+use serde_json::{Value, json};
+use support::manifest;
+
+const FILE: &str = r#"{
+    "mock-one": {"type": "api_key", "key": "from-file"},
+    "other": {"type": "api_key", "key": "IN_VARIABLE"},
+    "logged-in": {"type": "oauth", "access": "token-1", "refresh": "r", "expires": 2000000},
+    "command": {"type": "api_key", "key": "!pass show key"},
+    "future": {"type": "passkey", "id": 1}
+}"#;
+
+struct Case<'a> {
+    changes: Value,
+    explicit: Option<&'a str>,
+    environment: &'a [(&'a str, &'a str)],
+    file: Option<&'a str>,
+    trust: Trust,
+}
+
+impl Case<'_> {
+    fn new() -> Self {
+        Self { changes: json!({}), explicit: None, environment: &[], file: None, trust: Trust::Trusted }
+    }
+
+    fn resolve(self) -> Resolved {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("auth.json");
+        let auth_file = match self.file {
+            Some(text) => {
+                write(&path, text, 0o600);
+                AuthFile::read(&path).unwrap()
+            }
+            None => AuthFile::none(),
+        };
+        let environment = |name: &str| {
+            self.environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let explicit = self.explicit.map(Secret::new);
+        let sources = Sources {
+            explicit: explicit.as_ref(),
+            environment: &environment,
+            auth_file: &auth_file,
+            trust: self.trust,
+            now: SystemTime::UNIX_EPOCH + Duration::from_secs(1000),
+        };
+        let mut resolved = resolve(&manifest("http://127.0.0.1", self.changes), &sources);
+        let shown = path.display().to_string();
+        for name in resolved.looked_in.iter_mut().chain(resolved.source_name.as_mut()) {
+            *name = name.replace(&shown, "FILE");
+        }
+        resolved
+    }
+
+    /// `status source_kind source_name value`, and where was looked.
+    fn check(self, expected: &str, looked_in: &[&str]) -> Resolved {
+        let resolved = self.resolve();
+        let kind = serde_json::to_value(resolved.source_kind).unwrap();
+        let shown = format!(
+            "{} {} {} {}",
+            serde_json::to_value(resolved.status()).unwrap().as_str().unwrap(),
+            kind.as_str().unwrap(),
+            resolved.source_name.as_deref().unwrap_or("-"),
+            resolved.credential.as_ref().map_or("-", |credential| credential.secret.expose()),
+        );
+        assert_eq!(shown, expected);
+        assert_eq!(resolved.looked_in, looked_in);
+        resolved
+    }
+}
+
+fn write(path: &Path, text: &str, mode: u32) {
+    use std::{
+        io::Write,
+        os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    };
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn chain_goes_from_the_explicit_to_the_file() {
+    let environment = [("MOCK_TOKEN", "from-manifest"), ("MOCK_ONE_API_KEY", "from-convention")];
+    let all = || Case { environment: &environment, file: Some(FILE), ..Case::new() };
+    Case { explicit: Some("from-caller"), ..all() }.check("available explicit - from-caller", &[]);
+    all().check("available manifest_env MOCK_TOKEN from-manifest", &["MOCK_TOKEN"]);
+    Case { environment: &environment[1..], ..all() }
+        .check("available conventional_env MOCK_ONE_API_KEY from-convention", &["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+    let everywhere = ["MOCK_TOKEN", "MOCK_ONE_API_KEY", "FILE"];
+    Case { environment: &[], ..all() }.check("available auth_file FILE from-file", &everywhere);
+    Case { environment: &[], file: Some("{}"), ..all() }.check("missing none - -", &everywhere);
+}
+
+#[test]
+fn empty_variables_are_not_set_and_values_are_trimmed() {
+    let environment = [("MOCK_TOKEN", " "), ("MOCK_ONE_API_KEY", " key\n")];
+    let looked_in = ["MOCK_TOKEN", "MOCK_ONE_API_KEY"];
+    Case { environment: &environment, ..Case::new() }
+        .check("available conventional_env MOCK_ONE_API_KEY key", &looked_in);
+}
+
+#[test]
+fn conventional_name_that_the_manifest_names_is_the_manifests() {
+    let changes = json!({"endpoint": {"auth": {"token_env": "MOCK_ONE_API_KEY"}}});
+    assert_eq!(variables(&manifest("http://127.0.0.1", changes.clone())), ["MOCK_ONE_API_KEY"]);
+    Case { changes, environment: &[("MOCK_ONE_API_KEY", "k")], ..Case::new() }
+        .check("available manifest_env MOCK_ONE_API_KEY k", &["MOCK_ONE_API_KEY"]);
+}
+
+#[test]
+fn untrusted_project_gets_nothing_at_all() {
+    let resolved = Case {
+        explicit: Some("from-caller"),
+        environment: &[("MOCK_TOKEN", "k")],
+        file: Some(FILE),
+        trust: Trust::UntrustedProject,
+        ..Case::new()
+    }
+    .check("missing none - -", &[]);
+    assert_eq!(resolved.notes, ["its manifest comes from a project that is not trusted"]);
+}
+
+#[test]
+fn local_server_needs_none_and_takes_one() {
+    let local = || Case { changes: json!({"endpoint": {"auth": {"type": "none"}}}), ..Case::new() };
+    let looked_in = ["MOCK_TOKEN", "MOCK_ONE_API_KEY"];
+    let resolved = local().check("available none - -", &looked_in);
+    assert_eq!(resolved.into_credential(&"mock-one".into()).unwrap(), None);
+    Case { explicit: Some("k"), ..local() }.check("available explicit - k", &[]);
+}
+
+#[test]
+fn entries_of_the_file_are_understood_or_explained() {
+    let everywhere = ["MOCK_TOKEN", "MOCK_ONE_API_KEY", "FILE"];
+    let check = |alias: &str, environment: &[(&str, &str)], expected: &str| {
+        let file = FILE.replace("\"mock-one\"", "\"unrelated\"");
+        let changes = json!({"aliases": [alias]});
+        Case { changes, environment, file: Some(&file), ..Case::new() }.check(expected, &everywhere)
+    };
+    check("other", &[("IN_VARIABLE", "v")], "available auth_file FILE v");
+    check("other", &[], "available auth_file FILE IN_VARIABLE");
+    let token = check("logged-in", &[], "available auth_file FILE token-1");
+    assert_eq!(token.credential.unwrap().kind, CredentialKind::AccessToken);
+    let command = check("command", &[], "missing none - -");
+    assert_eq!(command.notes, ["the key of command is a command, which is not run; write the key or name a variable"]);
+    let future = check("future", &[], "missing none - -");
+    assert_eq!(future.notes, ["the entry of future is of a kind that is not known here"]);
+}
+
+#[test]
+fn expired_login_is_said_to_be() {
+    let file = r#"{"mock-one": {"type": "oauth", "access": "token-1", "expires": 999999}}"#;
+    let resolved = Case { file: Some(file), ..Case::new() }.resolve();
+    assert_eq!((resolved.status(), resolved.source_kind), (Status::Missing, SourceKind::None));
+    assert_eq!(resolved.notes, ["the login of mock-one has expired; log in again with Pi"]);
+}
+
+#[test]
+fn file_that_others_can_read_is_warned_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("auth.json");
+    write(&path, FILE, 0o644);
+    let shown = path.display();
+    let warning = format!("{shown} can be read by others (mode 0644); run chmod 600 on it");
+    assert_eq!(AuthFile::read(&path).unwrap().warning(), Some(warning));
+    write(&path, FILE, 0o600);
+    assert_eq!(AuthFile::read(&path).unwrap().warning(), None);
+    assert_eq!(AuthFile::read(&folder.path().join("absent.json")).unwrap().warning(), None);
+}
+
+#[test]
+fn nothing_prints_a_credential() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("auth.json");
+    write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}, "b": "sk-planted"}"#, 0o600);
+    let error = AuthFile::read(&path).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("planted"), "{error:?}");
+    write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}}"#, 0o600);
+    let file = AuthFile::read(&path).unwrap();
+    let resolved = Case { explicit: Some("sk-planted"), ..Case::new() }.resolve();
+    assert!(!format!("{file:?} {resolved:?}").contains("planted"));
+}
+
+#[test]
+fn missing_credential_is_an_error_that_says_where_it_could_be() {
+    let error = Case::new().resolve().into_credential(&"mock-one".into()).unwrap_err();
+    let CallError::NoCredential { looked_in, .. } = error else { panic!("{error}") };
+    assert_eq!(looked_in, ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+}
