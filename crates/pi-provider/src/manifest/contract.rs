@@ -210,6 +210,8 @@ pub struct ReasoningMode {
     /// Ours: the member of an assistant message in which the same model gets its own thinking back, where messages have
     /// no blocks for it: `reasoning_content`.
     pub replay_field: Option<String>,
+    /// Ours: what stands for the signature of a tool call that another model made, where a call without one is refused.
+    pub missing_signature: Option<String>,
 }
 
 /// Ours: one form in which a model is told how hard to think.
