@@ -1,0 +1,158 @@
+//! Where a request goes: address and headers, without the credential.
+
+use std::collections::BTreeSet;
+
+use url::Url;
+
+use super::{Mode, Target, rules::Rules};
+use crate::{
+    dialect::Dialect,
+    error::CallError,
+    manifest::{Capability, Operation},
+};
+
+/// Method and address of a chat.
+pub(super) fn chat(target: &Target<'_>, dialect: Dialect, mode: Mode, model: &str) -> Result<(String, Url), CallError> {
+    let rules = Rules::of(dialect);
+    let operation = operation(target, dialect, mode);
+    let method = operation.map_or("POST", |operation| operation.method.as_str()).to_uppercase();
+    let default = match mode {
+        Mode::Stream => rules.stream_path.as_deref().unwrap_or(&rules.path),
+        Mode::Whole => &rules.path,
+    };
+    let path = operation.map_or(default, |operation| operation.path.as_str());
+    let path = match (dialect, mode) {
+        (Dialect::GeminiGenerate, Mode::Stream) => streamed(path),
+        _ => path.to_owned(),
+    };
+    Ok((method, join(target, &path, model)?))
+}
+
+/// An address of this provider: `path` joined to its base, with the environment's values and the model in it.
+pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallError> {
+    let base = target.base_url.unwrap_or(&target.manifest.endpoint.base_url);
+    let whole = if path.contains("://") {
+        path.to_owned()
+    } else {
+        let (base, query) = base.split_once('?').map_or((base, None), |(base, query)| (base, Some(query)));
+        let slash = if path.is_empty() || path.starts_with(['/', '?']) { "" } else { "/" };
+        let mut whole = format!("{}{slash}{path}", base.trim_end_matches('/'));
+        if let Some(query) = query {
+            whole.push(if path.contains('?') { '&' } else { '?' });
+            whole.push_str(query);
+        }
+        whole
+    };
+    let whole = interpolate(target, &whole)?.replace("{model}", &escaped(model));
+    Url::parse(&whole).map_err(|fault| CallError::Option {
+        option: "base_url".to_owned(),
+        reason: format!("{whole} is not an address: {fault}"),
+    })
+}
+
+/// The operation that speaks this dialect. One that is named for streams comes first where a stream is asked for.
+fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'m Operation> {
+    let endpoints = &target.manifest.endpoints;
+    let speaks = |name: &str| {
+        let operation = endpoints.get(name)?;
+        let adapter = operation.adapter.as_deref().and_then(Dialect::from_word);
+        let fits = match adapter {
+            Some(adapter) => adapter == dialect,
+            // Without a word of its own it speaks what the provider speaks.
+            None => Dialect::of(target.manifest, None) == dialect || Dialect::from_word(name) == Some(dialect),
+        };
+        fits.then_some(operation)
+    };
+    let streaming = (mode == Mode::Stream).then(|| speaks("stream_chat")).flatten();
+    streaming.or_else(|| speaks("chat")).or_else(|| {
+        endpoints.keys().filter(|name| name.starts_with("chat_") || Dialect::from_word(name).is_some()).find_map(
+            |name| {
+                let operation = speaks(name)?;
+                let by_name = Dialect::from_word(name.strip_prefix("chat_").unwrap_or(name));
+                (by_name.is_none_or(|by_name| by_name == dialect)).then_some(operation)
+            },
+        )
+    })
+}
+
+/// Gemini streams at another path, and only with `alt=sse` as events.
+fn streamed(path: &str) -> String {
+    let mut path = path.replace(":generateContent", ":streamGenerateContent");
+    if !path.contains("alt=") {
+        path.push(if path.contains('?') { '&' } else { '?' });
+        path.push_str("alt=sse");
+    }
+    path
+}
+
+/// Replaces `${NAME}` by the environment's value.
+fn interpolate(target: &Target<'_>, text: &str) -> Result<String, CallError> {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((variable, after)) = after.split_once('}') else { break };
+        let value = (target.lookup)(variable).filter(|value| !value.is_empty());
+        let value = value.ok_or_else(|| CallError::AddressVariable {
+            provider: target.manifest.id.clone(),
+            variable: variable.to_owned(),
+        })?;
+        whole.push_str(before);
+        whole.push_str(&value);
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+/// The name of a model inside a path: what would end the path is escaped, slashes are part of some names.
+fn escaped(model: &str) -> String {
+    let mut text = String::with_capacity(model.len());
+    for byte in model.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
+                text.push(char::from(byte));
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// Headers without the credential; of two with the same name the manifest's own wins.
+pub(super) fn headers(
+    target: &Target<'_>,
+    rules: &Rules,
+    mode: Mode,
+    used: &BTreeSet<Capability>,
+) -> Vec<(String, String)> {
+    let accept = match mode {
+        Mode::Stream => "text/event-stream",
+        Mode::Whole => "application/json",
+    };
+    let mut headers =
+        vec![("content-type".to_owned(), "application/json".to_owned()), ("accept".to_owned(), accept.to_owned())];
+    for (name, value) in &rules.headers {
+        set(&mut headers, name, value);
+    }
+    for header in &target.manifest.endpoint.auth.extra_headers {
+        set(&mut headers, &header.name, &header.value);
+    }
+    for header in &target.manifest.contract.request_mapping.required_headers {
+        if header.condition.as_deref().is_none_or(|condition| is_used(condition, used)) {
+            set(&mut headers, &header.name, &header.value);
+        }
+    }
+    headers
+}
+
+pub(super) fn set(headers: &mut Vec<(String, String)>, name: &str, value: &str) {
+    match headers.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        Some((_, known)) => value.clone_into(known),
+        None => headers.push((name.to_lowercase(), value.to_owned())),
+    }
+}
+
+fn is_used(condition: &str, used: &BTreeSet<Capability>) -> bool {
+    let condition = if condition == "mcp" { "mcp_client" } else { condition };
+    Capability::from_name(condition).is_some_and(|capability| used.contains(&capability))
+}
