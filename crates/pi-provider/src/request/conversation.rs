@@ -1,0 +1,456 @@
+//! A prompt's messages as turns that any provider accepts.
+//!
+//! Everything that does not depend on the shape of a dialect happens here: messages of roles that no provider knows
+//! become words of the user, calls and results are paired, thinking and ids of other models are made fit, and content
+//! that the model cannot take is degraded. What comes out borrows from the prompt.
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use pi_envelope::{Prompt, wording};
+use pi_transcript::{
+    Block, Content, Message,
+    content::ThinkingBlock,
+    message::{AssistantMessage, StopReason, SystemMessage, ToolResultMessage},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    change::Changes,
+    ids,
+    media::{self, Media, MediaKind, Senses},
+    tools::ToolsAs,
+};
+use crate::{
+    dialect::Dialect,
+    error::CallError,
+    manifest::{Capability, Manifest, contract::IdRule},
+};
+
+/// The result of a call that has none.
+const NO_RESULT: &str = "No result was recorded for this call.";
+/// What a tool message says when its content follows in a message of its own.
+const RESULT_FOLLOWS: &str = "(the content follows)";
+/// What the user says first where a conversation may not begin with the model.
+const OPENING: &str = "(the conversation begins with the assistant)";
+
+/// What one side says before the other one speaks.
+#[derive(Debug, PartialEq)]
+pub(super) enum Turn<'a> {
+    /// A change of the system text in the middle.
+    System(Cow<'a, str>),
+    User {
+        parts: Vec<Part<'a>>,
+        /// Of the message, for the provider and never for the model.
+        metadata: Option<&'a Value>,
+    },
+    Assistant(Vec<Part<'a>>),
+    /// One answer for each call of the assistant's turn before.
+    Results(Vec<Answer<'a>>),
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Part<'a> {
+    Text {
+        text: Cow<'a, str>,
+        signature: Option<&'a str>,
+    },
+    /// Thinking that the provider gets back as its own.
+    Thinking {
+        text: &'a str,
+        signature: Option<&'a str>,
+        redacted: bool,
+    },
+    /// In the dialect's form.
+    Media(Value),
+    Call {
+        id: Cow<'a, str>,
+        name: &'a str,
+        arguments: &'a Map<String, Value>,
+        signature: Option<&'a str>,
+    },
+}
+
+/// The result of a tool call.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) name: &'a str,
+    pub(super) text: Cow<'a, str>,
+    pub(super) is_error: bool,
+    /// In the dialect's form; empty where a result cannot hold any.
+    pub(super) media: Vec<Value>,
+}
+
+/// How the messages are to be taken.
+pub(super) struct Manner<'m> {
+    pub(super) manifest: &'m Manifest,
+    pub(super) model: &'m str,
+    pub(super) dialect: Dialect,
+    pub(super) ids: &'m IdRule,
+    pub(super) tools: ToolsAs<'m>,
+    pub(super) senses: Senses,
+    /// A system message may stand between others.
+    pub(super) inline_system: bool,
+    pub(super) alternate: bool,
+    pub(super) result_media: bool,
+}
+
+/// Reads the messages of a prompt. `used` collects the capabilities that they need.
+pub(super) fn turns<'a, 'm: 'a>(
+    prompt: &'a Prompt,
+    manner: &Manner<'m>,
+    changes: &mut Changes,
+    used: &mut BTreeSet<Capability>,
+) -> Result<Vec<Turn<'a>>, CallError> {
+    let said: Vec<&Message> = prompt.messages.iter().filter(|said| said.is_sent()).map(|said| said.message()).collect();
+    let mut reader = Reader { manner, changes, used, turns: Vec::with_capacity(said.len() + 1) };
+    // Results that already stand behind their calls.
+    let mut taken = vec![false; said.len()];
+    for (index, message) in said.iter().enumerate() {
+        match message {
+            Message::User(user) => {
+                let parts = reader.content(&user.content)?;
+                reader.user(parts, user.extra.get("metadata").filter(|metadata| metadata.is_object()));
+            }
+            Message::Assistant(assistant) => {
+                reader.assistant(assistant, &said[index + 1..], &mut taken[index + 1..])?
+            }
+            Message::ToolResult(_) if taken[index] => {}
+            Message::ToolResult(result) => reader.orphan(result)?,
+            Message::BashExecution(bash) => reader.words(wording::bash_execution(bash)),
+            Message::BranchSummary(branch) => reader.words(wording::branch_summary(branch)),
+            Message::CompactionSummary(compaction) => reader.words(wording::compaction_summary(compaction)),
+            Message::Custom(custom) => {
+                let parts = reader.content(&custom.content)?;
+                reader.user(parts, None);
+            }
+            Message::System(system) => reader.system(system),
+            Message::Other(_) => {
+                reader.changes.dropped("message", format!("no provider knows the role {:?}", message.role()));
+            }
+        }
+    }
+    Ok(reader.finish())
+}
+
+struct Reader<'r, 'a, 'm> {
+    manner: &'r Manner<'m>,
+    changes: &'r mut Changes,
+    used: &'r mut BTreeSet<Capability>,
+    turns: Vec<Turn<'a>>,
+}
+
+impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
+    fn finish(mut self) -> Vec<Turn<'a>> {
+        let first = self.turns.iter().position(|turn| !matches!(turn, Turn::System(_)));
+        if let Some(first) = first
+            && self.manner.alternate
+            && matches!(self.turns[first], Turn::Assistant(_))
+        {
+            self.changes.added("message", "a conversation with this provider begins with the user");
+            self.turns.insert(first, Turn::User { parts: vec![text(OPENING)], metadata: None });
+        }
+        self.turns
+    }
+
+    fn user(&mut self, parts: Vec<Part<'a>>, metadata: Option<&'a Value>) {
+        if !parts.is_empty() {
+            self.turns.push(Turn::User { parts, metadata });
+        }
+    }
+
+    fn words(&mut self, words: String) {
+        self.user(vec![Part::Text { text: words.into(), signature: None }], None);
+    }
+
+    fn content(&mut self, content: &'a Content) -> Result<Vec<Part<'a>>, CallError> {
+        match content {
+            Content::Text(words) if is_blank(words) => Ok(Vec::new()),
+            Content::Text(words) => Ok(vec![text(words)]),
+            Content::Blocks(blocks) => {
+                let mut parts = Vec::with_capacity(blocks.len());
+                for block in blocks {
+                    self.block(block, &mut parts)?;
+                }
+                Ok(parts)
+            }
+        }
+    }
+
+    /// A block of somebody who is not the model.
+    fn block(&mut self, block: &'a Block, parts: &mut Vec<Part<'a>>) -> Result<(), CallError> {
+        match block {
+            Block::Text(block) if is_blank(&block.text) => {}
+            Block::Text(block) => parts.push(text(&block.text)),
+            Block::Image(image) => parts.extend(self.media(&Media::image(image))?),
+            Block::Other(members) => match Media::read(members) {
+                Some(media) => parts.extend(self.media(&media)?),
+                None => {
+                    let kind = members.get("type").and_then(Value::as_str).unwrap_or_default();
+                    self.changes.dropped("content", format!("no provider knows blocks of type {kind:?}"));
+                }
+            },
+            Block::Thinking(_) | Block::ToolCall(_) => {
+                self.changes.dropped("content", "only the model thinks and calls tools");
+            }
+        }
+        Ok(())
+    }
+
+    fn assistant(
+        &mut self,
+        assistant: &'a AssistantMessage,
+        after: &[&'a Message],
+        taken: &mut [bool],
+    ) -> Result<(), CallError> {
+        let only_text = match assistant.stop_reason.known() {
+            // Retried or given up: what came of it is no part of the conversation.
+            Some(StopReason::Error) => {
+                self.changes.dropped("message", "an answer that ended in an error is not sent again");
+                return Ok(());
+            }
+            // Thinking and calls may have been cut in the middle.
+            Some(StopReason::Aborted) => true,
+            Some(
+                StopReason::Stop
+                | StopReason::Length
+                | StopReason::ToolUse
+                | StopReason::Pending
+                | StopReason::Deferred,
+            )
+            | None => false,
+        };
+        let same = self.is_same(assistant);
+        let mut parts = Vec::with_capacity(assistant.content.len());
+        let mut answers = Vec::new();
+        let (mut told, mut shown) = (Vec::new(), Vec::new());
+        for block in &assistant.content {
+            match block {
+                Block::Text(block) if is_blank(&block.text) => {}
+                Block::Text(block) => {
+                    let signature = block.text_signature.as_deref().filter(|_| same);
+                    parts.push(Part::Text { text: (&*block.text).into(), signature });
+                }
+                Block::Thinking(_) | Block::ToolCall(_) if only_text => {}
+                Block::Thinking(thinking) => parts.extend(self.thinking(thinking, same)),
+                Block::ToolCall(call) => {
+                    let result = result_of(call.id.as_str(), after, taken);
+                    match self.manner.tools {
+                        ToolsAs::Native => {
+                            let id = ids::fit(call.id.as_str(), self.manner.ids);
+                            answers.push(self.answer(id.clone(), &call.name, result, &mut shown)?);
+                            let own = call.thought_signature.as_deref().filter(|_| same);
+                            let signature = own.or(self.missing_signature());
+                            parts.push(Part::Call { id, name: &call.name, arguments: &call.arguments, signature });
+                        }
+                        ToolsAs::Text { tools, form } => {
+                            let words = (tools.call)(form, &call.name, &call.arguments);
+                            parts.push(Part::Text { text: words.into(), signature: None });
+                            let answer = self.answer(Cow::Borrowed(""), &call.name, result, &mut shown)?;
+                            let words = (tools.result)(form, &call.name, &answer.text);
+                            told.push(Part::Text { text: words.into(), signature: None });
+                        }
+                    }
+                }
+                Block::Image(_) | Block::Other(_) => {
+                    self.changes.dropped("content", "what the model showed is not sent back to it");
+                }
+            }
+        }
+        if !parts.is_empty() {
+            self.turns.push(Turn::Assistant(parts));
+        }
+        if !answers.is_empty() {
+            self.used.insert(Capability::Tools);
+            self.turns.push(Turn::Results(answers));
+        }
+        told.append(&mut shown);
+        self.user(told, None);
+        Ok(())
+    }
+
+    /// Whether this model said it, so that its signatures have meaning.
+    fn is_same(&self, assistant: &AssistantMessage) -> bool {
+        assistant.provider == self.manner.manifest.id
+            && assistant.model.as_str() == self.manner.model
+            && assistant.api == self.manner.dialect.api()
+    }
+
+    fn missing_signature(&self) -> Option<&'a str> {
+        let generative = &self.manner.manifest.contract.capability_contracts.generative;
+        generative.reasoning_mode.missing_signature.as_deref()
+    }
+
+    /// Thinking goes back to its model where that has a form for it; another model reads it as text.
+    fn thinking(&self, block: &'a ThinkingBlock, same: bool) -> Option<Part<'a>> {
+        let redacted = block.redacted == Some(true);
+        let signature = block.thinking_signature.as_deref().filter(|signature| !signature.is_empty());
+        let generative = &self.manner.manifest.contract.capability_contracts.generative;
+        let has_form = match self.manner.dialect {
+            Dialect::AnthropicMessages | Dialect::OpenaiResponses => signature.is_some(),
+            Dialect::GeminiGenerate | Dialect::CohereV2 => !is_blank(&block.thinking),
+            Dialect::OpenaiChat | Dialect::Demo => {
+                if same && generative.reasoning_mode.replay_field.is_none() {
+                    return None;
+                }
+                true
+            }
+        };
+        if same && has_form {
+            return Some(Part::Thinking { text: &block.thinking, signature, redacted });
+        }
+        (!redacted && !is_blank(&block.thinking)).then(|| text(&block.thinking))
+    }
+
+    /// The answer to a call; what it cannot hold goes to `shown`.
+    fn answer(
+        &mut self,
+        id: Cow<'a, str>,
+        name: &'a str,
+        result: Option<&'a ToolResultMessage>,
+        shown: &mut Vec<Part<'a>>,
+    ) -> Result<Answer<'a>, CallError> {
+        let Some(result) = result else {
+            self.changes.added("message", format!("the call of {name} has no result; the model is told so"));
+            return Ok(Answer { id, name, text: NO_RESULT.into(), is_error: true, media: Vec::new() });
+        };
+        let mut words = Words::default();
+        let (mut media, before) = (Vec::new(), shown.len());
+        let mut parts = Vec::with_capacity(result.content.len());
+        for block in &result.content {
+            self.block(block, &mut parts)?;
+        }
+        let holds_media = self.manner.result_media && matches!(self.manner.tools, ToolsAs::Native);
+        for part in parts {
+            match part {
+                Part::Text { text, .. } => words.add(text),
+                Part::Media(block) if holds_media => media.push(block),
+                Part::Media(_) | Part::Thinking { .. } | Part::Call { .. } => shown.push(part),
+            }
+        }
+        if words.0.is_empty() && shown.len() > before {
+            words.add(RESULT_FOLLOWS.into());
+        }
+        Ok(Answer { id, name, text: words.0, is_error: result.is_error, media })
+    }
+
+    /// A result whose call is not in the conversation is told by the user.
+    fn orphan(&mut self, result: &'a ToolResultMessage) -> Result<(), CallError> {
+        self.changes.changed("message", format!("a result of {} without its call is sent as text", result.tool_name));
+        let mut parts = Vec::new();
+        for block in &result.content {
+            self.block(block, &mut parts)?;
+        }
+        self.user(parts, None);
+        Ok(())
+    }
+
+    /// A change of the system text: its text, and the sections that the text does not contain.
+    fn system(&mut self, system: &'a SystemMessage) {
+        let mut words = Words::default();
+        match &system.content {
+            Content::Text(text) => words.add(text.into()),
+            Content::Blocks(_) => words.add(system.content.text().into()),
+        }
+        for section in system.sections.iter().flatten().filter_map(|(_, section)| section.as_str()) {
+            if !words.0.contains(section) {
+                words.add(section.into());
+            }
+        }
+        if is_blank(&words.0) {
+            return;
+        }
+        if self.manner.inline_system {
+            self.turns.push(Turn::System(words.0));
+        } else {
+            self.user(vec![Part::Text { text: words.0, signature: None }], None);
+        }
+    }
+
+    /// The part that stands for media; none if it is left out.
+    fn media(&mut self, media: &Media<'a>) -> Result<Option<Part<'a>>, CallError> {
+        if let Some(words) = media.as_text() {
+            let words = match media.file_name {
+                Some(name) => format!("<document name=\"{name}\">\n{words}\n</document>"),
+                None => words,
+            };
+            return Ok(Some(Part::Text { text: words.into(), signature: None }));
+        }
+        let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
+        if self.manner.senses.take(media.kind)
+            && let Some(block) = media::encode(media, self.manner.dialect, mapping.get(media.kind.name()))
+        {
+            self.used.insert(media.kind.capability());
+            return Ok(Some(Part::Media(block)));
+        }
+        self.degrade(media.kind)
+    }
+
+    /// What the contract wants instead of content that the model cannot take; without a word from it, a note.
+    fn degrade(&mut self, kind: MediaKind) -> Result<Option<Part<'a>>, CallError> {
+        let manifest = self.manner.manifest;
+        let degradation = &manifest.contract.degradation;
+        let is_about = |capability: &str| capability == kind.name() || capability == kind.capability().name();
+        let rule = degradation.rules.iter().find(|rule| is_about(&rule.capability));
+        let action = rule.map(|rule| rule.action.as_str()).or(match degradation.strategy.as_deref() {
+            Some("error") => Some("error"),
+            Some("silent_skip") => Some("strip_content"),
+            Some(_) | None => None,
+        });
+        match action {
+            Some("error") => {
+                Err(CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() })
+            }
+            Some("strip_content") => {
+                self.changes.dropped(kind.name(), "the model cannot take it");
+                Ok(None)
+            }
+            Some(_) | None => {
+                self.changes.changed(kind.name(), "the model cannot take it and reads a note instead");
+                let note = rule.and_then(|rule| rule.message.clone());
+                let note = note.unwrap_or_else(|| format!("[{kind} left out: this model cannot take it]"));
+                Ok(Some(Part::Text { text: note.into(), signature: None }))
+            }
+        }
+    }
+}
+
+/// Texts, one below the other.
+#[derive(Default)]
+struct Words<'a>(Cow<'a, str>);
+
+impl<'a> Words<'a> {
+    fn add(&mut self, text: Cow<'a, str>) {
+        if self.0.is_empty() {
+            self.0 = text;
+        } else if !text.is_empty() {
+            let whole = self.0.to_mut();
+            whole.push('\n');
+            whole.push_str(&text);
+        }
+    }
+}
+
+/// The first result of this call before the model speaks again; it is taken.
+fn result_of<'a>(id: &str, after: &[&'a Message], taken: &mut [bool]) -> Option<&'a ToolResultMessage> {
+    for (message, taken) in after.iter().zip(taken) {
+        match message {
+            Message::ToolResult(result) if !*taken && result.tool_call_id.as_str() == id => {
+                *taken = true;
+                return Some(result);
+            }
+            Message::Assistant(next) if next.stop_reason != StopReason::Error => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn text(words: &str) -> Part<'_> {
+    Part::Text { text: words.into(), signature: None }
+}
+
+/// Some providers refuse a text without a visible character.
+fn is_blank(words: &str) -> bool {
+    words.trim_start().is_empty()
+}

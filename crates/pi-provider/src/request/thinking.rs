@@ -1,0 +1,215 @@
+//! How hard a model is to think, in the provider's form.
+
+use pi_transcript::ThinkingLevel;
+use serde_json::{Map, Value};
+
+use super::{
+    Target,
+    change::Changes,
+    members::{at, merge, place, remove},
+    parameters::Names,
+    rules::{self, Rules},
+};
+use crate::{
+    call::{Options, ToolChoice},
+    manifest::{Capability, contract::ThinkingFormat},
+};
+
+/// The least number of tokens that thinking is given.
+const LEAST_BUDGET: u64 = 1024;
+
+/// What thinking does to a request beside its members.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Activation {
+    /// The level in the provider's words; `None` if nothing was said about it.
+    pub(super) value: Option<Value>,
+    /// The model is told to think.
+    pub(super) is_on: bool,
+    pub(super) header: Option<(String, String)>,
+    pub(super) model_suffix: Option<String>,
+}
+
+/// Puts the wanted level into `members`. Parameters that exclude thinking must be there already.
+pub(super) fn activate(
+    target: &Target<'_>,
+    rules: &Rules,
+    names: &Names<'_>,
+    options: &Options,
+    members: &mut Map<String, Value>,
+    changes: &mut Changes,
+) -> Activation {
+    let wanted = options.thinking;
+    if !can_think(target) {
+        if wanted != ThinkingLevel::Off {
+            changes.dropped("thinking", "the model does not think");
+        }
+        return Activation::default();
+    }
+    if let Some(activation) = by_standard_field(target, wanted, members) {
+        return activation;
+    }
+    let format = format_of(target, rules);
+    if wanted == ThinkingLevel::Off && !is_described(target) {
+        return Activation::default();
+    }
+    let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, options) {
+        changes.changed("thinking", "off, because a tool must be called and this model does not think then");
+        ThinkingLevel::Off
+    } else {
+        wanted
+    };
+    let Some((level, value)) = nearest(target, format, wanted) else {
+        merge(members, &format.off);
+        return Activation::default();
+    };
+    if level != wanted {
+        changes.changed("thinking", format!("{wanted} is not a level of this model, {level} is"));
+    }
+    let is_on = level != ThinkingLevel::Off;
+    let template = if is_on || format.off.is_empty() { &format.on } else { &format.off };
+    let Some(value) = within_limit(format, names, value, members, changes) else {
+        merge(members, &format.off);
+        return Activation::default();
+    };
+    for (path, member) in template {
+        place(members, path, filled(member, &value));
+    }
+    if is_on {
+        for name in &format.forbids {
+            let member = names.place_in_body(name);
+            if let Some(removed) = remove(members, &member)
+                && options.parameters.contains_key(name)
+            {
+                changes.dropped(name, format!("{removed} cannot be sent while the model thinks"));
+            }
+        }
+    }
+    Activation { value: Some(value), is_on, ..Activation::default() }
+}
+
+/// Whether anybody said how this model is told to think. Where only the provider as a whole is known to have models that
+/// think, nothing is sent to keep one from it: others of its models would refuse that.
+fn is_described(target: &Target<'_>) -> bool {
+    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
+    let by_model = target.entry.is_some_and(|entry| {
+        entry.model_capabilities.reasoning.is_some()
+            || entry.thinking_levels.is_some()
+            || entry.thinking_format.is_some()
+    });
+    by_model || !mode.formats.is_empty()
+}
+
+/// Whether the model thinks: its own word, else the provider's.
+fn can_think(target: &Target<'_>) -> bool {
+    let manifest = target.manifest;
+    let of_model = target.entry.and_then(|entry| {
+        let by_levels = entry.thinking_levels.is_some() || entry.thinking_format.is_some();
+        entry.model_capabilities.reasoning.or(by_levels.then_some(true))
+    });
+    let mode = &manifest.contract.capability_contracts.generative.reasoning_mode;
+    of_model.or(mode.supported).unwrap_or_else(|| {
+        manifest.capabilities.has(Capability::Reasoning)
+            || manifest.capabilities.feature_flags.extended_thinking == Some(true)
+    })
+}
+
+/// The contract's plain switch, where nobody brings a form of ours.
+fn by_standard_field(
+    target: &Target<'_>,
+    wanted: ThinkingLevel,
+    members: &mut Map<String, Value>,
+) -> Option<Activation> {
+    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
+    let has_form = !mode.formats.is_empty() || target.entry.is_some_and(|entry| entry.thinking_format.is_some());
+    let (method, field) = (mode.activation_method.as_deref()?, mode.activation_field.as_deref()?);
+    if has_form {
+        return None;
+    }
+    let is_on = wanted != ThinkingLevel::Off;
+    let mut activation = Activation { value: Some(Value::Bool(is_on)), is_on, header: None, model_suffix: None };
+    match method {
+        "parameter" => place(members, field, Value::Bool(is_on)),
+        "header" => activation.header = is_on.then(|| (field.to_owned(), "true".to_owned())),
+        "model_suffix" => activation.model_suffix = is_on.then(|| field.to_owned()),
+        _ => return Some(Activation::default()),
+    }
+    Some(activation)
+}
+
+/// The form that the model names, the contract's `default`, or the dialect's.
+fn format_of<'m>(target: &Target<'m>, rules: &Rules) -> &'m ThinkingFormat {
+    let formats = &target.manifest.contract.capability_contracts.generative.reasoning_mode.formats;
+    let named = |name: &str| formats.get(name).or_else(|| rules::thinking_format(name));
+    let of_model = target.entry.and_then(|entry| entry.thinking_format.as_deref()).and_then(named);
+    let form = of_model.or_else(|| formats.get("default")).or_else(|| rules::thinking_format(&rules.thinking));
+    form.expect("the form that a dialect names exists: a test checks it")
+}
+
+fn excludes_choice(format: &ThinkingFormat, options: &Options) -> bool {
+    let is_forced = match options.tool_choice {
+        ToolChoice::Required | ToolChoice::Tool(_) => true,
+        ToolChoice::Auto | ToolChoice::None => false,
+    };
+    is_forced && format.forbids.iter().any(|name| name == "tool_choice")
+}
+
+/// The wanted level, or the next weaker one that exists, or the weakest stronger one, with what stands for it. `None`
+/// means that nothing stands for it: thinking is off and there is no word for that.
+fn nearest(target: &Target<'_>, format: &ThinkingFormat, wanted: ThinkingLevel) -> Option<(ThinkingLevel, Value)> {
+    let of_model = target.entry.and_then(|entry| entry.thinking_levels.as_ref());
+    let named = of_model.unwrap_or(&format.levels);
+    let value = |level: ThinkingLevel| match named.get(level.as_str()) {
+        Some(Value::Null) => None,
+        Some(value) => Some(value.clone()),
+        // Off exists unless it is excluded; other levels only where none is named at all.
+        None if level == ThinkingLevel::Off => Some(Value::Null),
+        None => named.is_empty().then(|| Value::String(level.as_str().to_owned())),
+    };
+    let with = |level: ThinkingLevel| value(level).map(|value| (level, value));
+    let found = match wanted {
+        ThinkingLevel::Off => with(wanted),
+        _ => {
+            let weaker =
+                ThinkingLevel::ALL.into_iter().rev().filter(|level| (ThinkingLevel::Minimal..=wanted).contains(level));
+            weaker.map(with).find(Option::is_some).flatten()
+        }
+    };
+    let stronger = || ThinkingLevel::ALL.into_iter().filter(|level| *level > wanted).map(with).find(Option::is_some);
+    let found = found.or_else(|| stronger().flatten())?;
+    (found != (ThinkingLevel::Off, Value::Null)).then_some(found)
+}
+
+/// A number of tokens below the limit of the answer, `None` if there is no room for thinking.
+fn within_limit(
+    format: &ThinkingFormat,
+    names: &Names<'_>,
+    value: Value,
+    members: &Map<String, Value>,
+    changes: &mut Changes,
+) -> Option<Value> {
+    let limit = at(members, &names.place_in_body("max_tokens")).and_then(Value::as_u64);
+    let (Some(limit), Some(budget), true) = (limit, value.as_u64(), format.below_max_tokens) else {
+        return Some(value);
+    };
+    if budget < limit {
+        return Some(value);
+    }
+    if limit <= LEAST_BUDGET {
+        changes.dropped("thinking", format!("an answer of {limit} tokens leaves no room for it"));
+        return None;
+    }
+    // Half of the answer is left for the answer itself, as far as thinking can do with less.
+    let budget = (limit / 2).max(LEAST_BUDGET);
+    changes.changed("thinking", format!("{budget} tokens, to stay below max_tokens ({limit})"));
+    Some(budget.into())
+}
+
+/// The template with the level's value in it.
+fn filled(template: &Value, level: &Value) -> Value {
+    match template {
+        Value::String(text) if text == "$level" => level.clone(),
+        Value::Array(items) => items.iter().map(|item| filled(item, level)).collect(),
+        Value::Object(members) => members.iter().map(|(name, member)| (name.clone(), filled(member, level))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => template.clone(),
+    }
+}

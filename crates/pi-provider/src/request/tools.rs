@@ -1,0 +1,199 @@
+//! Whether and how tools are offered.
+
+use std::borrow::Cow;
+
+use pi_envelope::{Prompt, Tool};
+use pi_transcript::{Block, Message};
+use serde_json::{Map, Value, json};
+
+use super::{Target, change::Changes, rules::Rules};
+use crate::{
+    call::{Options, ToolChoice},
+    error::CallError,
+    manifest::{
+        Capability,
+        capability::{FallbackFormat, TextFallback},
+    },
+};
+
+/// How tools reach the model.
+#[derive(Clone, Copy)]
+pub(super) enum ToolsAs<'m> {
+    /// In the members that the wire has for them.
+    Native,
+    /// As words in the system text, the answers and the user's messages.
+    Text { tools: &'m TextTools, form: &'m TextFallback },
+}
+
+/// The words for tools where the wire has no place for them.
+#[derive(Debug, Clone, Copy)]
+pub struct TextTools {
+    /// What the system text says about the tools and how to call them.
+    pub instructions: fn(&TextFallback, &[Tool]) -> String,
+    /// A call as the model would have written it.
+    pub call: fn(&TextFallback, &str, &Map<String, Value>) -> String,
+    /// A result as the user tells it.
+    pub result: fn(&TextFallback, &str, &str) -> String,
+}
+
+/// A tool as the request defines it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Offer<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    /// Always a schema of an object.
+    pub(super) parameters: Cow<'a, Value>,
+}
+
+impl TextTools {
+    /// Short words: a list of the tools and one example of a call.
+    pub const fn plain() -> Self {
+        Self { instructions, call, result }
+    }
+}
+
+/// How the tools of this prompt, and the calls in its history, are sent.
+pub(super) fn tools_as<'m>(
+    target: &Target<'m>,
+    prompt: &Prompt,
+    words: &'m TextTools,
+) -> Result<ToolsAs<'m>, CallError> {
+    let capabilities = &target.manifest.capabilities;
+    let calling = &capabilities.tool_calling;
+    let model_says = target.entry.and_then(|entry| entry.model_capabilities.tool_call);
+    let native_says = calling.native.as_ref().map(|native| native.supported);
+    let declared = capabilities.has(Capability::Tools) || native_says == Some(true) || model_says == Some(true);
+    if declared && native_says != Some(false) && model_says != Some(false) {
+        return Ok(ToolsAs::Native);
+    }
+    match &calling.text_fallback {
+        Some(form) => Ok(ToolsAs::Text { tools: words, form }),
+        None if prompt.tools.is_empty() => Ok(ToolsAs::Text { tools: words, form: TextFallback::usual() }),
+        None => Err(CallError::Undeclared { provider: target.manifest.id.clone(), capability: Capability::Tools }),
+    }
+}
+
+/// The definitions that are sent natively.
+pub(super) fn offers<'a>(
+    target: &Target<'_>,
+    prompt: &'a Prompt,
+    rules: &Rules,
+    changes: &mut Changes,
+) -> Result<Vec<Offer<'a>>, CallError> {
+    if let Some(most) = target.manifest.contract.capability_contracts.tools.max_tools
+        && prompt.tools.len() as u64 > most
+    {
+        let reason = format!("{} are too many, at most {most} are accepted", prompt.tools.len());
+        return Err(CallError::Option { option: "tools".to_owned(), reason });
+    }
+    if !prompt.tools.is_empty() || !rules.tools_for_calls {
+        return Ok(prompt.tools.iter().map(|tool| offer(&tool.definition.name, tool)).collect());
+    }
+    let mut named: Vec<&str> = calls(prompt).collect();
+    named.sort_unstable();
+    named.dedup();
+    if !named.is_empty() {
+        changes.added("tools", "the tools that the history names, without which it is refused");
+    }
+    let bare = |name| Offer { name, description: "", parameters: Cow::Owned(any_object()) };
+    Ok(named.into_iter().map(bare).collect())
+}
+
+/// The choice that is sent, `None` where nothing is to be said.
+pub(super) fn choice<'a>(
+    target: &Target<'_>,
+    options: &'a Options,
+    prompt: &Prompt,
+    offers: &[Offer<'_>],
+    changes: &mut Changes,
+) -> Option<&'a ToolChoice> {
+    let tools = &target.manifest.contract.capability_contracts.tools;
+    match &options.tool_choice {
+        ToolChoice::Auto if prompt.tools.is_empty() && !offers.is_empty() => Some(&ToolChoice::None),
+        ToolChoice::Auto => None,
+        _ if offers.is_empty() => {
+            changes.dropped("tool_choice", "there are no tools");
+            None
+        }
+        ToolChoice::Required | ToolChoice::Tool(_) if tools.supports_forced_tool == Some(false) => {
+            changes.dropped("tool_choice", "the provider cannot be made to call a tool");
+            None
+        }
+        ToolChoice::Tool(name) if !offers.iter().any(|offer| offer.name == name) => {
+            changes.dropped("tool_choice", format!("there is no tool {name}"));
+            None
+        }
+        choice => Some(choice),
+    }
+}
+
+/// Whether several calls at once are asked for or forbidden, `None` where nothing is to be said.
+pub(super) fn parallel(
+    target: &Target<'_>,
+    options: &Options,
+    offers: &[Offer<'_>],
+    changes: &mut Changes,
+) -> Option<bool> {
+    let wanted = options.parallel_tools?;
+    let capabilities = &target.manifest.capabilities;
+    let declared = capabilities.has(Capability::ParallelTools)
+        || capabilities.feature_flags.parallel_tool_calls == Some(true)
+        || target.manifest.contract.capability_contracts.tools.supports_parallel == Some(true);
+    if offers.is_empty() {
+        changes.dropped("parallel_tools", "there are no tools");
+        return None;
+    }
+    if !declared {
+        changes.dropped("parallel_tools", "the provider does not declare it");
+        return None;
+    }
+    Some(wanted)
+}
+
+fn offer<'a>(name: &'a str, tool: &'a Tool) -> Offer<'a> {
+    let parameters = &tool.definition.parameters;
+    let parameters =
+        if parameters.get("type").is_some() { Cow::Borrowed(parameters) } else { Cow::Owned(any_object()) };
+    Offer { name, description: &tool.definition.description, parameters }
+}
+
+fn any_object() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+fn calls(prompt: &Prompt) -> impl Iterator<Item = &str> {
+    let blocks = prompt.messages.iter().flat_map(|said| match said.message() {
+        Message::Assistant(assistant) => assistant.content.as_slice(),
+        _ => &[],
+    });
+    blocks.filter_map(|block| match block {
+        Block::ToolCall(call) => Some(call.name.as_str()),
+        Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
+    })
+}
+
+fn instructions(form: &TextFallback, tools: &[Tool]) -> String {
+    if tools.is_empty() {
+        return String::new();
+    }
+    let example = call(form, "NAME", &Map::new());
+    let mut text = format!("\n\nTo call a tool, write this and nothing after it:\n{example}\nThe tools:");
+    for tool in tools {
+        let definition = &tool.definition;
+        text.push_str(&format!("\n- {}: {} {}", definition.name, definition.description, definition.parameters));
+    }
+    text
+}
+
+fn call(form: &TextFallback, name: &str, arguments: &Map<String, Value>) -> String {
+    let body = json!({"name": name, &form.args_key: arguments});
+    let wrapper = &form.wrapper;
+    match form.format {
+        FallbackFormat::XmlJson | FallbackFormat::Custom => format!("<{wrapper}>{body}</{wrapper}>"),
+        FallbackFormat::MarkdownFence => format!("```{wrapper}\n{body}\n```"),
+    }
+}
+
+fn result(_form: &TextFallback, name: &str, text: &str) -> String {
+    format!("Result of {name}:\n{text}")
+}
