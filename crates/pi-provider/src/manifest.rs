@@ -6,8 +6,11 @@
 
 pub mod capability;
 pub mod contract;
+pub mod declared;
 pub mod endpoint;
+pub mod experimental;
 pub mod failure;
+pub mod media;
 pub mod model;
 pub mod parameter;
 pub mod resilience;
@@ -77,9 +80,40 @@ pub struct Manifest {
     /// Models by id, in the order of the file.
     #[serde(default)]
     pub models: IndexMap<String, ModelEntry>,
-    /// Sections that are shown and otherwise not used, as they were written.
+    /// What else the file says about itself: licences, kits, notes.
     #[serde(default)]
-    pub declared: Map<String, Value>,
+    pub metadata: Map<String, Value>,
+    #[serde(default)]
+    pub api_families: declared::ApiFamilies,
+    #[serde(default)]
+    pub default_api_family: Option<String>,
+    #[serde(default)]
+    pub availability: Option<declared::Availability>,
+    #[serde(default)]
+    pub regions: Vec<declared::Region>,
+    #[serde(default)]
+    pub pricing: Option<declared::ProviderPricing>,
+    #[serde(default)]
+    pub context_policy: Option<declared::ContextPolicy>,
+    #[serde(default)]
+    pub routing: declared::Hints,
+    #[serde(default)]
+    pub telemetry: declared::Hints,
+    #[serde(default)]
+    pub multimodal: Option<media::Multimodal>,
+    #[serde(default)]
+    pub computer_use: Option<media::ComputerUse>,
+    #[serde(default)]
+    pub mcp: Option<media::Mcp>,
+    #[serde(default)]
+    pub capability_profile: Option<declared::CapabilityProfile>,
+    #[serde(default)]
+    pub features: declared::Features,
+    #[serde(default)]
+    pub experimental: experimental::Experimental,
+    /// Members of the root that are not known, as they were written.
+    #[serde(default)]
+    pub extensions: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,4 +123,55 @@ pub enum Status {
     Stable,
     Beta,
     Deprecated,
+}
+
+impl Manifest {
+    /// A provider of which only ring 1 is known; everything else is at its default.
+    pub fn bare(id: ProviderId, endpoint: Endpoint, error_classification: ErrorClassification) -> Self {
+        Self {
+            id,
+            aliases: Vec::new(),
+            protocol_version: "2.0".to_owned(),
+            name: None,
+            version: None,
+            status: Status::Stable,
+            category: None,
+            official_url: None,
+            support_contact: None,
+            endpoint,
+            error_classification,
+            capabilities: Capabilities::default(),
+            parameters: IndexMap::new(),
+            streaming: None,
+            endpoints: IndexMap::new(),
+            services: IndexMap::new(),
+            rate_limit_headers: resilience::RateLimitHeaders::default(),
+            retry_policy: resilience::RetryPolicy::default(),
+            termination: resilience::TerminationMap::default(),
+            guardrails: resilience::Guardrails::default(),
+            contract: Contract::default(),
+            models: IndexMap::new(),
+            metadata: Map::new(),
+            api_families: IndexMap::new(),
+            default_api_family: None,
+            availability: None,
+            regions: Vec::new(),
+            pricing: None,
+            context_policy: None,
+            routing: Map::new(),
+            telemetry: Map::new(),
+            multimodal: None,
+            computer_use: None,
+            mcp: None,
+            capability_profile: None,
+            features: declared::Features::default(),
+            experimental: experimental::Experimental::default(),
+            extensions: Map::new(),
+        }
+    }
+
+    /// Whether the provider is called that.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id.as_str() == name || self.aliases.iter().any(|alias| alias == name)
+    }
 }
