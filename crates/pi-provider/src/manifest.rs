@@ -3,18 +3,24 @@
 //! A [`Manifest`] is AI-Protocol V2; files of older versions are promoted to it on loading. The types below are what was
 //! written, with defaults filled in; they decide nothing. Its three rings are in three groups of modules: [`endpoint`]
 //! and [`failure`] (ring 1), [`capability`], [`parameter`] and [`streaming`] (ring 2), everything else (ring 3).
+//! [`load`](load()) reads a file and says what is wrong with it.
 
 pub mod capability;
 pub mod contract;
 pub mod declared;
+pub mod diagnostic;
 pub mod endpoint;
 pub mod experimental;
 pub mod failure;
+pub mod load;
 pub mod media;
 pub mod model;
+mod names;
 pub mod parameter;
+mod promote;
 pub mod resilience;
 pub mod streaming;
+mod tree;
 
 use indexmap::IndexMap;
 use pi_transcript::ProviderId;
@@ -24,9 +30,12 @@ use serde_json::{Map, Value};
 pub use self::{
     capability::{Capabilities, Capability},
     contract::Contract,
+    diagnostic::{Diagnostic, Severity},
     endpoint::{Auth, Endpoint, Operation},
     failure::ErrorClassification,
+    load::{Format, Loaded, load, load_contract, load_models},
     model::ModelEntry,
+    names::{Module, modules},
     parameter::Parameter,
     streaming::Streaming,
 };
@@ -168,6 +177,11 @@ impl Manifest {
             experimental: experimental::Experimental::default(),
             extensions: Map::new(),
         }
+    }
+
+    /// An operation under any of its names: `images` and `image_generation` are the same.
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        self.endpoints.get(name).or_else(|| self.endpoints.get(names::operation(name)))
     }
 
     /// Whether the provider is called that.

@@ -1,0 +1,61 @@
+//! What is wrong with a file, and where.
+
+mod render;
+
+use std::fmt;
+
+pub use self::render::{Style, render};
+
+/// How much a diagnostic matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Something that may be of interest, such as a name that is ignored.
+    Note,
+    /// A part of the file was left out or replaced by its default.
+    Warning,
+    /// The file is rejected.
+    Error,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    /// The rule that was broken, as documented: `ring1.id`.
+    pub rule: &'static str,
+    pub file: String,
+    /// Counted from 1; 0 where the finding is about the file as a whole.
+    pub line: u32,
+    /// Counted in characters from 1; 0 where the finding is about the file as a whole.
+    pub column: u32,
+    /// The member, from the root of the document: `endpoint.auth.type`.
+    pub path: String,
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Severity {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One line: `file:line:column: error[rule]: message (path)`.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        write!(f, ": {}[{}]: {}", self.severity.word(), self.rule, self.message)?;
+        if !self.path.is_empty() {
+            write!(f, " ({})", self.path)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+//! Ring 1: the address and the credential.
+
+use std::{net::IpAddr, sync::LazyLock};
+
+use regex::Regex;
+use serde::Deserialize;
+use url::{Host, Url};
+
+use super::{Report, ring1::missing};
+use crate::manifest::{
+    diagnostic::Severity,
+    endpoint::{Auth, Endpoint, Header, Placement},
+    promote::Generation,
+    tree::{Node, Position},
+};
+
+/// What of `endpoint` is left when its paths have moved to the operations.
+#[derive(Deserialize)]
+struct WrittenEndpoint {
+    base_url: String,
+    #[serde(default)]
+    protocol: Option<Protocol>,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(default, rename = "auth")]
+    _auth: serde_json::Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Protocol {
+    Https,
+    Http,
+    Ws,
+    Wss,
+}
+
+/// Credentials as they are written.
+#[derive(Deserialize)]
+struct WrittenAuth {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    header: Option<String>,
+    #[serde(default)]
+    prefix: Option<String>,
+    #[serde(default)]
+    param_name: Option<String>,
+    #[serde(default)]
+    token_env: Option<String>,
+    #[serde(default)]
+    extra_headers: Vec<Header>,
+}
+
+static VARIABLE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}").expect("a constant pattern"));
+static VARIABLE_NAME: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("^[A-Za-z_][A-Za-z0-9_]*$").expect("a constant pattern"));
+
+const LEAST_TIMEOUT_MS: u64 = 100;
+
+pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Endpoint> {
+    let Some(node) = root.get("endpoint") else {
+        missing(report, "ring1.endpoint", root.at, "endpoint");
+        return None;
+    };
+    if node.as_map().is_none() {
+        report.error("ring1.endpoint", node.at, "endpoint", format!("an object is expected, not {}", node.kind()));
+        return None;
+    }
+    if node.get("base_url").is_none() {
+        missing(report, "ring1.base-url", node.at, "endpoint.base_url");
+        report.hint("the address that every path is joined to, such as https://api.example.com/v1");
+        return None;
+    }
+    let written: Option<WrittenEndpoint> = report.read(Severity::Error, "ring1.endpoint", node, "endpoint");
+    let auth = auth(root, node, generation, report);
+    chat(root, node, report);
+    let written = written?;
+    address(node.get("base_url").map_or(node.at, |url| url.at), &written.base_url, report);
+    if written.protocol.is_some_and(|protocol| matches!(protocol, Protocol::Ws | Protocol::Wss)) {
+        let at = node.get("protocol").map_or(node.at, |protocol| protocol.at);
+        report.warning("ring1.protocol", at, "endpoint.protocol", "calls go over HTTP whatever this says");
+    }
+    let mut timeout_ms = written.timeout_ms;
+    if let Some(value) = timeout_ms.filter(|value| *value < LEAST_TIMEOUT_MS) {
+        let at = node.get("timeout_ms").map_or(node.at, |timeout| timeout.at);
+        report.warning("ring1.timeout", at, "endpoint.timeout_ms", format!("{value} is under {LEAST_TIMEOUT_MS} ms"));
+        timeout_ms = None;
+    }
+    Some(Endpoint { base_url: written.base_url, timeout_ms, auth: auth? })
+}
+
+fn chat(root: &Node, endpoint: &Node, report: &mut Report<'_>) {
+    match root.find("endpoints.chat.path") {
+        Some(path) if path.as_str().is_some_and(|path| !path.is_empty()) => {}
+        Some(path) => report.error("ring1.chat", path.at, "endpoint.chat", "the path of a chat is expected"),
+        None => {
+            missing(report, "ring1.chat", endpoint.at, "endpoint.chat");
+            report.hint("the path of a chat, such as /chat/completions");
+        }
+    }
+}
+
+fn address(at: Position, text: &str, report: &mut Report<'_>) {
+    const PATH: &str = "endpoint.base_url";
+    if VARIABLE.find(text).is_some_and(|variable| variable.start() == 0) {
+        return;
+    }
+    let url = match Url::parse(&VARIABLE.replace_all(text, "variable")) {
+        Ok(url) => url,
+        Err(error) => {
+            report.error("ring1.base-url", at, PATH, format!("the address cannot be read: {error}"));
+            report.hint("write a whole address, such as https://api.example.com/v1");
+            return;
+        }
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        report.error("ring1.base-url", at, PATH, "the address holds a credential");
+        report.hint("name the variable that holds it in endpoint.auth.token_env");
+        return;
+    }
+    match url.scheme() {
+        "https" if url.host().is_some() => {}
+        "http" if url.host().is_some_and(|host| is_near(&host)) => {}
+        "http" => {
+            report.error("ring1.base-url", at, PATH, "a server elsewhere must be reached over https");
+            report.hint("http is for servers on this machine or network");
+        }
+        scheme => report.error("ring1.base-url", at, PATH, format!("https is expected, not {scheme}")),
+    }
+}
+
+/// On this machine or in this network.
+fn is_near(host: &Host<&str>) -> bool {
+    match host {
+        Host::Ipv4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
+        Host::Ipv6(address) => {
+            IpAddr::V6(*address).to_canonical().is_loopback()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+        }
+        Host::Domain(name) => {
+            !name.contains('.') || [".localhost", ".local", ".lan", ".internal"].iter().any(|end| name.ends_with(end))
+        }
+    }
+}
+
+fn auth(root: &Node, endpoint: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Auth> {
+    const PATH: &str = "endpoint.auth";
+    let Some(node) = endpoint.get("auth") else {
+        if !generation.is_promoted() {
+            missing(report, "ring1.auth", endpoint.at, PATH);
+            report.hint("type: bearer, custom_header or query_param; none for a local server that asks for nothing");
+            return None;
+        }
+        report.note("promote.auth", root.at, PATH, "no credential is described: a bearer token is assumed");
+        let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
+        return Some(Auth { placement, token_env: None, extra_headers: Vec::new() });
+    };
+    let written: WrittenAuth = report.read(Severity::Error, "ring1.auth", node, PATH)?;
+    let placement = placement(node, &written, generation, report)?;
+    if let Some(name) = written.token_env.as_ref().filter(|name| !VARIABLE_NAME.is_match(name)) {
+        let at = node.get("token_env").map_or(node.at, |name| name.at);
+        // A pasted key is not repeated.
+        let message = format!("the name of a variable is expected ({} characters are written)", name.chars().count());
+        report.error("ring1.token-env", at, "endpoint.auth.token_env", message);
+        report.hint("name the variable that holds the credential, never the credential itself");
+        return None;
+    }
+    for (index, header) in written.extra_headers.iter().enumerate() {
+        check_header(node, &format!("endpoint.auth.extra_headers[{index}].name"), &header.name, report);
+    }
+    Some(Auth { placement, token_env: written.token_env, extra_headers: written.extra_headers })
+}
+
+fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report: &mut Report<'_>) -> Option<Placement> {
+    let header = written.header.clone();
+    if let Some(name) = &header {
+        check_header(node.get("header").unwrap_or(node), "endpoint.auth.header", name, report);
+    }
+    match written.kind.as_str() {
+        "bearer" => {
+            if header.is_none() && !generation.is_promoted() {
+                report.note("ring1.auth-header", node.at, "endpoint.auth.header", "Authorization is assumed");
+            }
+            Some(Placement::Bearer {
+                header: header.unwrap_or_else(|| "Authorization".to_owned()),
+                prefix: written.prefix.clone().unwrap_or_else(|| "Bearer".to_owned()),
+            })
+        }
+        "custom_header" => match (header, written.prefix.clone().filter(|prefix| !prefix.is_empty())) {
+            (Some(header), None) => Some(Placement::CustomHeader { header }),
+            (Some(header), Some(prefix)) => Some(Placement::Bearer { header, prefix }),
+            (None, _) => {
+                missing(report, "ring1.auth-header", node.at, "endpoint.auth.header");
+                None
+            }
+        },
+        "query_param" => match written.param_name.clone().filter(|name| !name.is_empty()) {
+            Some(param_name) => Some(Placement::QueryParam { param_name }),
+            None => {
+                missing(report, "ring1.auth-param", node.at, "endpoint.auth.param_name");
+                None
+            }
+        },
+        "none" => Some(Placement::None),
+        other => {
+            let at = node.get("type").map_or(node.at, |kind| kind.at);
+            report.error(
+                "ring1.auth-type",
+                at,
+                "endpoint.auth.type",
+                format!("{other:?} is not a way to authenticate"),
+            );
+            report.hint("bearer, custom_header, query_param or none");
+            None
+        }
+    }
+}
+
+fn check_header(node: &Node, path: &str, name: &str, report: &mut Report<'_>) {
+    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(is_token) {
+        report.error("ring1.auth-header", node.at, path, format!("{name:?} is not the name of a header"));
+    }
+}

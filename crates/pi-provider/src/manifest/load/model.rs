@@ -1,0 +1,131 @@
+//! Models, and the files of models and contracts that stand beside manifests.
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::{Format, Ignored, Report, ring1::is_id, ring3::object};
+use crate::manifest::{
+    contract::Contract,
+    diagnostic::{Diagnostic, Severity},
+    model::ModelEntry,
+    promote::models as promote_models,
+    tree::Node,
+};
+
+/// What came of a file of models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedModels {
+    /// Provider to its models, in the order of the file.
+    pub models: IndexMap<String, IndexMap<String, ModelEntry>>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub ignored: Vec<Ignored>,
+}
+
+/// What came of a file that holds a contract.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedContract {
+    /// The id or alias of the provider that it is about, and the contract. Absent if a diagnostic is an error.
+    pub contract: Option<(String, Contract)>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub ignored: Vec<Ignored>,
+}
+
+/// Reads a file of models of the first generation (`v1/models/*.yaml`). A model that cannot be read is left out.
+pub fn load_models(text: &str, file: &str, format: Format) -> LoadedModels {
+    let mut report = Report::new(file);
+    let mut models: IndexMap<String, IndexMap<String, ModelEntry>> = IndexMap::new();
+    if let Some(root) = report.document(text, format) {
+        for member in root.as_map().unwrap_or_default() {
+            match member.key.as_str() {
+                "$schema" | "protocol_version" => {}
+                "models" => read_models(&member.node, &mut models, &mut report),
+                other => report.ignore(member.at, other),
+            }
+        }
+        if root.get("models").is_none() {
+            report.error("models.models", root.at, "models", "models is missing");
+        }
+    }
+    let (diagnostics, ignored) = report.finish();
+    LoadedModels { models, diagnostics, ignored }
+}
+
+fn read_models(node: &Node, models: &mut IndexMap<String, IndexMap<String, ModelEntry>>, report: &mut Report<'_>) {
+    for member in object("models.models", node, "models", report).unwrap_or_default() {
+        let path = format!("models.{}", member.key);
+        let mut node = member.node.clone();
+        let Some(provider) = node.take("provider") else {
+            report.warning("models.provider", member.node.at, &path, "provider is missing; the model is left out");
+            continue;
+        };
+        let Some(provider) = provider.node.as_str().filter(|name| is_id(name)) else {
+            report.warning("models.provider", provider.node.at, &format!("{path}.provider"), "this is not an id");
+            continue;
+        };
+        if let Some(entry) = entry(&node, &path, report) {
+            models.entry(provider.to_owned()).or_default().insert(member.key.clone(), entry);
+        }
+    }
+}
+
+/// The models of a manifest.
+pub(super) fn models(node: &Node, path: &str, report: &mut Report<'_>) -> IndexMap<String, ModelEntry> {
+    let members = object("ring3.models", node, path, report).unwrap_or_default();
+    let read = members.iter().filter_map(|member| {
+        let entry = if member.node.is_null() {
+            Some(ModelEntry::default())
+        } else {
+            entry(&member.node, &format!("{path}.{}", member.key), report)
+        };
+        Some((member.key.clone(), entry?))
+    });
+    read.collect()
+}
+
+fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry> {
+    let mut node = node.clone();
+    promote_models::model(&mut node);
+    let mut entry: ModelEntry = report.read(Severity::Warning, "ring3.models", &node, path)?;
+    // A size of nothing is a size that nobody knows.
+    entry.context_window = entry.context_window.filter(|&size| size > 0);
+    entry.max_output_tokens = entry.max_output_tokens.filter(|&size| size > 0);
+    Some(entry)
+}
+
+/// Whom a contract is about.
+#[derive(Deserialize)]
+struct Heading {
+    #[serde(default)]
+    contract_version: Option<String>,
+    provider_id: String,
+}
+
+/// Reads a contract that stands beside a manifest (`v2/contracts/*.contract.yaml`).
+pub fn load_contract(text: &str, file: &str, format: Format) -> LoadedContract {
+    let mut report = Report::new(file);
+    let contract = report.document(text, format).and_then(|root| read_contract(root, &mut report));
+    let contract = contract.filter(|_| !report.has_errors());
+    let (diagnostics, ignored) = report.finish();
+    LoadedContract { contract, diagnostics, ignored }
+}
+
+fn read_contract(mut root: Node, report: &mut Report<'_>) -> Option<(String, Contract)> {
+    let mut heading = Node::map(root.at);
+    for key in ["contract_version", "provider_id"] {
+        if let Some(member) = root.take(key) {
+            heading.set(key, member.at, member.node);
+        }
+    }
+    drop(root.take("$schema"));
+    let written: Heading = report.read(Severity::Error, "contract.heading", &heading, "")?;
+    if let Some(version) = written.contract_version.as_ref().filter(|version| *version != "1.0") {
+        let at = heading.get("contract_version").map_or(root.at, |node| node.at);
+        report.error("contract.version", at, "contract_version", format!("version {version:?} is not known"));
+    }
+    if !is_id(&written.provider_id) {
+        let at = heading.get("provider_id").map_or(root.at, |node| node.at);
+        report.error("contract.provider", at, "provider_id", format!("{:?} is not an id", written.provider_id));
+    }
+    let contract = report.read(Severity::Error, "contract.section", &root, "")?;
+    Some((written.provider_id, contract))
+}

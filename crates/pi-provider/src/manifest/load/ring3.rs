@@ -1,0 +1,202 @@
+//! Ring 3: everything that may be wrong without harm. A section that cannot be read falls back to its default.
+
+use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+
+use super::{Report, model, ring1::Ring1, ring2::Ring2};
+use crate::{
+    event::Termination,
+    manifest::{
+        Manifest, Status,
+        declared::{ApiFamilies, ApiFamily},
+        diagnostic::Severity,
+        names,
+        resilience::{Guardrails, RetryPolicy, TerminationMap},
+        tree::{Member, Node, Tree},
+    },
+};
+
+/// Members of the root that are read elsewhere or mean nothing.
+const READ_ELSEWHERE: [&str; 9] = [
+    "$schema",
+    "id",
+    "aliases",
+    "protocol_version",
+    "endpoint",
+    "error_classification",
+    "capabilities",
+    "parameters",
+    "streaming",
+];
+
+pub(super) fn read(root: &Node, first: Ring1, second: Ring2, report: &mut Report<'_>) -> Manifest {
+    let mut manifest = Manifest {
+        aliases: first.aliases,
+        protocol_version: first.protocol_version,
+        capabilities: second.capabilities,
+        parameters: second.parameters,
+        streaming: second.streaming,
+        ..Manifest::bare(first.id, first.endpoint, first.error_classification)
+    };
+    for member in root.as_map().unwrap_or_default() {
+        if !READ_ELSEWHERE.contains(&member.key.as_str()) && !member.node.is_null() {
+            section(member, &mut manifest, report);
+        }
+    }
+    manifest
+}
+
+fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
+    match member.key.as_str() {
+        "name" => manifest.name = optional("ring3.name", member, report),
+        "version" => manifest.version = optional("ring3.version", member, report),
+        "status" => manifest.status = or_default::<Status>("ring3.status", member, report),
+        "category" => manifest.category = optional("ring3.category", member, report),
+        "official_url" => manifest.official_url = optional("ring3.official-url", member, report),
+        "support_contact" => manifest.support_contact = optional("ring3.support-contact", member, report),
+        "endpoints" => manifest.endpoints = entries("ring3.endpoints", member, report),
+        "services" => manifest.services = entries("ring3.services", member, report),
+        "rate_limit_headers" => manifest.rate_limit_headers = or_default("ring3.rate-limit-headers", member, report),
+        "retry_policy" => manifest.retry_policy = retry_policy(member, report),
+        "termination" => manifest.termination = termination(member, report),
+        "guardrails" => manifest.guardrails = guardrails(member, report),
+        "provider_contract" => manifest.contract = or_default("ring3.contract", member, report),
+        "models" => manifest.models = model::models(&member.node, "models", report),
+        "metadata" => manifest.metadata = or_default("ring3.metadata", member, report),
+        "default_api_family" => {
+            manifest.default_api_family = optional("ring3.default-api-family", member, report);
+        }
+        "api_families" => manifest.api_families = api_families(member, report),
+        "availability" => manifest.availability = optional("ring3.availability", member, report),
+        "regions" => manifest.regions = or_default("ring3.regions", member, report),
+        "pricing" => manifest.pricing = optional("ring3.pricing", member, report),
+        "context_policy" => manifest.context_policy = optional("ring3.context-policy", member, report),
+        "routing" => manifest.routing = or_default("ring3.routing", member, report),
+        "telemetry" => manifest.telemetry = or_default("ring3.telemetry", member, report),
+        "multimodal" => manifest.multimodal = optional("ring2.multimodal", member, report),
+        "computer_use" => manifest.computer_use = optional("ring2.computer-use", member, report),
+        "mcp" => manifest.mcp = optional("ring2.mcp", member, report),
+        // Its rules reject a file, so it is read after everything else.
+        "capability_profile" => {}
+        "features" => manifest.features = or_default("ring3.features", member, report),
+        "experimental" => manifest.experimental = or_default("experimental", member, report),
+        other => {
+            report.ignore(member.at, other);
+            manifest.extensions.insert(other.to_owned(), member.node.to_json());
+        }
+    }
+}
+
+fn optional<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> Option<T> {
+    report.read(Severity::Warning, rule, &member.node, &member.key)
+}
+
+fn or_default<T: DeserializeOwned + Default>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> T {
+    optional(rule, member, report).unwrap_or_default()
+}
+
+/// One entry that cannot be read leaves its neighbours alone.
+fn entries<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> IndexMap<String, T> {
+    let Some(members) = object(rule, &member.node, &member.key, report) else { return IndexMap::new() };
+    let read = members.iter().filter(|entry| !entry.node.is_null()).filter_map(|entry| {
+        let path = format!("{}.{}", member.key, entry.key);
+        Some((entry.key.clone(), report.read(Severity::Warning, rule, &entry.node, &path)?))
+    });
+    read.collect()
+}
+
+pub(super) fn object<'n>(
+    rule: &'static str,
+    node: &'n Node,
+    path: &str,
+    report: &mut Report<'_>,
+) -> Option<&'n [Member]> {
+    let members = node.as_map();
+    if members.is_none() {
+        report.warning(rule, node.at, path, format!("an object is expected, not {}", node.kind()));
+    }
+    members
+}
+
+fn retry_policy(member: &Member, report: &mut Report<'_>) -> RetryPolicy {
+    const RULE: &str = "ring3.retry-policy";
+    let policy: RetryPolicy = or_default(RULE, member, report);
+    if policy.min_delay_ms > policy.max_delay_ms {
+        let message = format!("min_delay_ms {} is over max_delay_ms {}", policy.min_delay_ms, policy.max_delay_ms);
+        report.warning(RULE, member.node.at, &member.key, message);
+        return RetryPolicy::default();
+    }
+    policy
+}
+
+fn termination(member: &Member, report: &mut Report<'_>) -> TerminationMap {
+    const RULE: &str = "ring3.termination";
+    let mut map = TerminationMap::default();
+    for entry in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
+        let path = format!("{}.{}", member.key, entry.key);
+        match entry.key.as_str() {
+            _ if entry.node.is_null() => {}
+            "source_field" => map.source_field = report.read(Severity::Warning, RULE, &entry.node, &path),
+            "mapping" => {
+                for word in object(RULE, &entry.node, &path, report).unwrap_or_default() {
+                    if let Some(reason) = reason(&word.node, &format!("{path}.{}", word.key), report) {
+                        map.mapping.insert(word.key.clone(), reason);
+                    }
+                }
+            }
+            _ => report.ignore(entry.at, path),
+        }
+    }
+    map
+}
+
+fn reason(node: &Node, path: &str, report: &mut Report<'_>) -> Option<Termination> {
+    const RULE: &str = "ring3.termination";
+    let name: String = report.read(Severity::Warning, RULE, node, path)?;
+    if let Ok(reason) = serde_json::from_value(name.clone().into()) {
+        return Some(reason);
+    }
+    let reason = names::termination_alias(&name);
+    let message = match reason {
+        Some(_) => format!("{name:?} is not a standard reason; the nearest one is taken"),
+        None => format!("{name:?} is not a standard reason and is left out"),
+    };
+    report.warning(RULE, node.at, path, message);
+    report.hint("end_turn, max_tokens, stop_sequence, tool_use, refusal, pause_turn or other");
+    reason
+}
+
+fn guardrails(member: &Member, report: &mut Report<'_>) -> Guardrails {
+    const RULE: &str = "ring3.guardrails";
+    let mut guardrails = Guardrails::default();
+    for entry in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
+        let path = format!("{}.{}", member.key, entry.key);
+        let filters = match entry.key.as_str() {
+            _ if entry.node.is_null() => continue,
+            "input_filters" => &mut guardrails.input_filters,
+            "output_filters" => &mut guardrails.output_filters,
+            _ => {
+                report.ignore(entry.at, path);
+                continue;
+            }
+        };
+        let Some(list) = entry.node.as_list() else {
+            report.warning(RULE, entry.node.at, &path, format!("a list is expected, not {}", entry.node.kind()));
+            continue;
+        };
+        for (index, filter) in list.iter().enumerate() {
+            filters.extend(report.read(Severity::Warning, RULE, filter, &format!("{path}[{index}]")));
+        }
+    }
+    guardrails
+}
+
+/// A list of names, or an object of formats.
+fn api_families(member: &Member, report: &mut Report<'_>) -> ApiFamilies {
+    const RULE: &str = "ring3.api-families";
+    if matches!(member.node.value, Tree::List(_)) {
+        let names: Vec<String> = or_default(RULE, member, report);
+        return names.into_iter().map(|name| (name, ApiFamily::default())).collect();
+    }
+    entries(RULE, member, report)
+}
