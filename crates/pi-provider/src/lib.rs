@@ -19,6 +19,7 @@ pub mod event;
 pub mod limits;
 pub mod manifest;
 pub mod path;
+pub mod request;
 pub mod retry;
 pub mod secret;
 pub mod tape;
@@ -31,5 +32,6 @@ pub use self::{
     error::{CallError, ErrorCode, Failure, Phase},
     event::{Finish, StreamEvent, Termination, TokenUsage},
     manifest::Manifest,
+    request::{Mode, Request, Target},
     secret::Secret,
 };

@@ -1,0 +1,141 @@
+//! What is sent to a provider: a request built from a prompt, which can be shown without being sent.
+//!
+//! [`build`] decides everything that differs between providers from manifest, contract and model entry; the modules
+//! named after dialects only write what was decided. No credential is in a [`Request`]: it is attached when the request
+//! is sent, so that showing one cannot give it away.
+
+mod address;
+mod anthropic_messages;
+mod change;
+mod cohere_v2;
+mod conversation;
+mod gemini_generate;
+mod guard;
+mod ids;
+mod media;
+mod members;
+mod openai_chat;
+mod openai_responses;
+mod output;
+mod parameters;
+mod plain;
+mod plan;
+mod rules;
+mod thinking;
+mod tools;
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use serde_json::Value;
+use url::Url;
+
+pub use self::{
+    address::join,
+    change::{Change, ChangeKind},
+    guard::{capability_of, guard},
+    media::encode_blocks,
+    parameters::map_parameters,
+    plain::{Plain, plain},
+    tools::TextTools,
+};
+use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
+use crate::{
+    call::Call,
+    dialect::Dialect,
+    error::CallError,
+    manifest::{Capability, Manifest, ModelEntry},
+};
+
+/// The model that is asked and where it is reached.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    pub manifest: &'a Manifest,
+    /// As the user names it.
+    pub model: &'a str,
+    /// What the manifest knows about it.
+    pub entry: Option<&'a ModelEntry>,
+    /// Instead of the manifest's address.
+    pub base_url: Option<&'a str>,
+    /// Values of the environment that the manifest's address names.
+    pub lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Whether the answer comes in pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Stream,
+    Whole,
+}
+
+/// A request without its credential.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub method: String,
+    pub url: Url,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// JSON.
+    pub body: Vec<u8>,
+    /// What is not sent as it was asked for.
+    pub changes: Vec<Change>,
+    pub dialect: Dialect,
+    /// The thinking level in the provider's words, where one was sent.
+    pub provider_thinking: Option<Value>,
+}
+
+/// Builds the request for a call.
+pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request, CallError> {
+    build_with(target, call, mode, &TextTools::plain())
+}
+
+/// Builds the request for a call, with these words for tools where the provider has no place for them.
+pub fn build_with(target: &Target<'_>, call: Call<'_>, mode: Mode, words: &TextTools) -> Result<Request, CallError> {
+    let manifest = target.manifest;
+    if mode == Mode::Stream && manifest.streaming.is_none() {
+        guard(manifest, Capability::Streaming)?;
+    }
+    let dialect = Dialect::of(manifest, target.entry);
+    let (rules, names) = (Rules::of(dialect), Names::of(manifest, target.entry));
+    let mut changes = Changes::default();
+    let mut used = BTreeSet::new();
+    let mut plan = plan::plan(target, call, dialect, words, &mut changes, &mut used)?;
+    let (members, activation) = plan::members(target, call, mode, &plan, &names, &mut changes)?;
+    if activation.is_on {
+        used.insert(Capability::Reasoning);
+    }
+    if let Some(suffix) = &activation.model_suffix {
+        plan.model.to_mut().push_str(suffix);
+    }
+    let (method, url) = address::chat(target, dialect, mode, &plan.model)?;
+    let mut headers = address::headers(target, rules, mode, &used);
+    if let Some((name, value)) = &activation.header {
+        address::set(&mut headers, name, value);
+    }
+    let body = serde_json::to_vec(&Body { plan: &plan, members: &members })
+        .expect("the parts of a request have text keys and can be written as JSON");
+    let changes = changes.into_vec();
+    Ok(Request { method, url, headers, body, changes, dialect, provider_thinking: activation.value })
+}
+
+impl Request {
+    /// The request as people read it: the line, the headers, the body, and what was changed.
+    pub fn show(&self) -> String {
+        let mut url = self.url.clone();
+        // An address that somebody wrote with a password in it is no credential of ours, and still none to be shown.
+        if url.password().is_some() && url.set_password(Some("***")).is_err() {
+            url.set_path("/***");
+        }
+        let mut text = format!("{} {url}\n", self.method);
+        for (name, value) in &self.headers {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+        let pretty = serde_json::from_slice::<Value>(&self.body).and_then(|body| serde_json::to_string_pretty(&body));
+        let body = pretty.unwrap_or_else(|_| String::from_utf8_lossy(&self.body).into_owned());
+        let _ = write!(text, "\n{body}\n");
+        for (index, change) in self.changes.iter().enumerate() {
+            let lead = if index == 0 { "\n" } else { "" };
+            let _ = writeln!(text, "{lead}{change}");
+        }
+        text
+    }
+}

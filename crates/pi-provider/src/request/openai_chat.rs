@@ -1,0 +1,280 @@
+//! Chat Completions: a list of messages, tool results in messages of their own.
+
+use std::borrow::Cow;
+
+use serde::{
+    Serialize, Serializer,
+    ser::{SerializeMap, SerializeSeq},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    conversation::{Answer, Part, Turn},
+    plan::{Marker, Plan},
+    tools::Offer,
+};
+use crate::call::ToolChoice;
+
+pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<(), M::Error> {
+    body.serialize_entry("model", &plan.model)?;
+    body.serialize_entry("messages", &Messages(plan))?;
+    if !plan.tools.is_empty() {
+        body.serialize_entry("tools", &Functions(&plan.tools))?;
+    }
+    Ok(())
+}
+
+/// Dotted members for the choice of tools.
+pub(super) fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Map<String, Value> {
+    let choice = choice.map(|choice| match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => json!({"type": "function", "function": {"name": name}}),
+    });
+    let choice = choice.map(|choice| ("tool_choice".to_owned(), choice));
+    choice.into_iter().chain(parallel.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel)))).collect()
+}
+
+struct Messages<'p>(&'p Plan<'p>);
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let plan = self.0;
+        let mut messages = serializer.serialize_seq(None)?;
+        let system = plan.role("system");
+        if !plan.system.is_empty() {
+            let content = Content::System(&plan.system, plan.marker);
+            messages.serialize_element(&Message { role: system, content, metadata: None })?;
+        }
+        let last_user = plan.groups().filter(|group| matches!(group[0], Turn::User { .. })).count();
+        let mut users = 0;
+        for group in plan.groups() {
+            match &group[0] {
+                Turn::System(text) => {
+                    let content = Content::System(text, None);
+                    messages.serialize_element(&Message { role: system, content, metadata: None })?;
+                }
+                Turn::User { metadata, .. } => {
+                    users += 1;
+                    let marker = plan.marker.filter(|_| users == last_user);
+                    let role = plan.role("user");
+                    let content = Content::User { group, is_string: is_string(plan), marker };
+                    messages.serialize_element(&Message { role, content, metadata: *metadata })?;
+                }
+                Turn::Assistant(_) => messages.serialize_element(&Assistant { plan, group })?,
+                Turn::Results(answers) => {
+                    for answer in answers {
+                        messages.serialize_element(&ToolMessage::of(plan, answer))?;
+                    }
+                }
+            }
+        }
+        messages.end()
+    }
+}
+
+/// Whether the provider takes the content of a message only as one text.
+fn is_string(plan: &Plan<'_>) -> bool {
+    let text = plan.contract.request_mapping.content_block_mapping.get("text");
+    text.and_then(|text| text.wrapper.as_deref()) == Some("string")
+}
+
+#[derive(Serialize)]
+struct Message<'p> {
+    role: &'p str,
+    content: Content<'p>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'p Value>,
+}
+
+enum Content<'p> {
+    System(&'p str, Option<Marker<'p>>),
+    User { group: &'p [Turn<'p>], is_string: bool, marker: Option<Marker<'p>> },
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::System(text, None) => serializer.serialize_str(text),
+            Self::System(text, marker) => serializer.collect_seq([Text::new(text, *marker)]),
+            Self::User { group, is_string, marker } => {
+                let mut parts = user_parts(group).peekable();
+                let only = match (parts.next(), parts.peek()) {
+                    (Some(Part::Text { text, .. }), None) => Some(text),
+                    _ => None,
+                };
+                match only {
+                    Some(text) if marker.is_none() => serializer.serialize_str(text),
+                    _ if *is_string && user_parts(group).all(|part| matches!(part, Part::Text { .. })) => {
+                        serializer.serialize_str(&texts(user_parts(group), "\n\n"))
+                    }
+                    _ => parts_with_mark(user_parts(group), *marker, serializer),
+                }
+            }
+        }
+    }
+}
+
+fn user_parts<'p>(group: &'p [Turn<'p>]) -> impl Iterator<Item = &'p Part<'p>> {
+    group.iter().flat_map(|turn| match turn {
+        Turn::User { parts, .. } | Turn::Assistant(parts) => parts.as_slice(),
+        Turn::System(_) | Turn::Results(_) => &[],
+    })
+}
+
+/// Parts as a list; the mark stands on the last one that can carry it.
+fn parts_with_mark<'p, S: Serializer>(
+    parts: impl Iterator<Item = &'p Part<'p>>,
+    marker: Option<Marker<'p>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut list = serializer.serialize_seq(None)?;
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            Part::Text { text, .. } => {
+                list.serialize_element(&Text::new(text, marker.filter(|_| parts.peek().is_none())))?;
+            }
+            Part::Media(block) => list.serialize_element(block)?,
+            Part::Thinking { .. } | Part::Call { .. } => {}
+        }
+    }
+    list.end()
+}
+
+/// All texts as one.
+pub(super) fn texts<'p>(parts: impl Iterator<Item = &'p Part<'p>>, between: &str) -> Cow<'p, str> {
+    let mut whole = Cow::Borrowed("");
+    for part in parts {
+        let Part::Text { text, .. } = part else { continue };
+        if whole.is_empty() {
+            whole = Cow::Borrowed(text);
+        } else {
+            whole.to_mut().push_str(between);
+            whole.to_mut().push_str(text);
+        }
+    }
+    whole
+}
+
+#[derive(Serialize)]
+pub(super) struct Text<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Marker<'p>>,
+}
+
+impl<'p> Text<'p> {
+    pub(super) fn new(text: &'p str, cache_control: Option<Marker<'p>>) -> Self {
+        Self { kind: "text", text, cache_control }
+    }
+}
+
+struct Assistant<'p> {
+    plan: &'p Plan<'p>,
+    group: &'p [Turn<'p>],
+}
+
+impl Serialize for Assistant<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = || user_parts(self.group);
+        let mut message = serializer.serialize_map(None)?;
+        message.serialize_entry("role", self.plan.role("assistant"))?;
+        let text = texts(parts(), "");
+        message.serialize_entry("content", &(!text.is_empty()).then_some(text))?;
+        let mode = &self.plan.contract.capability_contracts.generative.reasoning_mode;
+        let thought: String = parts()
+            .filter_map(|part| match part {
+                Part::Thinking { text, .. } => Some(*text),
+                Part::Text { .. } | Part::Media(_) | Part::Call { .. } => None,
+            })
+            .collect();
+        if let Some(field) = mode.replay_field.as_deref().filter(|_| !thought.is_empty()) {
+            message.serialize_entry(field, &thought)?;
+        }
+        if parts().any(|part| matches!(part, Part::Call { .. })) {
+            message.serialize_entry("tool_calls", &Calls(self.group))?;
+        }
+        message.end()
+    }
+}
+
+/// Tool calls of a turn.
+pub(super) struct Calls<'p>(pub(super) &'p [Turn<'p>]);
+
+impl Serialize for Calls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(user_parts(self.0).filter_map(|part| match part {
+            Part::Call { id, name, arguments, .. } => {
+                Some(CallMember { id, kind: "function", function: Function { name, arguments: JsonText(arguments) } })
+            }
+            Part::Text { .. } | Part::Media(_) | Part::Thinking { .. } => None,
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct CallMember<'p> {
+    id: &'p str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'p>,
+}
+
+#[derive(Serialize)]
+struct Function<'p> {
+    name: &'p str,
+    arguments: JsonText<'p>,
+}
+
+/// JSON as a text.
+pub(super) struct JsonText<'p>(pub(super) &'p Map<String, Value>);
+
+impl Serialize for JsonText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(self.0).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ToolMessage<'p> {
+    role: &'p str,
+    tool_call_id: &'p str,
+    content: &'p str,
+}
+
+impl<'p> ToolMessage<'p> {
+    pub(super) fn of(plan: &'p Plan<'p>, answer: &'p Answer<'p>) -> Self {
+        Self { role: plan.role("tool"), tool_call_id: &answer.id, content: &answer.text }
+    }
+}
+
+/// Definitions of functions.
+pub(super) struct Functions<'p>(pub(super) &'p [Offer<'p>]);
+
+impl Serialize for Functions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|offer| Definition {
+            kind: "function",
+            function: Signature { name: offer.name, description: offer.description, parameters: &offer.parameters },
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Definition<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Signature<'p>,
+}
+
+#[derive(Serialize)]
+struct Signature<'p> {
+    name: &'p str,
+    description: &'p str,
+    parameters: &'p Value,
+}

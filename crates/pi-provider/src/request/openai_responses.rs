@@ -1,0 +1,218 @@
+//! Responses: a flat list of items, one for each message, thought, call and result.
+
+use serde::{
+    Serialize, Serializer,
+    ser::{SerializeMap, SerializeSeq},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    conversation::{Answer, Part, Turn},
+    openai_chat::JsonText,
+    plan::Plan,
+    tools::Offer,
+};
+use crate::{call::ToolChoice, manifest::contract::SystemHandling};
+
+pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<(), M::Error> {
+    body.serialize_entry("model", &plan.model)?;
+    if !plan.system.is_empty() && !is_inline(plan) {
+        body.serialize_entry("instructions", &plan.system)?;
+    }
+    body.serialize_entry("input", &Items(plan))?;
+    if !plan.tools.is_empty() {
+        body.serialize_entry("tools", &Functions(&plan.tools))?;
+    }
+    Ok(())
+}
+
+/// Dotted members for the choice of tools.
+pub(super) fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Map<String, Value> {
+    let choice = choice.map(|choice| match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
+    });
+    let choice = choice.map(|choice| ("tool_choice".to_owned(), choice));
+    choice.into_iter().chain(parallel.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel)))).collect()
+}
+
+fn is_inline(plan: &Plan<'_>) -> bool {
+    plan.contract.request_mapping.system_message_handling == Some(SystemHandling::Inline)
+}
+
+struct Items<'p>(&'p Plan<'p>);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let plan = self.0;
+        let mut items = serializer.serialize_seq(None)?;
+        let system = plan.role("system");
+        if !plan.system.is_empty() && is_inline(plan) {
+            items.serialize_element(&Message { role: system, content: Content::Text(&plan.system), id: None })?;
+        }
+        for turn in &plan.turns {
+            match turn {
+                Turn::System(text) => {
+                    items.serialize_element(&Message { role: system, content: Content::Text(text), id: None })?;
+                }
+                Turn::User { parts, .. } => {
+                    let content = Content::Input(parts);
+                    items.serialize_element(&Message { role: plan.role("user"), content, id: None })?;
+                }
+                Turn::Assistant(parts) => {
+                    for part in parts {
+                        said(part, plan.role("assistant"), &mut items)?;
+                    }
+                }
+                Turn::Results(answers) => {
+                    for answer in answers {
+                        items.serialize_element(&Output {
+                            kind: "function_call_output",
+                            call_id: call_id(&answer.id),
+                            output: Given(answer),
+                        })?;
+                    }
+                }
+            }
+        }
+        items.end()
+    }
+}
+
+/// One thing that the model said.
+fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, items: &mut S) -> Result<(), S::Error> {
+    match part {
+        Part::Text { text, signature } => {
+            // The signature of a text is the id of its item.
+            let id = signature.filter(|signature| signature.starts_with("msg_"));
+            items.serialize_element(&Message { role, content: Content::Output(text), id })
+        }
+        Part::Thinking { text, signature, .. } => items.serialize_element(&thought(text, *signature)),
+        Part::Call { id, name, arguments, .. } => items.serialize_element(&CallItem {
+            kind: "function_call",
+            call_id: call_id(id),
+            name,
+            arguments: JsonText(arguments),
+        }),
+        Part::Media(_) => Ok(()),
+    }
+}
+
+/// A thought that goes back: its whole item where the signature is one, else what was encrypted of it.
+fn thought(text: &str, signature: Option<&str>) -> Value {
+    let signature = signature.unwrap_or_default();
+    if let Ok(item @ Value::Object(_)) = serde_json::from_str::<Value>(signature) {
+        return item;
+    }
+    let summary = if text.trim().is_empty() { json!([]) } else { json!([{"type": "summary_text", "text": text}]) };
+    json!({"type": "reasoning", "summary": summary, "encrypted_content": signature})
+}
+
+/// The id of a call without that of its item, which some transcripts keep behind a bar.
+fn call_id(id: &str) -> &str {
+    id.split('|').next().unwrap_or(id)
+}
+
+#[derive(Serialize)]
+struct Message<'p> {
+    role: &'p str,
+    content: Content<'p>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'p str>,
+}
+
+enum Content<'p> {
+    Text(&'p str),
+    Input(&'p [Part<'p>]),
+    Output(&'p str),
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Output(text) => serializer.collect_seq([Text { kind: "output_text", text }]),
+            Self::Input(parts) => {
+                let mut list = serializer.serialize_seq(None)?;
+                for part in *parts {
+                    match part {
+                        Part::Text { text, .. } => list.serialize_element(&Text { kind: "input_text", text })?,
+                        Part::Media(block) => list.serialize_element(block)?,
+                        Part::Thinking { .. } | Part::Call { .. } => {}
+                    }
+                }
+                list.end()
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Text<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'p str,
+}
+
+#[derive(Serialize)]
+struct CallItem<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    call_id: &'p str,
+    name: &'p str,
+    arguments: JsonText<'p>,
+}
+
+#[derive(Serialize)]
+struct Output<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    call_id: &'p str,
+    output: Given<'p>,
+}
+
+/// What a tool gave: a text, or a list where there is more.
+struct Given<'p>(&'p Answer<'p>);
+
+impl Serialize for Given<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let answer = self.0;
+        if answer.media.is_empty() {
+            return serializer.serialize_str(&answer.text);
+        }
+        let mut list = serializer.serialize_seq(None)?;
+        if !answer.text.is_empty() {
+            list.serialize_element(&Text { kind: "input_text", text: &answer.text })?;
+        }
+        for block in &answer.media {
+            list.serialize_element(block)?;
+        }
+        list.end()
+    }
+}
+
+struct Functions<'p>(&'p [Offer<'p>]);
+
+impl Serialize for Functions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|offer| Function {
+            kind: "function",
+            name: offer.name,
+            description: offer.description,
+            parameters: &offer.parameters,
+            strict: false,
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Function<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'p str,
+    description: &'p str,
+    parameters: &'p Value,
+    strict: bool,
+}

@@ -1,0 +1,279 @@
+//! What is decided about a request before a dialect writes it.
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Mode, Target, anthropic_messages,
+    change::Changes,
+    cohere_v2,
+    conversation::{self, Manner, Part, Turn},
+    gemini_generate,
+    media::Senses,
+    members::{merge, place},
+    openai_chat, openai_responses, output,
+    parameters::{self, Names},
+    rules::Rules,
+    thinking::{self, Activation},
+    tools::{self, Offer, TextTools, ToolsAs},
+};
+use crate::{
+    call::{CacheRetention, Call, ToolChoice},
+    dialect::Dialect,
+    error::CallError,
+    manifest::{Capability, Contract, contract::SystemHandling},
+};
+
+/// The conversation and the tools as they are sent, in no dialect's shape yet.
+pub(super) struct Plan<'a> {
+    pub(super) dialect: Dialect,
+    pub(super) model: Cow<'a, str>,
+    /// Empty if there is none, or if it stands elsewhere.
+    pub(super) system: String,
+    pub(super) turns: Vec<Turn<'a>>,
+    pub(super) tools: Vec<Offer<'a>>,
+    pub(super) contract: &'a Contract,
+    /// Neighbours of the same role become one message.
+    pub(super) alternate: bool,
+    pub(super) marker: Option<Marker<'a>>,
+}
+
+/// What is put on the parts of a prompt that a cache should keep.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Marker<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'a str>,
+}
+
+/// A body: what the dialect writes of the plan, and all other members.
+pub(super) struct Body<'b, 'a> {
+    pub(super) plan: &'b Plan<'a>,
+    pub(super) members: &'b Map<String, Value>,
+}
+
+impl Serialize for Body<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_map(None)?;
+        match self.plan.dialect {
+            Dialect::OpenaiChat | Dialect::Demo => openai_chat::write(self.plan, &mut body)?,
+            Dialect::OpenaiResponses => openai_responses::write(self.plan, &mut body)?,
+            Dialect::AnthropicMessages => anthropic_messages::write(self.plan, &mut body)?,
+            Dialect::GeminiGenerate => gemini_generate::write(self.plan, &mut body)?,
+            Dialect::CohereV2 => cohere_v2::write(self.plan, &mut body)?,
+        }
+        for (name, member) in self.members {
+            body.serialize_entry(name, member)?;
+        }
+        body.end()
+    }
+}
+
+impl Plan<'_> {
+    /// The provider's word for a role.
+    pub(super) fn role<'s>(&'s self, standard: &'s str) -> &'s str {
+        self.contract.request_mapping.role_mapping.get(standard).map_or(standard, String::as_str)
+    }
+
+    /// Turns that become one message: all neighbours of the same role where roles alternate, else each alone.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &[Turn<'_>]> {
+        self.turns.chunk_by(|left, right| {
+            self.alternate
+                && match (left, right) {
+                    (Turn::User { .. }, Turn::User { .. }) | (Turn::Assistant(_), Turn::Assistant(_)) => true,
+                    // Where results are words of the user, they and what follows are one message.
+                    (Turn::Results(_), Turn::User { .. }) => self.dialect == Dialect::AnthropicMessages,
+                    _ => false,
+                }
+        })
+    }
+}
+
+/// Decides on system text, turns, tools and cache marks.
+pub(super) fn plan<'a>(
+    target: &Target<'a>,
+    call: Call<'a>,
+    dialect: Dialect,
+    words: &'a TextTools,
+    changes: &mut Changes,
+    used: &mut BTreeSet<Capability>,
+) -> Result<Plan<'a>, CallError> {
+    let (manifest, rules) = (target.manifest, Rules::of(dialect));
+    let contract = &manifest.contract;
+    let tools_as = tools::tools_as(target, call.prompt, words)?;
+    let handling = system_handling(target, rules, changes, !call.prompt.system.is_empty());
+    let alternate = contract.request_mapping.alternate_roles.unwrap_or(rules.alternate);
+    let manner = Manner {
+        manifest,
+        model: target.model,
+        dialect,
+        ids: contract.request_mapping.tool_call_ids.as_ref().unwrap_or(&rules.tool_call_ids),
+        tools: tools_as,
+        senses: Senses::of(manifest, target.entry),
+        inline_system: !alternate && takes_inline(dialect, handling),
+        alternate,
+        result_media: rules.result_media,
+    };
+    let mut turns = conversation::turns(call.prompt, &manner, changes, used)?;
+    let mut system = call.prompt.system_text();
+    let offers = match tools_as {
+        ToolsAs::Native => tools::offers(target, call.prompt, rules, changes)?,
+        ToolsAs::Text { tools, form } => {
+            if !call.prompt.tools.is_empty() {
+                changes.changed("tools", "described in the system text, because the model has none of its own");
+                system.push_str(&(tools.instructions)(form, &call.prompt.tools));
+            }
+            Vec::new()
+        }
+    };
+    if !offers.is_empty() {
+        used.insert(Capability::Tools);
+    }
+    let system = place_system(handling, system, &mut turns, changes);
+    let caching = &contract.capability_contracts.caching;
+    let has_marks = caching.markers.unwrap_or(rules.cache_markers) && call.options.cache != CacheRetention::None;
+    let ttl = caching.long_ttl.as_deref().filter(|_| call.options.cache == CacheRetention::Long);
+    Ok(Plan {
+        dialect,
+        model: target.entry.and_then(|entry| entry.model_id.as_deref()).unwrap_or(target.model).into(),
+        system,
+        turns,
+        tools: offers,
+        contract,
+        alternate,
+        marker: has_marks.then_some(Marker { kind: "ephemeral", ttl }),
+    })
+}
+
+/// Where the system text goes: the contract's word, else the dialect's; never in a role that the provider does not have.
+fn system_handling(target: &Target<'_>, rules: &Rules, changes: &mut Changes, is_there: bool) -> SystemHandling {
+    let handling = target.manifest.contract.request_mapping.system_message_handling.unwrap_or(rules.system);
+    let has_role = target.manifest.capabilities.feature_flags.system_messages != Some(false);
+    match handling {
+        SystemHandling::Inline | SystemHandling::TopLevelField if !has_role => {
+            if is_there {
+                changes.changed("system", "told by the user, because the provider has no system role");
+            }
+            SystemHandling::PrependToUser
+        }
+        handling => handling,
+    }
+}
+
+fn takes_inline(dialect: Dialect, handling: SystemHandling) -> bool {
+    match dialect {
+        Dialect::OpenaiChat | Dialect::Demo | Dialect::CohereV2 => handling == SystemHandling::Inline,
+        Dialect::OpenaiResponses => matches!(handling, SystemHandling::Inline | SystemHandling::TopLevelField),
+        Dialect::AnthropicMessages | Dialect::GeminiGenerate => false,
+    }
+}
+
+/// The system text for its own place; empty where it was put into the conversation or nowhere.
+fn place_system(handling: SystemHandling, system: String, turns: &mut Vec<Turn<'_>>, changes: &mut Changes) -> String {
+    match handling {
+        _ if system.trim().is_empty() => String::new(),
+        SystemHandling::Inline | SystemHandling::TopLevelField => system,
+        SystemHandling::NotSupported => {
+            changes.dropped("system", "the provider has no system role");
+            String::new()
+        }
+        SystemHandling::PrependToUser => {
+            let text = Part::Text { text: system.into(), signature: None };
+            match turns.iter_mut().find_map(|turn| match turn {
+                Turn::User { parts, .. } => Some(parts),
+                Turn::System(_) | Turn::Assistant(_) | Turn::Results(_) => None,
+            }) {
+                Some(parts) => parts.insert(0, text),
+                None => turns.insert(0, Turn::User { parts: vec![text], metadata: None }),
+            }
+            String::new()
+        }
+    }
+}
+
+/// Every member that does not come from the conversation, and what thinking does beside its members.
+pub(super) fn members(
+    target: &Target<'_>,
+    call: Call<'_>,
+    mode: Mode,
+    plan: &Plan<'_>,
+    names: &Names<'_>,
+    changes: &mut Changes,
+) -> Result<(Map<String, Value>, Activation), CallError> {
+    let (rules, options) = (Rules::of(plan.dialect), call.options);
+    let mut members = Map::new();
+    merge(&mut members, &rules.members);
+    if let Some(entry) = target.entry {
+        merge(&mut members, &entry.request_defaults);
+    }
+    let mut parameters = Cow::Borrowed(&options.parameters);
+    if parameters.contains_key("stream") {
+        parameters.to_mut().shift_remove("stream");
+        changes.dropped("stream", "whoever makes the call decides it");
+    }
+    for (name, value) in parameters::checked(names, &parameters, changes)? {
+        place(&mut members, &names.place_in_body(&name), value);
+    }
+    let activation = thinking::activate(target, rules, names, options, &mut members, changes);
+    let choice = tools::choice(target, options, call.prompt, &plan.tools, changes);
+    let parallel = tools::parallel(target, options, &plan.tools, changes);
+    merge(&mut members, &choice_members(plan.dialect, choice, parallel, changes));
+    merge(&mut members, &output::members(target, plan.dialect, &options.response_format, changes));
+    merge(&mut members, &cache_members(target, call));
+    if mode == Mode::Stream {
+        merge(&mut members, &rules.streamed);
+        if let Some(option) = usage_option(target, rules) {
+            place(&mut members, option, Value::Bool(true));
+        }
+    }
+    for name in &rules.reserved {
+        if members.shift_remove(name).is_some() {
+            changes.dropped(name, "only the conversation fills this member");
+        }
+    }
+    Ok((members, activation))
+}
+
+/// The member that makes a stream end with its usage, where the provider declares that it does.
+fn usage_option<'m>(target: &Target<'m>, rules: &'m Rules) -> Option<&'m str> {
+    let streaming = &target.manifest.contract.capability_contracts.streaming;
+    let declared = streaming.supports_usage_in_stream.or(target.manifest.capabilities.feature_flags.streaming_usage);
+    let usual = || rules.usage_option.as_deref().filter(|_| declared == Some(true));
+    streaming.usage_option.as_deref().or_else(usual).filter(|option| !option.is_empty())
+}
+
+fn cache_members(target: &Target<'_>, call: Call<'_>) -> Map<String, Value> {
+    let caching = &target.manifest.contract.capability_contracts.caching;
+    let mut members = match call.options.cache {
+        CacheRetention::None => return Map::new(),
+        CacheRetention::Short => Map::new(),
+        CacheRetention::Long => caching.long_members.clone(),
+    };
+    if let (Some(field), Some(session)) = (&caching.key_field, &call.options.session) {
+        members.insert(field.clone(), json!(session));
+    }
+    members
+}
+
+/// Dotted members for the choice of tools.
+fn choice_members(
+    dialect: Dialect,
+    choice: Option<&ToolChoice>,
+    parallel: Option<bool>,
+    changes: &mut Changes,
+) -> Map<String, Value> {
+    let members = match dialect {
+        Dialect::OpenaiChat | Dialect::Demo => openai_chat::choice(choice, parallel),
+        Dialect::OpenaiResponses => openai_responses::choice(choice, parallel),
+        Dialect::AnthropicMessages => anthropic_messages::choice(choice, parallel),
+        Dialect::GeminiGenerate => gemini_generate::choice(choice),
+        Dialect::CohereV2 => cohere_v2::choice(choice, changes),
+    };
+    if parallel.is_some() && matches!(dialect, Dialect::GeminiGenerate | Dialect::CohereV2) {
+        changes.dropped("parallel_tools", "the API has no member for it");
+    }
+    members
+}
