@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::manifest::contract::ErrorExtraction;
+use crate::{manifest::contract::ErrorExtraction, path::Path};
 
 /// The parts of a refusal.
 #[derive(Debug, Default, PartialEq)]
@@ -39,7 +39,7 @@ impl Said {
     pub(super) fn read(body: &Value, paths: &ErrorExtraction) -> Self {
         // Gemini wraps an error in a list when it was asked for a stream.
         let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
-        let own = |path: &Option<String>| path.as_deref().and_then(|path| word(body.pointer(&pointer(path))?));
+        let own = |path: &Option<String>| word(Path::parse(path.as_deref()?).ok()?.first(body)?);
         let at = |path: &str| body.pointer(path).and_then(word);
         let reasons = body.pointer(REASONS).and_then(Value::as_array);
         let reasons = reasons.into_iter().flatten().filter_map(|detail| word(detail.get("reason")?));
@@ -97,17 +97,6 @@ fn word(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-/// `$.error.details[0].reason` as a JSON pointer.
-fn pointer(path: &str) -> String {
-    let path = path.strip_prefix('$').unwrap_or(path);
-    let mut pointer = String::with_capacity(path.len() + 1);
-    for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
-        pointer.push('/');
-        pointer.push_str(part);
-    }
-    pointer
 }
 
 #[cfg(test)]
