@@ -1,0 +1,458 @@
+//! Stops asking a provider that keeps failing, and finds out when it is back.
+//!
+//! [`Breaker`] is a state machine without a clock: time is the time since some beginning, and goes in with every call.
+//! [`Breakers`] keeps one for each provider and reads the clock. What counts as a failure is said by [`Outcome::of`].
+
+mod shared;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{CallError, ErrorCode},
+    manifest::Manifest,
+};
+
+pub use self::shared::{Breakers, Pass};
+
+/// The window is counted in this many parts; the oldest part is forgotten as a whole.
+const PARTS: u32 = 12;
+
+/// When to stop and when to try again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Opens when at least this part of the calls failed.
+    pub failure_ratio: f64,
+    /// The calls that are looked at.
+    pub window: Duration,
+    /// How long no call is let through.
+    pub recovery: Duration,
+    /// Fewer calls than this in the window say nothing.
+    pub least_calls: u32,
+}
+
+/// One provider's calls of late.
+#[derive(Debug, Clone)]
+pub struct Breaker {
+    settings: Settings,
+    state: State,
+    /// Counts up with every change of state; answers to calls of an earlier state are not counted.
+    epoch: u64,
+    opened: u64,
+    parts: [Part; PARTS as usize],
+}
+
+/// Leave to make one call. Its outcome must be reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the outcome of the call must be reported"]
+pub struct Permit {
+    epoch: u64,
+    probe: bool,
+}
+
+/// How a call ended, as far as the provider's health is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Succeeded,
+    /// The provider's fault.
+    Failed,
+    /// It answered, with a refusal that is not its fault. That proves that it is there and nothing else.
+    Answered,
+    /// The call ended before anything was learned.
+    Unknown,
+}
+
+/// The states of the server protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircuitState {
+    Closed,
+    Open,
+    HalfOpen,
+}
+
+/// What there is to see, for `get_metrics` and `health_check`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    pub state: CircuitState,
+    /// Calls in the window that count.
+    pub calls: u32,
+    pub failures: u32,
+    /// How often it has opened since the start.
+    pub opened: u64,
+    /// Until a call is let through.
+    #[serde(rename = "retryInMs", serialize_with = "as_milliseconds")]
+    pub retry_in: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Closed,
+    Open { until: Duration },
+    HalfOpen { probing: bool },
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// Which part of time this is, counted from the beginning.
+    number: u64,
+    calls: u32,
+    failures: u32,
+}
+
+/// As the manifest's performance section has it.
+#[derive(Deserialize)]
+#[serde(default)]
+struct Written {
+    failure_threshold: f64,
+    recovery_timeout_ms: u64,
+    monitoring_window_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { failure_ratio: 0.5, window: Duration::from_secs(60), recovery: Duration::from_secs(30), least_calls: 5 }
+    }
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self { failure_threshold: 0.5, recovery_timeout_ms: 30_000, monitoring_window_ms: 60_000 }
+    }
+}
+
+impl Settings {
+    /// What the manifest's section on performance says, if it makes sense.
+    pub fn of(manifest: &Manifest) -> Self {
+        let performance = manifest.declared.get("performance");
+        let experimental = manifest.declared.get("experimental").and_then(|section| section.get("performance"));
+        let section = performance.or(experimental).and_then(|section| section.get("circuit_breaker"));
+        let written = section.map(Written::deserialize).and_then(Result::ok).unwrap_or_default();
+        let ratio = written.failure_threshold;
+        Self {
+            failure_ratio: if ratio > 0.0 && ratio <= 1.0 { ratio } else { Self::default().failure_ratio },
+            window: Duration::from_millis(written.monitoring_window_ms.max(u64::from(PARTS))),
+            recovery: Duration::from_millis(written.recovery_timeout_ms),
+            ..Self::default()
+        }
+    }
+}
+
+impl Outcome {
+    /// Counts what the provider did to us: faults of its own, overload, silence, broken answers. Refusals of what we
+    /// asked, limits that we hit and calls that we gave up are not its failures.
+    pub fn of(error: &CallError) -> Self {
+        match error {
+            CallError::Refused { failure, .. } => match failure.code {
+                ErrorCode::ServerError | ErrorCode::Overloaded | ErrorCode::Timeout => Self::Failed,
+                ErrorCode::InvalidRequest
+                | ErrorCode::Authentication
+                | ErrorCode::PermissionDenied
+                | ErrorCode::NotFound
+                | ErrorCode::RequestTooLarge
+                | ErrorCode::RateLimited
+                | ErrorCode::QuotaExhausted
+                | ErrorCode::Conflict
+                | ErrorCode::Cancelled
+                | ErrorCode::Unknown => Self::Answered,
+            },
+            CallError::Unreachable { .. }
+            | CallError::TimedOut { .. }
+            | CallError::Truncated { .. }
+            | CallError::Malformed { .. } => Self::Failed,
+            CallError::Blocked { .. } => Self::Answered,
+            CallError::Cancelled
+            | CallError::CircuitOpen { .. }
+            | CallError::NoCredential { .. }
+            | CallError::Undeclared { .. }
+            | CallError::Option { .. }
+            | CallError::AddressVariable { .. } => Self::Unknown,
+        }
+    }
+}
+
+impl Breaker {
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, state: State::Closed, epoch: 0, opened: 0, parts: [Part::default(); PARTS as usize] }
+    }
+
+    /// Leave to call, or how long to wait before asking again.
+    pub fn admit(&mut self, now: Duration) -> Result<Permit, Duration> {
+        match self.state {
+            State::Closed => Ok(Permit { epoch: self.epoch, probe: false }),
+            State::Open { until } if now < until => Err(until - now),
+            State::Open { .. } => {
+                self.change(State::HalfOpen { probing: true });
+                Ok(Permit { epoch: self.epoch, probe: true })
+            }
+            State::HalfOpen { probing: false } => {
+                self.state = State::HalfOpen { probing: true };
+                Ok(Permit { epoch: self.epoch, probe: true })
+            }
+            State::HalfOpen { probing: true } => Err(self.settings.recovery),
+        }
+    }
+
+    /// Takes the outcome of a call that was let through.
+    #[expect(clippy::needless_pass_by_value, reason = "a permit is used up by its outcome")]
+    pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Duration) {
+        if permit.epoch != self.epoch {
+            return;
+        }
+        match (permit.probe, outcome) {
+            (true, Outcome::Succeeded | Outcome::Answered) => {
+                self.parts = [Part::default(); PARTS as usize];
+                self.change(State::Closed);
+            }
+            (true, Outcome::Failed) => self.open(now),
+            (true, Outcome::Unknown) => self.state = State::HalfOpen { probing: false },
+            (false, Outcome::Succeeded) => self.count(now, 0),
+            (false, Outcome::Failed) => {
+                self.count(now, 1);
+                let (calls, failures) = self.counts(now);
+                let is_enough = calls >= self.settings.least_calls;
+                if is_enough && f64::from(failures) >= self.settings.failure_ratio * f64::from(calls) {
+                    self.open(now);
+                }
+            }
+            (false, Outcome::Answered | Outcome::Unknown) => {}
+        }
+    }
+
+    pub fn snapshot(&self, now: Duration) -> Snapshot {
+        let (calls, failures) = self.counts(now);
+        let (state, retry_in) = match self.state {
+            State::Closed => (CircuitState::Closed, None),
+            State::Open { until } if now < until => (CircuitState::Open, Some(until - now)),
+            State::Open { .. } | State::HalfOpen { .. } => (CircuitState::HalfOpen, None),
+        };
+        Snapshot { state, calls, failures, opened: self.opened, retry_in }
+    }
+
+    fn open(&mut self, now: Duration) {
+        self.opened += 1;
+        self.change(State::Open { until: now.saturating_add(self.settings.recovery) });
+    }
+
+    fn change(&mut self, state: State) {
+        self.state = state;
+        self.epoch += 1;
+    }
+
+    fn count(&mut self, now: Duration, failures: u32) {
+        let number = self.number(now);
+        let part = &mut self.parts[(number % u64::from(PARTS)) as usize];
+        if part.number != number {
+            *part = Part { number, ..Part::default() };
+        }
+        part.calls = part.calls.saturating_add(1);
+        part.failures = part.failures.saturating_add(failures);
+    }
+
+    /// Calls and failures in the window that ends now.
+    fn counts(&self, now: Duration) -> (u32, u32) {
+        let number = self.number(now);
+        let recent = self.parts.iter().filter(|part| part.number + u64::from(PARTS) > number && part.number <= number);
+        recent.fold((0, 0), |(calls, failures), part| {
+            (calls.saturating_add(part.calls), failures.saturating_add(part.failures))
+        })
+    }
+
+    fn number(&self, now: Duration) -> u64 {
+        let part = (self.settings.window / PARTS).as_nanos().max(1);
+        u64::try_from(now.as_nanos() / part).unwrap_or(u64::MAX)
+    }
+}
+
+fn as_milliseconds<S: serde::Serializer>(wait: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+    use super::*;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn call(breaker: &mut Breaker, at: u64, outcome: Outcome) {
+        let permit = breaker.admit(seconds(at)).expect("the circuit is closed");
+        breaker.report(permit, outcome, seconds(at));
+    }
+
+    /// Open since second 10.
+    fn open() -> Breaker {
+        let mut breaker = Breaker::new(Settings::default());
+        (0..5).for_each(|_| call(&mut breaker, 10, Outcome::Failed));
+        breaker
+    }
+
+    #[test]
+    fn opens_when_half_of_enough_calls_failed() {
+        let mut breaker = Breaker::new(Settings::default());
+        let outcomes = [Outcome::Succeeded, Outcome::Succeeded, Outcome::Succeeded, Outcome::Failed, Outcome::Failed];
+        outcomes.into_iter().for_each(|outcome| call(&mut breaker, 1, outcome));
+        assert_eq!(breaker.snapshot(seconds(1)).state, CircuitState::Closed);
+        call(&mut breaker, 2, Outcome::Failed);
+        let expected =
+            Snapshot { state: CircuitState::Open, calls: 6, failures: 3, opened: 1, retry_in: Some(seconds(29)) };
+        assert_eq!(breaker.snapshot(seconds(3)), expected);
+        assert_eq!(breaker.admit(seconds(3)), Err(seconds(29)));
+    }
+
+    #[test]
+    fn refusals_and_cancelled_calls_count_for_nothing() {
+        let mut breaker = Breaker::new(Settings::default());
+        for outcome in [Outcome::Answered, Outcome::Unknown].repeat(20) {
+            call(&mut breaker, 1, outcome);
+        }
+        (0..4).for_each(|_| call(&mut breaker, 1, Outcome::Failed));
+        let snapshot = breaker.snapshot(seconds(1));
+        assert_eq!((snapshot.state, snapshot.calls, snapshot.failures), (CircuitState::Closed, 4, 4));
+    }
+
+    #[test]
+    fn failures_are_forgotten_after_the_window() {
+        let mut breaker = Breaker::new(Settings::default());
+        (0..4).for_each(|_| call(&mut breaker, 1, Outcome::Failed));
+        call(&mut breaker, 61, Outcome::Failed);
+        let snapshot = breaker.snapshot(seconds(61));
+        assert_eq!((snapshot.state, snapshot.calls), (CircuitState::Closed, 1));
+    }
+
+    #[test]
+    fn one_probe_is_let_through_after_recovery() {
+        let mut breaker = open();
+        assert_eq!(breaker.snapshot(seconds(40)).state, CircuitState::HalfOpen);
+        let probe = breaker.admit(seconds(40)).unwrap();
+        assert_eq!(breaker.admit(seconds(41)), Err(seconds(30)));
+        breaker.report(probe, Outcome::Succeeded, seconds(42));
+        let expected = Snapshot { state: CircuitState::Closed, calls: 0, failures: 0, opened: 1, retry_in: None };
+        assert_eq!(breaker.snapshot(seconds(42)), expected);
+    }
+
+    #[test]
+    fn failed_probe_opens_again_and_refused_probe_closes() {
+        let mut breaker = open();
+        let probe = breaker.admit(seconds(40)).unwrap();
+        breaker.report(probe, Outcome::Failed, seconds(41));
+        assert_eq!(breaker.admit(seconds(42)), Err(seconds(29)));
+        let probe = breaker.admit(seconds(71)).unwrap();
+        breaker.report(probe, Outcome::Answered, seconds(72));
+        assert_eq!(breaker.snapshot(seconds(72)).state, CircuitState::Closed);
+    }
+
+    #[test]
+    fn cancelled_probe_leaves_room_for_the_next() {
+        let mut breaker = open();
+        let probe = breaker.admit(seconds(40)).unwrap();
+        breaker.report(probe, Outcome::Unknown, seconds(41));
+        assert!(breaker.admit(seconds(41)).is_ok());
+    }
+
+    #[test]
+    fn late_answers_to_earlier_calls_are_not_counted() {
+        let mut breaker = Breaker::new(Settings::default());
+        let late = breaker.admit(seconds(10)).unwrap();
+        (0..5).for_each(|_| call(&mut breaker, 10, Outcome::Failed));
+        let probe = breaker.admit(seconds(40)).unwrap();
+        breaker.report(late, Outcome::Failed, seconds(41));
+        breaker.report(probe, Outcome::Succeeded, seconds(42));
+        assert_eq!(breaker.snapshot(seconds(42)).failures, 0);
+    }
+
+    #[test]
+    fn settings_come_from_the_manifest_where_they_make_sense() {
+        let settings = |section: &str| {
+            let declared: serde_json::Value = serde_json::from_str(section).unwrap();
+            let manifest = serde_json::json!({
+                "id": "x1", "protocol_version": "2.0", "error_classification": {},
+                "endpoint": {"base_url": "http://127.0.0.1", "auth": {"type": "none"}},
+                "declared": {"experimental": {"performance": declared}},
+            });
+            Settings::of(&serde_json::from_value(manifest).unwrap())
+        };
+        assert_eq!(settings("{}"), Settings::default());
+        let written = r#"{"circuit_breaker": {"failure_threshold": 0.25, "recovery_timeout_ms": 1000, "monitoring_window_ms": 12000}}"#;
+        let expected =
+            Settings { failure_ratio: 0.25, window: seconds(12), recovery: seconds(1), ..Settings::default() };
+        assert_eq!(settings(written), expected);
+        assert_eq!(settings(r#"{"circuit_breaker": {"failure_threshold": 7}}"#), Settings::default());
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Pass(u64),
+        Call,
+        Finish(usize, Outcome),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let outcome = prop_oneof![
+            proptest::strategy::Just(Outcome::Succeeded),
+            proptest::strategy::Just(Outcome::Failed),
+            proptest::strategy::Just(Outcome::Failed),
+            proptest::strategy::Just(Outcome::Answered),
+            proptest::strategy::Just(Outcome::Unknown),
+        ];
+        prop_oneof![
+            (0_u64..20_000).prop_map(Step::Pass),
+            any::<bool>().prop_map(|_| Step::Call),
+            (any::<usize>(), outcome).prop_map(|(index, outcome)| Step::Finish(index, outcome)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_never_calls_while_open_nor_probes_twice(steps in proptest::collection::vec(step(), 0..200)) {
+            let mut breaker = Breaker::new(Settings::default());
+            let mut now = Duration::ZERO;
+            let mut running: Vec<Permit> = Vec::new();
+            for step in steps {
+                let before = breaker.snapshot(now);
+                match step {
+                    Step::Pass(milliseconds) => now += Duration::from_millis(milliseconds),
+                    Step::Call => match breaker.admit(now) {
+                        Ok(permit) => {
+                            prop_assert!(before.state != CircuitState::Open);
+                            prop_assert_eq!(permit.probe, before.state == CircuitState::HalfOpen);
+                            running.push(permit);
+                        }
+                        Err(wait) => {
+                            prop_assert!(before.state != CircuitState::Closed);
+                            prop_assert!(wait <= breaker.settings.recovery);
+                        }
+                    },
+                    Step::Finish(index, outcome) if !running.is_empty() => {
+                        let permit = running.swap_remove(index % running.len());
+                        breaker.report(permit, outcome, now);
+                        let after = breaker.snapshot(now);
+                        if after.opened > before.opened {
+                            prop_assert_eq!(outcome, Outcome::Failed);
+                            let is_reopened = before.state == CircuitState::HalfOpen;
+                            prop_assert!(is_reopened || after.calls >= breaker.settings.least_calls);
+                            prop_assert!(is_reopened || after.failures * 2 >= after.calls);
+                        }
+                    }
+                    Step::Finish(..) => {}
+                }
+                let probes = running.iter().filter(|permit| permit.probe && permit.epoch == breaker.epoch).count();
+                prop_assert!(probes <= 1);
+                let snapshot = breaker.snapshot(now);
+                prop_assert!(snapshot.failures <= snapshot.calls);
+                prop_assert_eq!(snapshot.retry_in.is_some(), snapshot.state == CircuitState::Open);
+            }
+            // Whatever happened, it comes back.
+            now += breaker.settings.recovery * 2;
+            for permit in running {
+                breaker.report(permit, Outcome::Unknown, now);
+            }
+            prop_assert!(breaker.admit(now).is_ok());
+        }
+    }
+}
