@@ -26,6 +26,7 @@ pub mod secret;
 pub mod tape;
 pub mod text_call;
 pub mod tokens;
+pub mod transport;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},

@@ -1,0 +1,185 @@
+//! Carries requests to providers: TLS, proxies, connections that are used again.
+//!
+//! Deliberately without retries, timeouts of its own (but for connecting) and knowledge of models; that is `client`'s.
+//! A credential is put on the wire here and nowhere else. Errors never show an address, because a query may hold one.
+//! Start with [`Network`] (what the environment says) and [`Transport`].
+
+mod proxy;
+mod roots;
+
+use std::{path::PathBuf, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use reqwest::{
+    Method, Response,
+    header::{HeaderMap, HeaderValue, USER_AGENT},
+    redirect,
+};
+use url::Url;
+
+use crate::credential::{Attachment, Lookup};
+
+pub use self::{proxy::Proxies, roots::Roots};
+
+/// Redirects on the same server that are followed.
+const MOST_REDIRECTS: usize = 3;
+/// Connections that nobody uses are closed after this.
+const IDLE_CONNECTION: Duration = Duration::from_secs(90);
+
+/// How the network is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Network {
+    pub proxies: Proxies,
+    pub roots: Roots,
+}
+
+/// Why the network cannot be reached as asked. Proxies may hold a password, so their addresses are not shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    #[error("{variable} is not the address of a proxy that can be used")]
+    Proxy { variable: &'static str },
+    #[error("{variable}: {} cannot be read", path.display())]
+    Roots {
+        variable: &'static str,
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{variable}: there is no certificate in {}", path.display())]
+    NoCertificate { variable: &'static str, path: PathBuf },
+    #[error("TLS cannot be set up")]
+    Tls {
+        #[source]
+        source: reqwest::Error,
+    },
+}
+
+/// A client of HTTP. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Transport {
+    http: reqwest::Client,
+}
+
+/// A request that is ready but for the credential.
+pub struct Outgoing {
+    pub method: Method,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// Why no answer, or no more of it, came.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportFault {
+    #[error("no connection was made in time")]
+    ConnectTimeout,
+    #[error("the connection failed")]
+    Unreachable(#[source] reqwest::Error),
+    #[error("the connection ended in the middle of the answer")]
+    Broken(#[source] reqwest::Error),
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+}
+
+impl Network {
+    /// `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, `SSL_CERT_DIR`, `NODE_EXTRA_CA_CERTS`.
+    pub fn from_environment(environment: Lookup<'_>) -> Self {
+        Self { proxies: Proxies::from_environment(environment), roots: Roots::from_environment(environment) }
+    }
+}
+
+impl Transport {
+    /// Reads the certificates and prepares TLS; the first call in a process costs some milliseconds.
+    pub fn new(network: &Network, connect_timeout: Duration) -> Result<Self, TransportError> {
+        // Whoever was first in this process decides; both outcomes leave one installed.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder()
+            .connect_timeout(connect_timeout)
+            .pool_idle_timeout(IDLE_CONNECTION)
+            .redirect(redirect::Policy::custom(follow))
+            // Trying again is decided in one place, and not here.
+            .retry(reqwest::retry::never())
+            .referer(false);
+        let builder = network.proxies.apply(builder)?;
+        let builder = network.roots.load()?.apply(builder);
+        Ok(Self { http: builder.build().map_err(|source| TransportError::Tls { source })? })
+    }
+
+    /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
+    pub async fn send(&self, outgoing: Outgoing, attachment: Option<&Attachment>) -> Result<Response, TransportFault> {
+        let Outgoing { method, mut url, mut headers, body } = outgoing;
+        match attachment {
+            Some(Attachment::Header { name, value }) => {
+                headers.insert(name, value.clone());
+            }
+            Some(Attachment::Query { name, value }) => {
+                url.query_pairs_mut().append_pair(name, value.expose());
+            }
+            None => {}
+        }
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("pi/", env!("CARGO_PKG_VERSION"))));
+        let mut request = reqwest::Request::new(method, url);
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(body.into());
+        self.http.execute(request).await.map_err(TransportFault::before_answer)
+    }
+}
+
+/// Reads the rest of an answer, up to a limit.
+pub async fn read_body(response: &mut Response, limit: usize) -> Result<Bytes, TransportFault> {
+    let Some(first) = next_piece(response).await? else { return Ok(Bytes::new()) };
+    if first.len() > limit {
+        return Err(TransportFault::TooLarge { limit });
+    }
+    // Most answers come in one piece, which is then not copied.
+    let Some(second) = next_piece(response).await? else { return Ok(first) };
+    let mut body = BytesMut::from(first);
+    let mut next = Some(second);
+    while let Some(piece) = next {
+        if body.len() + piece.len() > limit {
+            return Err(TransportFault::TooLarge { limit });
+        }
+        body.extend_from_slice(&piece);
+        next = next_piece(response).await?;
+    }
+    Ok(body.freeze())
+}
+
+/// The beginning of an answer, as far as it comes and fits: for the text of an error, half of which is better than none.
+pub async fn read_beginning(response: &mut Response, limit: usize) -> Bytes {
+    let mut body = BytesMut::new();
+    while let Ok(Some(piece)) = next_piece(response).await {
+        let room = limit - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if body.len() == limit {
+            break;
+        }
+    }
+    body.freeze()
+}
+
+/// The next piece of an answer, `None` at its end.
+pub async fn next_piece(response: &mut Response) -> Result<Option<Bytes>, TransportFault> {
+    response.chunk().await.map_err(|error| TransportFault::Broken(error.without_url()))
+}
+
+impl TransportFault {
+    fn before_answer(error: reqwest::Error) -> Self {
+        if error.is_connect() && error.is_timeout() {
+            Self::ConnectTimeout
+        } else {
+            Self::Unreachable(error.without_url())
+        }
+    }
+}
+
+/// Only on the same server, and only where the request stays what it was: elsewhere it would carry credentials along.
+fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
+    let is_same = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+    if keeps_request && is_same && attempt.previous().len() <= MOST_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
