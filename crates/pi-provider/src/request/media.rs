@@ -176,8 +176,8 @@ fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bo
         return modalities.input.iter().any(|input| names.contains(&input.as_str()));
     }
     let understands = || {
-        let pointer = "/input/vision/document_understanding";
-        manifest.declared.get("multimodal").and_then(|multimodal| multimodal.pointer(pointer)) == Some(&json!(true))
+        let vision = manifest.multimodal.as_ref().and_then(|multimodal| multimodal.input.vision.as_ref());
+        vision.and_then(|vision| vision.document_understanding) == Some(true)
     };
     match kind {
         MediaKind::Document => mapping.is_some() || understands(),
