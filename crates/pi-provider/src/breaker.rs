@@ -7,7 +7,7 @@ mod shared;
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     error::{CallError, ErrorCode},
@@ -102,34 +102,16 @@ struct Part {
     failures: u32,
 }
 
-/// As the manifest's performance section has it.
-#[derive(Deserialize)]
-#[serde(default)]
-struct Written {
-    failure_threshold: f64,
-    recovery_timeout_ms: u64,
-    monitoring_window_ms: u64,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self { failure_ratio: 0.5, window: Duration::from_secs(60), recovery: Duration::from_secs(30), least_calls: 5 }
     }
 }
 
-impl Default for Written {
-    fn default() -> Self {
-        Self { failure_threshold: 0.5, recovery_timeout_ms: 30_000, monitoring_window_ms: 60_000 }
-    }
-}
-
 impl Settings {
     /// What the manifest's section on performance says, if it makes sense.
     pub fn of(manifest: &Manifest) -> Self {
-        let performance = manifest.declared.get("performance");
-        let experimental = manifest.declared.get("experimental").and_then(|section| section.get("performance"));
-        let section = performance.or(experimental).and_then(|section| section.get("circuit_breaker"));
-        let written = section.map(Written::deserialize).and_then(Result::ok).unwrap_or_default();
+        let written = &manifest.experimental.performance.circuit_breaker;
         let ratio = written.failure_threshold;
         Self {
             failure_ratio: if ratio > 0.0 && ratio <= 1.0 { ratio } else { Self::default().failure_ratio },
@@ -369,11 +351,11 @@ mod tests {
     #[test]
     fn settings_come_from_the_manifest_where_they_make_sense() {
         let settings = |section: &str| {
-            let declared: serde_json::Value = serde_json::from_str(section).unwrap();
+            let performance: serde_json::Value = serde_json::from_str(section).unwrap();
             let manifest = serde_json::json!({
                 "id": "x1", "protocol_version": "2.0", "error_classification": {},
                 "endpoint": {"base_url": "http://127.0.0.1", "auth": {"type": "none"}},
-                "declared": {"experimental": {"performance": declared}},
+                "experimental": {"performance": performance},
             });
             Settings::of(&serde_json::from_value(manifest).unwrap())
         };
