@@ -36,7 +36,6 @@ pub use self::{
     media::encode_blocks,
     parameters::map_parameters,
     plain::{Plain, plain},
-    tools::TextTools,
 };
 use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
 use crate::{
@@ -85,11 +84,6 @@ pub struct Request {
 
 /// Builds the request for a call.
 pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request, CallError> {
-    build_with(target, call, mode, &TextTools::plain())
-}
-
-/// Builds the request for a call, with these words for tools where the provider has no place for them.
-pub fn build_with(target: &Target<'_>, call: Call<'_>, mode: Mode, words: &TextTools) -> Result<Request, CallError> {
     let manifest = target.manifest;
     if mode == Mode::Stream && manifest.streaming.is_none() {
         guard(manifest, Capability::Streaming)?;
@@ -98,7 +92,7 @@ pub fn build_with(target: &Target<'_>, call: Call<'_>, mode: Mode, words: &TextT
     let (rules, names) = (Rules::of(dialect), Names::of(manifest, target.entry));
     let mut changes = Changes::default();
     let mut used = BTreeSet::new();
-    let mut plan = plan::plan(target, call, dialect, words, &mut changes, &mut used)?;
+    let mut plan = plan::plan(target, call, dialect, &mut changes, &mut used)?;
     let (members, activation) = plan::members(target, call, mode, &plan, &names, &mut changes)?;
     if activation.is_on {
         used.insert(Capability::Reasoning);

@@ -1,6 +1,6 @@
 //! What a provider can do.
 
-use std::{collections::BTreeSet, fmt, sync::LazyLock};
+use std::{collections::BTreeSet, fmt};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -226,22 +226,6 @@ impl Capability {
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl TextFallback {
-    /// The form where a manifest asks for text without saying which: JSON between tags.
-    pub fn usual() -> &'static Self {
-        static USUAL: LazyLock<TextFallback> = LazyLock::new(|| TextFallback {
-            format: FallbackFormat::XmlJson,
-            wrapper: tool_call(),
-            body: FallbackBody::Json,
-            name_location: NameLocation::JsonField,
-            args_key: arguments(),
-            known_dialects: Vec::new(),
-            prompt_level: PromptLevel::L2,
-        });
-        &USUAL
     }
 }
 

@@ -18,12 +18,13 @@ use super::{
     change::Changes,
     ids,
     media::{self, Media, MediaKind, Senses},
-    tools::ToolsAs,
+    tools::{self, ToolsAs},
 };
 use crate::{
     dialect::Dialect,
     error::CallError,
     manifest::{Capability, Manifest, contract::IdRule},
+    text_call,
 };
 
 /// The result of a call that has none.
@@ -243,11 +244,12 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
                             let signature = own.or(self.missing_signature());
                             parts.push(Part::Call { id, name: &call.name, arguments: &call.arguments, signature });
                         }
-                        ToolsAs::Text { tools, form } => {
-                            let words = (tools.call)(form, &call.name, &call.arguments);
+                        ToolsAs::Text(form) => {
+                            let arguments = Value::Object(call.arguments.clone()).to_string();
+                            let words = text_call::prompt::call(form, &call.name, &arguments);
                             parts.push(Part::Text { text: words.into(), signature: None });
                             let answer = self.answer(Cow::Borrowed(""), &call.name, result, &mut shown)?;
-                            let words = (tools.result)(form, &call.name, &answer.text);
+                            let words = tools::told(&call.name, &answer.text);
                             told.push(Part::Text { text: words.into(), signature: None });
                         }
                     }
@@ -378,6 +380,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         }
         let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
         if self.manner.senses.take(media.kind)
+            && !media::is_excluded(self.manner.manifest, media)
             && let Some(block) = media::encode(media, self.manner.dialect, mapping.get(media.kind.name()))
         {
             self.used.insert(media.kind.capability());

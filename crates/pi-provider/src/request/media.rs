@@ -15,7 +15,7 @@ use super::members::place;
 use crate::{
     dialect::Dialect,
     error::CallError,
-    manifest::{Capability, Manifest, ModelEntry, contract::BlockMapping},
+    manifest::{Capability, Contract, Manifest, ModelEntry, contract::BlockMapping, media::Medium},
 };
 
 /// Content that is not text.
@@ -175,13 +175,53 @@ fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bo
         };
         return modalities.input.iter().any(|input| names.contains(&input.as_str()));
     }
-    let understands = || {
-        let vision = manifest.multimodal.as_ref().and_then(|multimodal| multimodal.input.vision.as_ref());
-        vision.and_then(|vision| vision.document_understanding) == Some(true)
-    };
+    let medium = medium(manifest, kind);
+    let understands = || medium.is_some_and(|medium| medium.document_understanding == Some(true));
     match kind {
         MediaKind::Document => mapping.is_some() || understands(),
         MediaKind::Image | MediaKind::Audio | MediaKind::Video => manifest.capabilities.has(kind.capability()),
+    }
+}
+
+fn medium(manifest: &Manifest, kind: MediaKind) -> Option<&Medium> {
+    let input = &manifest.multimodal.as_ref()?.input;
+    match kind {
+        MediaKind::Image | MediaKind::Document => input.vision.as_ref(),
+        MediaKind::Audio => input.audio.as_ref(),
+        MediaKind::Video => input.video.as_ref(),
+    }
+}
+
+/// Whether the provider's declaration excludes this format, or the way in which the content is given.
+pub(super) fn is_excluded(manifest: &Manifest, media: &Media<'_>) -> bool {
+    let Some(medium) = medium(manifest, media.kind) else { return false };
+    let by_way = match media.source {
+        Source::Data(_) => !medium.encoding_methods.is_empty() && !names(&medium.encoding_methods, "base64_inline"),
+        Source::Url(_) => {
+            let ways = &medium.encoding_methods;
+            !ways.is_empty() && !names(ways, "url") && !names(ways, "file_uri")
+        }
+        Source::Reference(_) => true,
+    };
+    let has_formats = media.kind != MediaKind::Document && !medium.formats.is_empty() && !media.mime_type.is_empty();
+    by_way || (has_formats && !names(&medium.formats, format_name(media.mime_type)))
+}
+
+fn names(list: &[String], name: &str) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// What manifests call a media type: `jpeg`, `mp3`, `mov`.
+fn format_name(mime_type: &str) -> &str {
+    match mime_type.rsplit('/').next().unwrap_or_default() {
+        "jpg" => "jpeg",
+        "mpeg" if mime_type.starts_with("audio/") => "mp3",
+        "mp4" | "x-m4a" if mime_type.starts_with("audio/") => "m4a",
+        "wav" | "x-wav" | "wave" | "vnd.wave" => "wav",
+        "quicktime" => "mov",
+        "x-msvideo" => "avi",
+        "x-ms-wmv" => "wmv",
+        other => other,
     }
 }
 
@@ -222,7 +262,7 @@ fn chat(media: &Media<'_>, mime_type: &str) -> Option<Value> {
         (MediaKind::Image, _) => json!({"type": "image_url", "image_url": {"url": media.url(mime_type)}}),
         (MediaKind::Video, _) => json!({"type": "video_url", "video_url": {"url": media.url(mime_type)}}),
         (MediaKind::Audio, Source::Data(data)) => {
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": audio_format(mime_type)}})
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(mime_type)}})
         }
         (MediaKind::Document, Source::Data(_)) => {
             let file_name = media.file_name.unwrap_or("document");
@@ -237,7 +277,7 @@ fn responses(media: &Media<'_>, mime_type: &str) -> Option<Value> {
         (_, Source::Reference(_)) | (MediaKind::Video, _) | (MediaKind::Audio, Source::Url(_)) => return None,
         (MediaKind::Image, _) => json!({"type": "input_image", "detail": "auto", "image_url": media.url(mime_type)}),
         (MediaKind::Audio, Source::Data(data)) => {
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": audio_format(mime_type)}})
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(mime_type)}})
         }
         (MediaKind::Document, Source::Url(url)) => json!({"type": "input_file", "file_url": url}),
         (MediaKind::Document, Source::Data(_)) => {
@@ -291,15 +331,6 @@ fn gemini(media: &Media<'_>, mime_type: &str, mapping: Option<&BlockMapping>) ->
     Some(Value::Object(part))
 }
 
-/// The wire's short name of an audio type.
-fn audio_format(mime_type: &str) -> &str {
-    match mime_type.rsplit('/').next().unwrap_or_default() {
-        "mpeg" | "mp3" => "mp3",
-        "wav" | "x-wav" | "wave" | "vnd.wave" => "wav",
-        other => other,
-    }
-}
-
 /// Why a block of the standard's own form cannot be encoded.
 fn refuse(option: &str, reason: impl Into<String>) -> CallError {
     CallError::Option { option: option.to_owned(), reason: reason.into() }
@@ -310,17 +341,13 @@ fn refuse(option: &str, reason: impl Into<String>) -> CallError {
 /// `contract` brings the mappings of the provider; without one the dialect's own forms are used.
 pub fn encode_blocks(
     dialect: Dialect,
-    contract: Option<&crate::manifest::Contract>,
+    contract: Option<&Contract>,
     blocks: &[Map<String, Value>],
 ) -> Result<Vec<Value>, CallError> {
     blocks.iter().map(|block| encode_block(dialect, contract, block)).collect()
 }
 
-fn encode_block(
-    dialect: Dialect,
-    contract: Option<&crate::manifest::Contract>,
-    block: &Map<String, Value>,
-) -> Result<Value, CallError> {
+fn encode_block(dialect: Dialect, contract: Option<&Contract>, block: &Map<String, Value>) -> Result<Value, CallError> {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let kind = text("block_type").or(text("type")).unwrap_or("text");
     if kind == "text" {

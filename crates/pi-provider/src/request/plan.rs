@@ -17,13 +17,14 @@ use super::{
     parameters::{self, Names},
     rules::Rules,
     thinking::{self, Activation},
-    tools::{self, Offer, TextTools, ToolsAs},
+    tools::{self, Offer, ToolsAs},
 };
 use crate::{
     call::{CacheRetention, Call, ToolChoice},
     dialect::Dialect,
     error::CallError,
     manifest::{Capability, Contract, contract::SystemHandling},
+    text_call,
 };
 
 /// The conversation and the tools as they are sent, in no dialect's shape yet.
@@ -97,13 +98,12 @@ pub(super) fn plan<'a>(
     target: &Target<'a>,
     call: Call<'a>,
     dialect: Dialect,
-    words: &'a TextTools,
     changes: &mut Changes,
     used: &mut BTreeSet<Capability>,
 ) -> Result<Plan<'a>, CallError> {
     let (manifest, rules) = (target.manifest, Rules::of(dialect));
     let contract = &manifest.contract;
-    let tools_as = tools::tools_as(target, call.prompt, words)?;
+    let tools_as = tools::tools_as(target, call.prompt)?;
     let handling = system_handling(target, rules, changes, !call.prompt.system.is_empty());
     let alternate = contract.request_mapping.alternate_roles.unwrap_or(rules.alternate);
     let manner = Manner {
@@ -121,10 +121,11 @@ pub(super) fn plan<'a>(
     let mut system = call.prompt.system_text();
     let offers = match tools_as {
         ToolsAs::Native => tools::offers(target, call.prompt, rules, changes)?,
-        ToolsAs::Text { tools, form } => {
+        ToolsAs::Text(form) => {
             if !call.prompt.tools.is_empty() {
                 changes.changed("tools", "described in the system text, because the model has none of its own");
-                system.push_str(&(tools.instructions)(form, &call.prompt.tools));
+                system.push_str("\n\n");
+                system.push_str(&text_call::prompt::instructions(form, &call.prompt.tools));
             }
             Vec::new()
         }

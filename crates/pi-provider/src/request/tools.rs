@@ -1,19 +1,16 @@
 //! Whether and how tools are offered.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 use pi_envelope::{Prompt, Tool};
 use pi_transcript::{Block, Message};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Target, change::Changes, rules::Rules};
 use crate::{
     call::{Options, ToolChoice},
     error::CallError,
-    manifest::{
-        Capability,
-        capability::{FallbackFormat, TextFallback},
-    },
+    manifest::{Capability, capability::TextFallback},
 };
 
 /// How tools reach the model.
@@ -22,19 +19,11 @@ pub(super) enum ToolsAs<'m> {
     /// In the members that the wire has for them.
     Native,
     /// As words in the system text, the answers and the user's messages.
-    Text { tools: &'m TextTools, form: &'m TextFallback },
+    Text(&'m TextFallback),
 }
 
-/// The words for tools where the wire has no place for them.
-#[derive(Debug, Clone, Copy)]
-pub struct TextTools {
-    /// What the system text says about the tools and how to call them.
-    pub instructions: fn(&TextFallback, &[Tool]) -> String,
-    /// A call as the model would have written it.
-    pub call: fn(&TextFallback, &str, &Map<String, Value>) -> String,
-    /// A result as the user tells it.
-    pub result: fn(&TextFallback, &str, &str) -> String,
-}
+/// The form of calls as text where a manifest says nothing about it.
+static USUAL_FORM: LazyLock<TextFallback> = LazyLock::new(TextFallback::default);
 
 /// A tool as the request defines it.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,19 +34,8 @@ pub(super) struct Offer<'a> {
     pub(super) parameters: Cow<'a, Value>,
 }
 
-impl TextTools {
-    /// Short words: a list of the tools and one example of a call.
-    pub const fn plain() -> Self {
-        Self { instructions, call, result }
-    }
-}
-
 /// How the tools of this prompt, and the calls in its history, are sent.
-pub(super) fn tools_as<'m>(
-    target: &Target<'m>,
-    prompt: &Prompt,
-    words: &'m TextTools,
-) -> Result<ToolsAs<'m>, CallError> {
+pub(super) fn tools_as<'m>(target: &Target<'m>, prompt: &Prompt) -> Result<ToolsAs<'m>, CallError> {
     let capabilities = &target.manifest.capabilities;
     let calling = &capabilities.tool_calling;
     let model_says = target.entry.and_then(|entry| entry.model_capabilities.tool_call);
@@ -67,8 +45,9 @@ pub(super) fn tools_as<'m>(
         return Ok(ToolsAs::Native);
     }
     match &calling.text_fallback {
-        Some(form) => Ok(ToolsAs::Text { tools: words, form }),
-        None if prompt.tools.is_empty() => Ok(ToolsAs::Text { tools: words, form: TextFallback::usual() }),
+        Some(form) => Ok(ToolsAs::Text(form)),
+        // Only the history has calls; they are told, and nobody asks for more.
+        None if prompt.tools.is_empty() => Ok(ToolsAs::Text(&USUAL_FORM)),
         None => Err(CallError::Undeclared { provider: target.manifest.id.clone(), capability: Capability::Tools }),
     }
 }
@@ -172,28 +151,7 @@ fn calls(prompt: &Prompt) -> impl Iterator<Item = &str> {
     })
 }
 
-fn instructions(form: &TextFallback, tools: &[Tool]) -> String {
-    if tools.is_empty() {
-        return String::new();
-    }
-    let example = call(form, "NAME", &Map::new());
-    let mut text = format!("\n\nTo call a tool, write this and nothing after it:\n{example}\nThe tools:");
-    for tool in tools {
-        let definition = &tool.definition;
-        text.push_str(&format!("\n- {}: {} {}", definition.name, definition.description, definition.parameters));
-    }
-    text
-}
-
-fn call(form: &TextFallback, name: &str, arguments: &Map<String, Value>) -> String {
-    let body = json!({"name": name, &form.args_key: arguments});
-    let wrapper = &form.wrapper;
-    match form.format {
-        FallbackFormat::XmlJson | FallbackFormat::Custom => format!("<{wrapper}>{body}</{wrapper}>"),
-        FallbackFormat::MarkdownFence => format!("```{wrapper}\n{body}\n```"),
-    }
-}
-
-fn result(_form: &TextFallback, name: &str, text: &str) -> String {
+/// A result as the user tells it, where the wire has no place for results.
+pub(super) fn told(name: &str, text: &str) -> String {
     format!("Result of {name}:\n{text}")
 }
