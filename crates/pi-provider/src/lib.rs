@@ -14,6 +14,7 @@ pub mod call;
 pub mod classify;
 pub mod condition;
 pub mod credential;
+pub mod demo;
 pub mod dialect;
 pub mod error;
 pub mod event;
