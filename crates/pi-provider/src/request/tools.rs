@@ -94,6 +94,10 @@ pub(super) fn choice<'a>(
             changes.dropped("tool_choice", "there are no tools");
             None
         }
+        ToolChoice::Required | ToolChoice::Tool(_) if model_refuses(target) => {
+            changes.dropped("tool_choice", "the model cannot be made to call a tool");
+            None
+        }
         ToolChoice::Required | ToolChoice::Tool(_) if tools.supports_forced_tool == Some(false) => {
             changes.dropped("tool_choice", "the provider cannot be made to call a tool");
             None
@@ -104,6 +108,11 @@ pub(super) fn choice<'a>(
         }
         choice => Some(choice),
     }
+}
+
+/// Whether this model of a provider that can be made to call tools cannot.
+fn model_refuses(target: &Target<'_>) -> bool {
+    target.entry.is_some_and(|entry| entry.unsupported_parameters.iter().any(|name| name == "tool_choice"))
 }
 
 /// Whether several calls at once are asked for or forbidden, `None` where nothing is to be said.
