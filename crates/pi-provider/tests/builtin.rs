@@ -1,12 +1,34 @@
 //! The manifests that come with the program are what they say.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeSet;
 
-use pi_provider::builtin::{self, MANIFESTS};
+use pi_provider::{
+    Manifest,
+    builtin::{self, BuiltIn, MANIFESTS},
+    manifest::load::{Format, load},
+};
 use serde_json::Value;
 
 fn value(text: &str) -> Value {
     serde_saphyr::from_str(text).expect("a built-in manifest is YAML")
+}
+
+/// The manifest, which nobody has anything to say against.
+fn manifest(built_in: &BuiltIn) -> Manifest {
+    let loaded = load(built_in.text, &built_in.path(), Format::Yaml);
+    let findings: Vec<String> = loaded.diagnostics.iter().map(|diagnostic| format!("{diagnostic:?}")).collect();
+    let ignored: Vec<String> = loaded.ignored.iter().map(|ignored| format!("{ignored:?}")).collect();
+    assert_eq!((findings, ignored), (Vec::new(), Vec::new()), "{}", built_in.id);
+    loaded.manifest.unwrap()
+}
+
+#[test]
+fn every_manifest_loads_without_a_finding() {
+    for built_in in MANIFESTS {
+        assert_eq!(manifest(built_in).id.as_str(), built_in.id);
+    }
 }
 
 #[test]
