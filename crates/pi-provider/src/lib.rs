@@ -24,6 +24,7 @@ pub mod path;
 pub mod request;
 pub mod retry;
 pub mod secret;
+pub mod stream;
 pub mod tape;
 pub mod text_call;
 pub mod tokens;

@@ -1,0 +1,3 @@
+//! From bytes to events.
+
+pub mod framing;

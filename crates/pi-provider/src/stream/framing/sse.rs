@@ -1,0 +1,135 @@
+//! Server-sent events, by the rules that browsers follow.
+
+use std::mem;
+
+use memchr::{memchr, memchr2};
+
+use super::{BYTE_ORDER_MARK, Frame, FrameTooLarge, KEPT, text};
+
+#[derive(Debug)]
+pub struct Sse {
+    limit: usize,
+    /// A line without its end.
+    line: Vec<u8>,
+    /// The last line ended in `\r`; a `\n` now belongs to it.
+    after_return: bool,
+    /// Some line has been read, so that a byte order mark would be an ordinary character.
+    begun: bool,
+    event: String,
+    id: String,
+    data: Vec<u8>,
+    /// A line of data has been read, perhaps an empty one.
+    has_data: bool,
+    retry_milliseconds: Option<u64>,
+}
+
+impl Sse {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            after_return: false,
+            begun: false,
+            event: String::new(),
+            id: String::new(),
+            data: Vec::new(),
+            has_data: false,
+            retry_milliseconds: None,
+        }
+    }
+
+    /// How long the server asks to wait before the stream is opened again.
+    pub fn retry_milliseconds(&self) -> Option<u64> {
+        self.retry_milliseconds
+    }
+
+    pub(super) fn push(&mut self, mut bytes: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
+        loop {
+            if self.after_return && !bytes.is_empty() {
+                self.after_return = false;
+                bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+            }
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else { break };
+            let (line, rest) = bytes.split_at(end);
+            self.after_return = rest.first() == Some(&b'\r');
+            bytes = &rest[1..];
+            if self.line.is_empty() {
+                self.take_line(line, visit)?;
+            } else {
+                self.line.extend_from_slice(line);
+                self.take_kept_line(visit)?;
+            }
+        }
+        self.line.extend_from_slice(bytes);
+        self.check(self.line.len())
+    }
+
+    pub(super) fn finish(&mut self, visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
+        self.take_kept_line(visit)?;
+        self.dispatch(visit);
+        Ok(())
+    }
+
+    fn take_kept_line(&mut self, visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
+        let mut line = mem::take(&mut self.line);
+        self.take_line(&line, visit)?;
+        line.clear();
+        line.shrink_to(KEPT);
+        self.line = line;
+        Ok(())
+    }
+
+    fn take_line(&mut self, mut line: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
+        if !self.begun {
+            self.begun = true;
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.dispatch(visit);
+            return Ok(());
+        }
+        self.check(line.len())?;
+        let (name, value) = match memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
+            }
+            b"event" => {
+                self.event.clear();
+                self.event.push_str(&text(value));
+            }
+            b"id" if memchr(0, value).is_none() => {
+                self.id.clear();
+                self.id.push_str(&text(value));
+            }
+            b"retry" if value.iter().all(u8::is_ascii_digit) => {
+                self.retry_milliseconds = text(value).parse().ok().or(self.retry_milliseconds);
+            }
+            // A comment has an empty name; other fields mean nothing.
+            _ => {}
+        }
+        self.check(self.data.len())
+    }
+
+    fn dispatch(&mut self, visit: &mut dyn FnMut(Frame<'_>)) {
+        if !self.data.is_empty() {
+            visit(Frame { event: &self.event, id: &self.id, data: &text(&self.data) });
+        }
+        self.data.clear();
+        self.data.shrink_to(KEPT);
+        self.has_data = false;
+        self.event.clear();
+    }
+
+    fn check(&self, length: usize) -> Result<(), FrameTooLarge> {
+        if length > self.limit { Err(FrameTooLarge { limit: self.limit }) } else { Ok(()) }
+    }
+}
