@@ -166,6 +166,11 @@ impl Path {
             })
     }
 
+    /// Whether its last steps are this path.
+    pub fn ends_with(&self, end: &Self) -> bool {
+        self.segments.ends_with(&end.segments)
+    }
+
     /// Whether its first step is the member of this name.
     pub fn starts_at(&self, name: &str) -> bool {
         self.level == 0 && matches!(self.segments.first(), Some(Segment::Member(first)) if **first == *name)

@@ -1,3 +1,343 @@
 //! From bytes to events.
+//!
+//! A [`Pipeline`] is compiled once from a manifest and its dialect; [`Pipeline::start`] gives a [`Decoder`] for one answer.
+//! Bytes are cut into [frames](framing), each is read onto a [tape](crate::tape), [rules](rule) find what is in it, and an
+//! interpreter turns that into [`StreamEvent`]s. Memory is used again from frame to frame and bounded by the largest
+//! frame. Nothing is dropped silently: what cannot be read is an event or is counted in [`Ending`].
 
+mod call;
+mod dialect;
+mod finish;
 pub mod framing;
+mod interpreter;
+pub mod rule;
+pub mod usage;
+
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+    time::SystemTime,
+};
+
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use serde_json::Value;
+
+pub use self::framing::FrameTooLarge;
+use self::{
+    dialect::DialectRules,
+    finish::FinishWords,
+    framing::{FRAME_LIMIT, Form, Frame, Framing},
+    interpreter::{Interpreter, Knowledge},
+    rule::{Mapping, RuleError},
+    usage::UsagePaths,
+};
+use crate::{
+    classify::classify_event,
+    condition::Condition,
+    dialect::Dialect,
+    error::{ErrorCode, Failure},
+    event::StreamEvent,
+    manifest::{Manifest, streaming},
+    path::{
+        syntax::SyntaxError,
+        tree::{Scalar, Tree},
+    },
+    tape::{Tape, View},
+};
+
+/// Says what an error inside a stream means. The argument has a member `error`, as in answers that are refused.
+pub type Classifier = Box<dyn Fn(&Value) -> Failure + Send + Sync>;
+
+/// How the streams of a provider are read. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    compiled: Arc<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    manifest: Manifest,
+    form: Form,
+    frame_limit: usize,
+    mapping: Mapping,
+    uses_envelope: bool,
+    selector: Option<Condition>,
+    stop: Option<Condition>,
+    flush: Option<Condition>,
+    done: Vec<String>,
+    finish: FinishWords,
+    usage: UsagePaths,
+}
+
+/// Reads one answer.
+pub struct Decoder {
+    compiled: Arc<Compiled>,
+    framing: Framing,
+    reader: Reader,
+}
+
+/// A manifest's stream section cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    #[error("{member}: {source}")]
+    Expression {
+        member: &'static str,
+        #[source]
+        source: SyntaxError,
+    },
+}
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    pub outcome: Outcome,
+    /// Frames that should have been JSON and were not; each was a [`StreamEvent::StreamError`].
+    pub malformed: u64,
+    /// Frames of plain text that no rule reads, and frames after the end.
+    pub unread: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A done signal, a stop condition or a reason for the end was seen; the last event is the end.
+    Complete,
+    /// The bytes stopped before the answer did.
+    Truncated,
+    /// The stream reported an error, or a frame could not be read.
+    Failed,
+}
+
+/// What a decoder knows beside the bytes that it has not read yet.
+struct Reader {
+    tape: Tape,
+    interpreter: Interpreter,
+    classify: Classifier,
+    /// A stop condition was fulfilled.
+    stopped: bool,
+    /// The done signal was seen, and the end was said.
+    done: bool,
+    malformed: u64,
+    unread: u64,
+}
+
+impl Pipeline {
+    /// Compiles the rules of a manifest together with those of the dialect.
+    ///
+    /// Where the manifest has rules and names a strategy that nobody knows, only its own rules count.
+    pub fn compile(manifest: &Manifest, dialect: Dialect) -> Result<Self, CompileError> {
+        Self::compile_with_limit(manifest, dialect, FRAME_LIMIT)
+    }
+
+    /// Like [`compile`](Self::compile), with another limit for the bytes of a frame.
+    pub fn compile_with_limit(manifest: &Manifest, dialect: Dialect, frame_limit: usize) -> Result<Self, CompileError> {
+        let streaming = manifest.streaming.as_ref();
+        let decoder = streaming.map(|streaming| streaming.decoder.clone()).unwrap_or_default();
+        let is_foreign = decoder.strategy.as_deref().is_some_and(|strategy| Dialect::from_word(strategy).is_none());
+        let has_rules = streaming.is_some_and(|streaming| !streaming.event_map.is_empty());
+        let rules = (!(is_foreign && has_rules)).then(|| DialectRules::of(dialect));
+
+        let mapping = Mapping::new(dialect::combine(rules, streaming)?);
+        let condition = |member, text: Option<&String>| {
+            text.map(|text| Condition::parse(text)).transpose().map_err(CompileError::of(member))
+        };
+        let selector = condition("frame_selector", streaming.and_then(|streaming| streaming.frame_selector.as_ref()))?;
+        let stop = condition("stop_condition", streaming.and_then(|streaming| streaming.stop_condition.as_ref()))?;
+        let accumulator = streaming.and_then(|streaming| streaming.accumulator.as_ref());
+        let flush_on = accumulator.filter(|accumulator| accumulator.stateful_tool_parsing);
+        let flush = condition("accumulator.flush_on", flush_on.and_then(|accumulator| accumulator.flush_on.as_ref()))?;
+        let is_envelope = |condition: &Option<Condition>| {
+            condition
+                .as_ref()
+                .is_some_and(|condition| condition.any_path(&|path| path.starts_at("event") || path.starts_at("data")))
+        };
+        let uses_envelope = mapping.uses_envelope() || [&selector, &stop, &flush].into_iter().any(is_envelope);
+        let fields = &manifest.contract.capability_contracts.generative.token_usage_fields;
+        let compiled = Compiled {
+            form: Form::of(&decoder),
+            frame_limit,
+            mapping,
+            uses_envelope,
+            selector,
+            stop,
+            flush,
+            done: done_signals(manifest, &decoder, rules),
+            finish: FinishWords::new(manifest, &DialectRules::of(dialect).finish),
+            usage: UsagePaths::new(fields).map_err(CompileError::of("token_usage_fields"))?,
+            manifest: manifest.clone(),
+        };
+        Ok(Self { compiled: Arc::new(compiled) })
+    }
+
+    /// A decoder for one answer. Errors in it are judged by the manifest; see [`Decoder::classify_with`].
+    pub fn start(&self) -> Decoder {
+        self.start_with(fastrand::Rng::new())
+    }
+
+    /// Like [`start`](Self::start), with the given source for ids that the provider leaves out.
+    pub fn start_with(&self, random: fastrand::Rng) -> Decoder {
+        let compiled = Arc::clone(&self.compiled);
+        let framing = Framing::new(&compiled.form, compiled.frame_limit);
+        let judge = Arc::clone(&self.compiled);
+        let classify: Classifier =
+            Box::new(move |error| classify_event(&judge.manifest, error, &SHAPES, SystemTime::UNIX_EPOCH));
+        let interpreter = Interpreter::new(random);
+        let tape = Tape::new();
+        let reader = Reader { tape, interpreter, classify, stopped: false, done: false, malformed: 0, unread: 0 };
+        Decoder { compiled, framing, reader }
+    }
+
+    /// Reads an answer that was not streamed.
+    pub fn read_whole(&self, body: &str, out: &mut Vec<StreamEvent>) -> Ending {
+        let mut decoder = self.start();
+        decoder.reader.take(&decoder.compiled, Frame { event: "", id: "", data: body }, out);
+        decoder.end(out)
+    }
+}
+
+impl Decoder {
+    /// Judges errors inside the stream with the caller's knowledge: the clock, and the secrets that must not be repeated.
+    #[must_use]
+    pub fn classify_with(mut self, classify: Classifier) -> Self {
+        self.reader.classify = classify;
+        self
+    }
+
+    /// Takes the next bytes and appends the events that they complete. After an error the stream is of no further use.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), FrameTooLarge> {
+        let Self { compiled, framing, reader } = self;
+        framing.push(bytes, &mut |frame| reader.take(compiled, frame, out))
+    }
+
+    /// The bytes are over. Appends what was not closed properly, and the end if there was one.
+    pub fn finish(mut self, out: &mut Vec<StreamEvent>) -> Result<Ending, FrameTooLarge> {
+        let Self { compiled, framing, reader } = &mut self;
+        framing.finish(&mut |frame| reader.take(compiled, frame, out))?;
+        Ok(self.end(out))
+    }
+
+    /// The provider said that nothing follows; further bytes are not worth waiting for.
+    pub fn is_done(&self) -> bool {
+        self.reader.done
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Ending {
+        let reader = &mut self.reader;
+        let is_complete = reader.done || reader.stopped || reader.interpreter.is_finished();
+        let outcome = match is_complete {
+            _ if reader.interpreter.failed => Outcome::Failed,
+            true => Outcome::Complete,
+            false => Outcome::Truncated,
+        };
+        if outcome == Outcome::Complete && !reader.done {
+            reader.interpreter.end(out);
+        }
+        Ending { outcome, malformed: reader.malformed, unread: reader.unread }
+    }
+}
+
+impl Reader {
+    fn take(&mut self, compiled: &Compiled, frame: Frame<'_>, out: &mut Vec<StreamEvent>) {
+        let data = frame.data.trim();
+        if self.done {
+            self.unread += 1;
+            return;
+        }
+        if compiled.done.iter().any(|signal| signal == data) {
+            self.done = true;
+            if !self.interpreter.failed {
+                self.interpreter.end(out);
+            }
+            return;
+        }
+        let members = [("event", frame.event), ("data", frame.data)];
+        let members = if frame.event.is_empty() { &members[1..] } else { &members[..] };
+        // The tape is taken out because the frame borrows it while the rest of the reader changes.
+        let mut tape = std::mem::take(&mut self.tape);
+        let read = tape.read_with(data, if compiled.uses_envelope { members } else { &[] });
+        match read.map(|view| (view, view.scalar())) {
+            Ok((view, Scalar::Object)) => {
+                self.map(compiled, view, out);
+            }
+            Ok((view, Scalar::Array)) => view.elements().for_each(|element| {
+                self.map(compiled, element, out);
+            }),
+            Err(fault) if data.starts_with(['{', '[']) => self.malformed(&fault, out),
+            Ok((_, Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_))) | Err(_) => {
+                if !self.map(compiled, tape.object(members), out) {
+                    self.unread += 1;
+                }
+            }
+        }
+        self.tape = tape;
+    }
+
+    /// Applies the rules; whether one applied.
+    fn map(&mut self, compiled: &Compiled, frame: View<'_>, out: &mut Vec<StreamEvent>) -> bool {
+        let holds = |condition: &Option<Condition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
+        let selected = compiled.selector.is_none() || holds(&compiled.selector);
+        let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
+        let interpreter = &mut self.interpreter;
+        let mut applied = false;
+        compiled.mapping.each(frame, selected, &mut |event| {
+            applied = true;
+            interpreter.apply(event, knowledge, out);
+        });
+        if holds(&compiled.flush) {
+            interpreter.flush_calls(out);
+        }
+        if holds(&compiled.stop) {
+            self.stopped = true;
+            applied = true;
+        }
+        applied
+    }
+
+    fn malformed(&mut self, fault: &serde_json::Error, out: &mut Vec<StreamEvent>) {
+        self.malformed += 1;
+        self.interpreter.failed = true;
+        let failure = Failure {
+            code: ErrorCode::ServerError,
+            status: None,
+            provider_code: None,
+            message: format!("a frame is not JSON: {fault}"),
+            retry_after: None,
+            request_id: None,
+        };
+        out.push(StreamEvent::StreamError { failure });
+    }
+}
+
+impl CompileError {
+    fn of(member: &'static str) -> impl FnOnce(SyntaxError) -> Self {
+        move |source| Self::Expression { member, source }
+    }
+}
+
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reader = &self.reader;
+        let mut shown = f.debug_struct("Decoder");
+        shown.field("framing", &self.framing).field("done", &reader.done).field("malformed", &reader.malformed);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Hides what looks like a secret in errors, where nobody has said which secrets there are.
+static SHAPES: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
+});
+
+/// The manifest's signal, or else the usual one; and those of the contract and of the dialect. An empty one is none.
+fn done_signals(manifest: &Manifest, decoder: &streaming::Decoder, rules: Option<&DialectRules>) -> Vec<String> {
+    let own = decoder.done_signal.clone().unwrap_or_else(|| "[DONE]".to_owned());
+    let contract = manifest.contract.capability_contracts.streaming.done_signal.clone();
+    let known = rules.map(|rules| rules.done.clone()).unwrap_or_default();
+    let known = if own.is_empty() { Vec::new() } else { known };
+    let mut signals: Vec<String> = [own].into_iter().chain(contract).chain(known).collect();
+    signals.retain(|signal| !signal.is_empty());
+    signals.sort();
+    signals.dedup();
+    signals
+}

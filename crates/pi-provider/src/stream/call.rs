@@ -1,0 +1,216 @@
+//! Tool calls while they arrive.
+//!
+//! Pieces of a call are told apart by number, by id, or not at all; ids may be missing, may come again with every piece, or
+//! be all there is. This keeps the calls that are open and turns pieces into started, partial and ended.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use serde::Deserialize;
+
+use super::rule::{Found, uuid};
+use crate::{event::StreamEvent, path::Path, tape::View};
+
+/// More calls than this are not open at once; the oldest is ended for a new one, so that no stream can fill the memory.
+const MOST_OPEN: usize = 1024;
+
+/// The calls of an answer that have begun and not ended.
+#[derive(Debug)]
+pub(super) struct OpenCalls {
+    calls: Vec<OpenCall>,
+    random: fastrand::Rng,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    candidate: u32,
+    index: Option<u64>,
+    id: String,
+    name: String,
+    signature: Option<String>,
+    /// `ToolCallStarted` was sent.
+    started: bool,
+    has_arguments: bool,
+}
+
+/// What a frame says about a call.
+#[derive(Debug, Default)]
+pub(super) struct CallPiece<'m, 'a> {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<Cow<'m, str>>,
+    pub(super) name: Option<&'m str>,
+    /// The next piece of the arguments, or all of them if it is not a text.
+    pub(super) arguments: Option<Found<'m, 'a>>,
+    /// All arguments, for the case that no piece came.
+    pub(super) whole_arguments: Option<Found<'m, 'a>>,
+    pub(super) signature: Option<String>,
+    /// It begins here, whatever the name is.
+    pub(super) begins: bool,
+    pub(super) is_complete: bool,
+}
+
+/// Where the parts of a call are; see `rules/call.yaml`.
+#[derive(Debug, Deserialize)]
+struct Places<P> {
+    index: Vec<P>,
+    id: Vec<P>,
+    name: Vec<P>,
+    arguments: Vec<P>,
+    signature: Vec<P>,
+}
+
+static PLACES: LazyLock<Places<Path>> = LazyLock::new(|| {
+    let places: Places<String> =
+        serde_saphyr::from_str(include_str!("../../rules/call.yaml")).expect("rules/call.yaml is read by a test");
+    let compile = |path: String| Path::parse(&path).expect("paths in rules/call.yaml are read by a test");
+    let all = |paths: Vec<String>| paths.into_iter().map(compile).collect();
+    Places {
+        index: all(places.index),
+        id: all(places.id),
+        name: all(places.name),
+        arguments: all(places.arguments),
+        signature: all(places.signature),
+    }
+});
+
+impl<'m, 'a: 'm> CallPiece<'m, 'a> {
+    /// Reads a call as a provider writes it.
+    pub(super) fn read(call: View<'a>) -> Self {
+        let places = &*PLACES;
+        let first = |paths: &[Path]| {
+            let mut found = paths.iter().filter_map(|path| path.first(call));
+            found.find(|view| !view.is_null())
+        };
+        let text = |paths| first(paths).and_then(View::as_str).filter(|text| !text.is_empty());
+        Self {
+            index: first(&places.index).and_then(View::as_u64),
+            id: text(&places.id).map(Cow::Borrowed),
+            name: text(&places.name),
+            arguments: first(&places.arguments).map(Found::InFrame),
+            signature: text(&places.signature).map(str::to_owned),
+            ..Self::default()
+        }
+    }
+}
+
+impl OpenCalls {
+    pub(super) fn new(random: fastrand::Rng) -> Self {
+        Self { calls: Vec::new(), random }
+    }
+
+    pub(super) fn take(&mut self, candidate: u32, piece: CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) {
+        let place = self.find(candidate, &piece, out).unwrap_or_else(|| self.open(candidate, &piece, out));
+        let call = &mut self.calls[place];
+        if let Some(name) = piece.name
+            && call.name.is_empty()
+        {
+            name.clone_into(&mut call.name);
+        }
+        if piece.signature.is_some() {
+            call.signature = piece.signature;
+        }
+        let arguments = call.next_arguments(piece.arguments, piece.whole_arguments);
+        if !call.name.is_empty() || arguments.is_some() {
+            call.start(out);
+        }
+        if let Some(arguments) = arguments {
+            call.has_arguments = true;
+            let (index, tool_call_id) = (call.index, call.id.clone());
+            out.push(StreamEvent::PartialToolCall { candidate, index, tool_call_id, arguments });
+        }
+        if piece.is_complete {
+            self.calls.remove(place).end(out);
+        }
+    }
+
+    /// Ends the call of this number or id; without either, the last one.
+    pub(super) fn end(&mut self, candidate: u32, index: Option<u64>, id: Option<&str>, out: &mut Vec<StreamEvent>) {
+        let is_meant = |call: &OpenCall| {
+            call.candidate == candidate
+                && index.is_none_or(|index| call.index == Some(index))
+                && id.is_none_or(|id| call.id == id)
+        };
+        if let Some(place) = self.calls.iter().rposition(is_meant) {
+            self.calls.remove(place).end(out);
+        }
+    }
+
+    pub(super) fn end_all_of(&mut self, candidate: u32, out: &mut Vec<StreamEvent>) {
+        self.calls.extract_if(.., |call| call.candidate == candidate).for_each(|call| call.end(out));
+    }
+
+    pub(super) fn end_all(&mut self, out: &mut Vec<StreamEvent>) {
+        self.calls.drain(..).for_each(|call| call.end(out));
+    }
+
+    fn find(&mut self, candidate: u32, piece: &CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) -> Option<usize> {
+        let own = |call: &OpenCall| call.candidate == candidate;
+        let named = |call: &OpenCall| piece.id.as_deref().is_some_and(|id| call.id == id);
+        if piece.index.is_some() {
+            let place = self.calls.iter().rposition(|call| own(call) && call.index == piece.index)?;
+            // Servers that give every call the same number tell them apart by id, and name each once.
+            if piece.id.is_some() && piece.name.is_some() && !named(&self.calls[place]) {
+                self.calls.remove(place).end(out);
+                return None;
+            }
+            return Some(place);
+        }
+        if piece.id.is_some() {
+            return self.calls.iter().rposition(|call| own(call) && named(call));
+        }
+        if piece.begins {
+            return None;
+        }
+        let place = self.calls.iter().rposition(own)?;
+        let call = &self.calls[place];
+        let continues = piece.name.is_none_or(|name| call.name.is_empty() || name == call.name && !call.has_arguments);
+        continues.then_some(place)
+    }
+
+    fn open(&mut self, candidate: u32, piece: &CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) -> usize {
+        if self.calls.len() >= MOST_OPEN {
+            self.calls.remove(0).end(out);
+        }
+        let id = match &piece.id {
+            Some(id) => id.clone().into_owned(),
+            None => format!("call_{}", uuid(&mut self.random).replace('-', "")),
+        };
+        let (index, name) = (piece.index, piece.name.unwrap_or_default().to_owned());
+        let call = OpenCall { candidate, index, id, name, signature: None, started: false, has_arguments: false };
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+}
+
+impl OpenCall {
+    /// What is to be handed on. A part that is not a text is all of the arguments; an empty object is not worth handing
+    /// on, because some providers begin every call with one.
+    fn next_arguments(&self, piece: Option<Found<'_, '_>>, whole: Option<Found<'_, '_>>) -> Option<String> {
+        let is_text = |found: &Found<'_, '_>| found.as_str().is_some();
+        let whole = whole.or_else(|| piece.filter(|piece| !is_text(piece)));
+        let text = match piece.filter(is_text) {
+            Some(piece) => piece.to_text(),
+            None if self.has_arguments => return None,
+            None => whole.map(Found::to_text).filter(|text| text != "{}")?,
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn start(&mut self, out: &mut Vec<StreamEvent>) {
+        if !self.started {
+            self.started = true;
+            out.push(StreamEvent::ToolCallStarted {
+                candidate: self.candidate,
+                index: self.index,
+                tool_call_id: self.id.clone(),
+                tool_name: self.name.clone(),
+                signature: self.signature.take(),
+            });
+        }
+    }
+
+    fn end(mut self, out: &mut Vec<StreamEvent>) {
+        self.start(out);
+        let Self { candidate, index, id: tool_call_id, .. } = self;
+        out.push(StreamEvent::ToolCallEnded { candidate, index, tool_call_id });
+    }
+}

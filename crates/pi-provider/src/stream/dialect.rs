@@ -1,0 +1,160 @@
+//! What each dialect's frames mean, as data, and how that is combined with a manifest's own rules.
+//!
+//! The manifests of the standard say too little to drive tools: no ids, no usage at the start, only the first of several
+//! parts. So a dialect brings rules of its own, in the same language. A manifest's rule that says the same as one of them,
+//! only less completely, is replaced by it and hands over the fields that it has beyond it. Every other rule of the
+//! manifest applies in addition; none is passed over.
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    CompileError,
+    rule::{CompiledRule, RuleError, Terms},
+};
+use crate::{
+    dialect::Dialect,
+    event::Termination,
+    manifest::{Streaming, streaming::Rule},
+    path::Path,
+};
+
+/// What is known of a dialect's streams.
+#[derive(Debug)]
+pub(super) struct DialectRules {
+    /// Data that mean that the stream is over.
+    pub(super) done: Vec<String>,
+    pub(super) finish: IndexMap<String, Termination>,
+    candidate: Option<Path>,
+    rules: Vec<DialectRule>,
+}
+
+#[derive(Debug, Clone)]
+struct DialectRule {
+    rule: CompiledRule,
+    /// Where a manifest's rule may look instead to say the same.
+    replaces: Vec<Path>,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(default)]
+    candidate: Option<String>,
+    #[serde(default)]
+    done: Vec<String>,
+    finish: IndexMap<String, Termination>,
+    rules: Vec<FileRule>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FileRule {
+    #[serde(rename = "match")]
+    condition: String,
+    emit: String,
+    #[serde(default)]
+    extract: IndexMap<String, Value>,
+    #[serde(default)]
+    replaces: Vec<String>,
+}
+
+macro_rules! rules {
+    ($file:literal) => {{
+        static RULES: LazyLock<DialectRules> = LazyLock::new(|| {
+            let text = include_str!(concat!("../../rules/", $file, ".yaml"));
+            DialectRules::read(text).expect("a test compiles the rules of every dialect")
+        });
+        &RULES
+    }};
+}
+
+impl DialectRules {
+    pub(super) fn of(dialect: Dialect) -> &'static Self {
+        match dialect {
+            Dialect::OpenaiChat | Dialect::Demo => rules!("openai_chat"),
+            Dialect::OpenaiResponses => rules!("openai_responses"),
+            Dialect::AnthropicMessages => rules!("anthropic"),
+            Dialect::GeminiGenerate => rules!("gemini"),
+            Dialect::CohereV2 => rules!("cohere_v2"),
+        }
+    }
+
+    fn read(text: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let file: File = serde_saphyr::from_str(text)?;
+        let candidate = file.candidate.as_deref().map(Path::parse).transpose()?;
+        let mut rules = Vec::with_capacity(file.rules.len());
+        for (place, FileRule { condition, emit, extract, replaces }) in file.rules.into_iter().enumerate() {
+            let terms = Terms { candidate: candidate.as_ref(), selected: false };
+            let rule = CompiledRule::compile(place + 1, &Rule { condition, emit, extract }, terms)?;
+            let replaces = replaces.iter().map(|path| Path::parse(path)).collect::<Result<_, _>>()?;
+            rules.push(DialectRule { rule, replaces });
+        }
+        Ok(Self { done: file.done, finish: file.finish, candidate, rules })
+    }
+}
+
+/// The rules for a manifest's streams, those of its dialect first.
+pub(super) fn combine(
+    dialect: Option<&DialectRules>,
+    streaming: Option<&Streaming>,
+) -> Result<Vec<CompiledRule>, CompileError> {
+    let mut known = dialect.map(|dialect| dialect.rules.clone()).unwrap_or_default();
+    let Some(streaming) = streaming else { return Ok(known.into_iter().map(|known| known.rule).collect()) };
+    let candidate = match &streaming.candidate {
+        Some(candidate) if !candidate.fan_out => None,
+        Some(candidate) => candidate.candidate_id_path.as_deref(),
+        None => None,
+    };
+    let candidate = candidate.map(Path::parse).transpose().map_err(CompileError::of("candidate.candidate_id_path"))?;
+    let inherited = dialect.filter(|_| streaming.candidate.is_none()).and_then(|dialect| dialect.candidate.as_ref());
+    let terms = Terms { candidate: candidate.as_ref().or(inherited), selected: true };
+
+    let mut own: Vec<CompiledRule> = Vec::new();
+    for (place, rule) in streaming.event_map.iter().enumerate() {
+        let rule = CompiledRule::compile(place + 1, rule, terms)?;
+        match known.iter_mut().find(|known| known.covers(&rule)) {
+            Some(known) => known.rule.adopt(&rule),
+            None => own.push(rule),
+        }
+    }
+    for (member, rule) in shortcuts(streaming) {
+        let compiled = CompiledRule::compile(0, &rule, terms);
+        let rule = compiled.map_err(|RuleError { source, .. }| CompileError::Expression { member, source })?;
+        let is_covered = known.iter().any(|known| known.covers(&rule));
+        if !is_covered && !own.iter().any(|own| own.kind().is_like(rule.kind())) {
+            own.push(rule);
+        }
+    }
+    Ok(known.into_iter().map(|known| known.rule).chain(own).collect())
+}
+
+impl DialectRule {
+    /// Whether a rule of a manifest says the same, perhaps of fewer places.
+    fn covers(&self, rule: &CompiledRule) -> bool {
+        let Some(path) = rule.primary_path() else { return false };
+        let mut places = self.rule.primary_path().into_iter().chain(&self.replaces);
+        self.rule.kind().is_like(rule.kind()) && places.any(|place| path.is_instance_of(place))
+    }
+}
+
+/// The paths that a manifest may give beside its rules, as rules. They count where no rule says the same kind of thing.
+fn shortcuts(streaming: &Streaming) -> Vec<(&'static str, Rule)> {
+    let accumulated = streaming.accumulator.as_ref().filter(|accumulator| accumulator.stateful_tool_parsing);
+    let accumulated = accumulated.and_then(|accumulator| accumulator.key_path.as_ref());
+    let all = [
+        ("content_path", &streaming.content_path, "PartialContentDelta", "content"),
+        ("tool_call_path", &streaming.tool_call_path, "PartialToolCall", "tool_calls"),
+        ("usage_path", &streaming.usage_path, "Metadata", "usage"),
+        ("extra_metadata_path", &streaming.extra_metadata_path, "Metadata", "usage"),
+        ("accumulator.key_path", &accumulated.cloned(), "PartialToolCall", "arguments"),
+    ];
+    let rule = |path: &str, emit: &str, field: &str| {
+        let path = if path.starts_with('$') { path.to_owned() } else { format!("$.{path}") };
+        let extract = [(field.to_owned(), json!(path))].into_iter().collect();
+        Rule { condition: path, emit: emit.to_owned(), extract }
+    };
+    let given = all.into_iter().filter_map(|(member, path, emit, field)| Some((member, path.as_deref()?, emit, field)));
+    given.map(|(member, path, emit, field)| (member, rule(path, emit, field))).collect()
+}

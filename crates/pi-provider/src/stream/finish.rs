@@ -1,0 +1,48 @@
+//! The standard's reasons for the end of an answer, from every vocabulary that is in use.
+
+use indexmap::IndexMap;
+
+use crate::{
+    event::{Finish, Termination},
+    manifest::Manifest,
+};
+
+/// The words of one provider.
+#[derive(Debug, Clone)]
+pub(super) struct FinishWords {
+    words: IndexMap<String, Termination>,
+}
+
+impl FinishWords {
+    /// The manifest's `termination` comes first, then its contract, which uses OpenAI's words, then those of the dialect.
+    pub(super) fn new(manifest: &Manifest, dialect: &IndexMap<String, Termination>) -> Self {
+        let mut words = dialect.clone();
+        for (word, meaning) in &manifest.contract.response_mapping.finish_reason_mapping {
+            words.insert(word.clone(), standard(meaning).unwrap_or(Termination::Other));
+        }
+        words.extend(manifest.termination.mapping.iter().map(|(word, meaning)| (word.clone(), *meaning)));
+        Self { words }
+    }
+
+    /// What a word means; `called` says whether the answer has tool calls. Gemini and others end such an answer with the
+    /// word for an ordinary end.
+    pub(super) fn read(&self, word: &str, called: bool) -> Finish {
+        let reason = self.words.get(word).copied().or_else(|| standard(word)).unwrap_or(Termination::Other);
+        let reason = if called && reason == Termination::EndTurn { Termination::ToolUse } else { reason };
+        Finish { reason, raw: word.to_owned() }
+    }
+}
+
+/// The words of the standard, and those of OpenAI that contracts use.
+fn standard(word: &str) -> Option<Termination> {
+    Some(match word {
+        "end_turn" | "stop" => Termination::EndTurn,
+        "max_tokens" | "length" => Termination::MaxTokens,
+        "stop_sequence" => Termination::StopSequence,
+        "tool_use" | "tool_calls" | "function_call" => Termination::ToolUse,
+        "refusal" | "content_filter" => Termination::Refusal,
+        "pause_turn" => Termination::PauseTurn,
+        "other" => Termination::Other,
+        _ => return None,
+    })
+}

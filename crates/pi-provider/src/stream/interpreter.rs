@@ -1,0 +1,260 @@
+//! What the events of a manifest mean: the second half of the way from a frame to a [`StreamEvent`].
+//!
+//! Rules may say the same thing twice, in other words, or in an order of their own. What is a fact (usage, the end, that a
+//! call has begun) is therefore said once; what is a piece (text, arguments) is handed on as often as it comes.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Classifier,
+    call::{CallPiece, OpenCalls},
+    finish::FinishWords,
+    rule::{Found, Kind, Match, Role},
+    usage::{Counts, UsagePaths},
+};
+use crate::{
+    event::{Finish, StreamEvent, TokenUsage},
+    path::tree::{Scalar, Tree},
+    tape::View,
+};
+
+/// Nobody asks for more answers at once; what is beyond counts as the last of them.
+const MOST_CANDIDATES: u32 = 128;
+
+/// What is known of the answer so far.
+pub(super) struct Interpreter {
+    calls: OpenCalls,
+    candidates: Vec<Candidate>,
+    counts: Counts,
+    /// As it was last told.
+    usage: TokenUsage,
+    response_id: Option<String>,
+    model: Option<String>,
+    pub(super) ended: bool,
+    pub(super) failed: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Candidate {
+    called: bool,
+    finish: Option<Finish>,
+}
+
+/// What does not change during a stream.
+#[derive(Clone, Copy)]
+pub(super) struct Knowledge<'k> {
+    pub(super) finish: &'k FinishWords,
+    pub(super) usage: &'k UsagePaths,
+    pub(super) classify: &'k Classifier,
+}
+
+impl Interpreter {
+    pub(super) fn new(random: fastrand::Rng) -> Self {
+        Self {
+            calls: OpenCalls::new(random),
+            candidates: Vec::new(),
+            counts: Counts::default(),
+            usage: TokenUsage::default(),
+            response_id: None,
+            model: None,
+            ended: false,
+            failed: false,
+        }
+    }
+
+    pub(super) fn apply(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
+        match event.kind() {
+            Kind::Content => content(event, out),
+            Kind::Thinking => thinking(event, out),
+            Kind::CallStarted => self.call(event, true, out),
+            Kind::CallPiece => self.call(event, false, out),
+            Kind::CallEnded => {
+                let id = call_id(event);
+                self.calls.end(candidate(event), event.number(Role::Index), id.as_deref(), out);
+            }
+            Kind::Metadata | Kind::FinalCandidate => self.metadata(event, knowledge, out),
+            Kind::End => {
+                self.metadata(event, knowledge, out);
+                self.ended = true;
+            }
+            Kind::Error => {
+                self.failed = true;
+                out.push(StreamEvent::StreamError { failure: (knowledge.classify)(&error(event)) });
+            }
+            Kind::Other => {
+                let emission = event.to_emission();
+                out.push(StreamEvent::Other { name: emission.name, fields: emission.fields });
+            }
+        }
+    }
+
+    /// Whether the provider has said why it stopped, in every answer that has begun to end.
+    pub(super) fn is_finished(&self) -> bool {
+        self.ended || self.candidates.first().is_some_and(|candidate| candidate.finish.is_some())
+    }
+
+    /// Calls that are open end here.
+    pub(super) fn flush_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        self.calls.end_all(out);
+    }
+
+    /// The proper end of the stream.
+    pub(super) fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        self.calls.end_all(out);
+        let finish = self.candidates.first().and_then(|candidate| candidate.finish.clone());
+        out.push(StreamEvent::StreamEnd { finish });
+    }
+
+    fn candidate(&mut self, number: u32) -> &mut Candidate {
+        let place = number as usize;
+        if self.candidates.len() <= place {
+            self.candidates.resize(place + 1, Candidate::default());
+        }
+        &mut self.candidates[place]
+    }
+
+    fn call(&mut self, event: Match<'_, '_>, begins: bool, out: &mut Vec<StreamEvent>) {
+        let candidate = candidate(event);
+        self.candidate(candidate).called = true;
+        let is_complete = event.field(Role::Complete).is_some_and(Found::is_true);
+        let signature = || event.field(Role::Signature).map(Found::to_text);
+        let index = event.number(Role::Index);
+        let Some(Found::InFrame(calls)) = event.field(Role::Calls) else {
+            let piece = CallPiece {
+                index,
+                id: call_id(event),
+                name: event.text(Role::ToolName).filter(|name| !name.is_empty()),
+                arguments: event.field(Role::Arguments),
+                whole_arguments: event.field(Role::WholeArguments),
+                signature: signature(),
+                begins,
+                is_complete,
+            };
+            return self.calls.take(candidate, piece, out);
+        };
+        let mut take = |call: View<'_>| {
+            let mut piece = CallPiece::read(call);
+            if let (Some(id), Some(item)) = (&piece.id, event.text(Role::ItemId)) {
+                piece.id = Some(both_ids(id, item));
+            }
+            piece.index = piece.index.or(index);
+            piece.signature = piece.signature.or_else(signature);
+            piece.is_complete = is_complete;
+            self.calls.take(candidate, piece, out);
+        };
+        match calls.scalar() {
+            Scalar::Array => calls.elements().for_each(take),
+            Scalar::Object => take(calls),
+            Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_) => {}
+        }
+    }
+
+    fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
+        let mut told = (None, None, None);
+        match event.field(Role::Usage) {
+            Some(Found::InFrame(usage)) => knowledge.usage.add(usage, &mut self.counts),
+            Some(Found::Literal(usage)) => knowledge.usage.add(usage, &mut self.counts),
+            None => {}
+        }
+        let [prompt, completion, total] =
+            [Role::PromptTokens, Role::CompletionTokens, Role::TotalTokens].map(|role| event.number(role));
+        self.counts.raise(prompt, completion, total);
+        let usage = self.counts.to_usage();
+        if usage != self.usage {
+            self.usage = usage.clone();
+            told.0 = Some(usage);
+        }
+        for (role, known, told) in
+            [(Role::ResponseId, &mut self.response_id, &mut told.1), (Role::Model, &mut self.model, &mut told.2)]
+        {
+            // Some servers name every frame anew; the first name counts.
+            if known.is_none()
+                && let Some(text) = event.text(role).filter(|text| !text.is_empty())
+            {
+                *known = Some(text.to_owned());
+                told.clone_from(known);
+            }
+        }
+        if let (usage, response_id, model) = told
+            && (usage.is_some() || response_id.is_some() || model.is_some())
+        {
+            out.push(StreamEvent::Metadata { usage, response_id, model });
+        }
+        if let Some(word) = event.text(Role::FinishReason).filter(|word| !word.is_empty()) {
+            self.finish(candidate(event), word, knowledge, out);
+        }
+    }
+
+    /// The first reason counts: later ones are literals of a manifest, or say less.
+    fn finish(&mut self, number: u32, word: &str, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
+        let candidate = self.candidate(number);
+        if candidate.finish.is_some() {
+            return;
+        }
+        let finish = knowledge.finish.read(word, candidate.called);
+        candidate.finish = Some(finish.clone());
+        self.calls.end_all_of(number, out);
+        out.push(StreamEvent::FinalCandidate { candidate: number, finish: Some(finish) });
+    }
+}
+
+fn candidate(event: Match<'_, '_>) -> u32 {
+    event.candidate().min(MOST_CANDIDATES - 1)
+}
+
+/// A provider that has two ids for a call wants both back.
+fn call_id<'m, 'a: 'm>(event: Match<'m, 'a>) -> Option<Cow<'m, str>> {
+    let id = event.text(Role::CallId).filter(|id| !id.is_empty())?;
+    Some(event.text(Role::ItemId).map_or(Cow::Borrowed(id), |item| both_ids(id, item)))
+}
+
+fn both_ids(id: &str, item: &str) -> Cow<'static, str> {
+    Cow::Owned(format!("{id}|{item}"))
+}
+
+fn content(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
+    let content = event.field(Role::Content).and_then(|found| text(found, "")).unwrap_or_default();
+    let signature = event.field(Role::Signature).map(Found::to_text);
+    if !content.is_empty() || signature.is_some() {
+        let (candidate, block) = (candidate(event), event.number(Role::Index));
+        out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
+    }
+}
+
+fn thinking(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
+    let thinking = event.field(Role::Thinking).and_then(|found| text(found, "\n\n")).unwrap_or_default();
+    let signature = event.field(Role::Signature).map(Found::to_text).filter(|signature| !signature.is_empty());
+    let redacted = event.field(Role::Redacted).is_some_and(Found::is_true);
+    if !thinking.is_empty() || signature.is_some() {
+        let (candidate, block) = (candidate(event), event.number(Role::Index));
+        out.push(StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted });
+    }
+}
+
+/// A text, or the texts in a list of parts.
+fn text(found: Found<'_, '_>, joint: &str) -> Option<String> {
+    if let Some(text) = found.as_str() {
+        return Some(text.to_owned());
+    }
+    let Found::InFrame(view) = found else { return None };
+    if view.scalar() != Scalar::Array {
+        return None;
+    }
+    let part = |part: View<'_>| {
+        let inner = ["text", "refusal"].iter().find_map(|name| part.member(name));
+        part.as_str().or_else(|| inner.and_then(View::as_str)).map(str::to_owned)
+    };
+    Some(view.elements().filter_map(part).collect::<Vec<_>>().join(joint))
+}
+
+/// What went wrong, in the form in which answers that are refused say it.
+fn error(event: Match<'_, '_>) -> Value {
+    if let Some(error) = event.field(Role::Error) {
+        return json!({ "error": error.to_value() });
+    }
+    let parts = [("code", Role::ErrorCode), ("type", Role::ErrorType), ("message", Role::ErrorMessage)];
+    let parts = parts.into_iter().filter_map(|(name, role)| Some((name.to_owned(), event.field(role)?.to_value())));
+    json!({ "error": parts.collect::<Map<_, _>>() })
+}

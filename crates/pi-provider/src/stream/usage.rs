@@ -1,0 +1,191 @@
+//! Counts of tokens in every provider's form.
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use crate::{
+    event::TokenUsage,
+    path::{
+        Path,
+        syntax::SyntaxError,
+        tree::{Scalar, Tree},
+    },
+};
+
+/// Where the counts are, compiled.
+#[derive(Debug, Clone)]
+pub struct UsagePaths {
+    places: Places<Path>,
+}
+
+/// For each count the places where it may be; see `rules/usage.yaml`.
+#[derive(Debug, Clone, Deserialize)]
+struct Places<P> {
+    prompt: Vec<P>,
+    prompt_beside: Vec<P>,
+    completion: Vec<P>,
+    total: Vec<P>,
+    reasoning_within: Vec<P>,
+    reasoning_beside: Vec<P>,
+    cache_read_within: Vec<P>,
+    cache_read_beside: Vec<P>,
+    cache_write_within: Vec<P>,
+    cache_write_beside: Vec<P>,
+    cache_write_1h: Vec<P>,
+    cost: Vec<P>,
+}
+
+/// What has been counted so far, in the provider's terms. Counts of a stream never shrink, so the largest is the latest;
+/// a later zero means that the provider does not repeat itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counts {
+    prompt: Option<u64>,
+    prompt_beside: Option<u64>,
+    completion: Option<u64>,
+    total: Option<u64>,
+    reasoning_within: Option<u64>,
+    reasoning_beside: Option<u64>,
+    cache_read_within: Option<u64>,
+    cache_read_beside: Option<u64>,
+    cache_write_within: Option<u64>,
+    cache_write_beside: Option<u64>,
+    cache_write_1h: Option<u64>,
+    cost: Option<f64>,
+}
+
+static BUILT_IN: LazyLock<Places<Path>> = LazyLock::new(|| {
+    let places: Places<String> =
+        serde_saphyr::from_str(include_str!("../../rules/usage.yaml")).expect("rules/usage.yaml is read by a test");
+    let compile = |path: String| Path::parse(&path).expect("paths in rules/usage.yaml are read by a test");
+    places.map(&compile)
+});
+
+impl UsagePaths {
+    /// The places that are known, with those of a contract's `token_usage_fields` before them.
+    pub fn new(contract: &IndexMap<String, String>) -> Result<Self, SyntaxError> {
+        let mut places = BUILT_IN.clone();
+        for (name, path) in contract {
+            let place = match name.as_str() {
+                "prompt_tokens" | "input_tokens" => &mut places.prompt,
+                "completion_tokens" | "output_tokens" => &mut places.completion,
+                "total_tokens" => &mut places.total,
+                "reasoning_tokens" => &mut places.reasoning_within,
+                // Whether these are part of the prompt is in the built-in table; a contract does not say.
+                "cache_read_tokens" if !is_listed(&places.cache_read_beside, path)? => &mut places.cache_read_within,
+                "cache_creation_tokens" if !is_listed(&places.cache_write_beside, path)? => {
+                    &mut places.cache_write_within
+                }
+                _ => continue,
+            };
+            // Written from the root of an answer or from its usage.
+            let inside =
+                path.trim_start_matches("$.").trim_start_matches("usage.").trim_start_matches("usageMetadata.");
+            place.insert(0, Path::parse(inside)?);
+        }
+        Ok(Self { places })
+    }
+
+    /// Reads the usage of an answer or of a frame, and adds what it says to what was known.
+    pub fn add<'a, T: Tree<'a>>(&self, usage: T, counts: &mut Counts) {
+        let places = &self.places;
+        let count =
+            |count: &mut Option<u64>, paths: &[Path]| raise(count, paths.iter().find_map(|path| whole(path, usage)));
+        count(&mut counts.prompt, &places.prompt);
+        count(&mut counts.prompt_beside, &places.prompt_beside);
+        count(&mut counts.completion, &places.completion);
+        count(&mut counts.total, &places.total);
+        count(&mut counts.reasoning_within, &places.reasoning_within);
+        count(&mut counts.reasoning_beside, &places.reasoning_beside);
+        count(&mut counts.cache_read_within, &places.cache_read_within);
+        count(&mut counts.cache_read_beside, &places.cache_read_beside);
+        count(&mut counts.cache_write_within, &places.cache_write_within);
+        count(&mut counts.cache_write_beside, &places.cache_write_beside);
+        count(&mut counts.cache_write_1h, &places.cache_write_1h);
+        counts.cost = places.cost.iter().find_map(|path| money(path, usage)).or(counts.cost);
+    }
+}
+
+impl Counts {
+    /// Adds counts that a rule names one by one.
+    pub fn raise(&mut self, prompt: Option<u64>, completion: Option<u64>, total: Option<u64>) {
+        raise(&mut self.prompt, prompt);
+        raise(&mut self.completion, completion);
+        raise(&mut self.total, total);
+    }
+
+    /// The same in standard terms.
+    pub fn to_usage(&self) -> TokenUsage {
+        let sum = |first: Option<u64>, others: &[Option<u64>]| {
+            first.map(|first| others.iter().flatten().fold(first, |sum, other| sum.saturating_add(*other)))
+        };
+        let prompt = sum(self.prompt, &[self.prompt_beside, self.cache_read_beside, self.cache_write_beside]);
+        let mut completion = sum(self.completion, &[self.reasoning_beside]);
+        // xAI does not count thinking as part of the answer, which only its total shows.
+        if let (Some(prompt), Some(answer), Some(reasoning), Some(total)) =
+            (prompt, completion, self.reasoning_within, self.total)
+            && reasoning > 0
+            && prompt.checked_add(answer).and_then(|sum| sum.checked_add(reasoning)) == Some(total)
+        {
+            completion = Some(answer + reasoning);
+        }
+        TokenUsage {
+            prompt,
+            completion,
+            total: self.total,
+            reasoning: self.reasoning_within.or(self.reasoning_beside),
+            cache_read: self.cache_read_beside.or(self.cache_read_within),
+            cache_write: self.cache_write_beside.or(self.cache_write_within),
+            cache_write_1h: self.cache_write_1h,
+            cost: self.cost,
+        }
+    }
+}
+
+impl<P> Places<P> {
+    fn map<Q>(self, change: &dyn Fn(P) -> Q) -> Places<Q> {
+        let all = |paths: Vec<P>| paths.into_iter().map(change).collect();
+        Places {
+            prompt: all(self.prompt),
+            prompt_beside: all(self.prompt_beside),
+            completion: all(self.completion),
+            total: all(self.total),
+            reasoning_within: all(self.reasoning_within),
+            reasoning_beside: all(self.reasoning_beside),
+            cache_read_within: all(self.cache_read_within),
+            cache_read_beside: all(self.cache_read_beside),
+            cache_write_within: all(self.cache_write_within),
+            cache_write_beside: all(self.cache_write_beside),
+            cache_write_1h: all(self.cache_write_1h),
+            cost: all(self.cost),
+        }
+    }
+}
+
+fn is_listed(places: &[Path], path: &str) -> Result<bool, SyntaxError> {
+    let path = Path::parse(path)?;
+    Ok(places.iter().any(|place| path.ends_with(place)))
+}
+
+fn raise(count: &mut Option<u64>, new: Option<u64>) {
+    *count = (*count).max(new);
+}
+
+fn whole<'a, T: Tree<'a>>(path: &Path, usage: T) -> Option<u64> {
+    match path.first(usage)?.scalar() {
+        Scalar::Number(number) => number.as_u64().or_else(|| {
+            // Cohere counts in doubles.
+            let double = number.as_f64().filter(|double| double.fract() == 0.0 && (0.0..1e15).contains(double));
+            double.map(|double| double as u64)
+        }),
+        _ => None,
+    }
+}
+
+fn money<'a, T: Tree<'a>>(path: &Path, usage: T) -> Option<f64> {
+    match path.first(usage)?.scalar() {
+        Scalar::Number(number) => number.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
+        _ => None,
+    }
+}

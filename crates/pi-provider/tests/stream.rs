@@ -1,0 +1,542 @@
+//! Recorded streams, decoded in one piece and cut everywhere, and the faults that other runtimes have.
+
+#[path = "support/manifest.rs"]
+mod manifest;
+#[path = "support/transcription.rs"]
+mod transcription;
+
+use pi_provider::{
+    Dialect, Manifest, StreamEvent,
+    stream::{Ending, Outcome, Pipeline},
+};
+use serde_json::{Value, json};
+
+use self::{manifest::manifest, transcription::transcribe};
+
+const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 };
+
+/// A pipeline for a manifest with this stream section.
+fn pipeline(dialect: Dialect, streaming: Value) -> Pipeline {
+    Pipeline::compile(&plain(streaming), dialect).unwrap()
+}
+
+fn plain(streaming: Value) -> Manifest {
+    manifest("http://127.0.0.1:1", json!({ "streaming": streaming }))
+}
+
+/// The events of a stream that arrives in these pieces. Ids that we make up come out the same every time.
+fn decode<'a>(pipeline: &Pipeline, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<StreamEvent>, Ending) {
+    let mut decoder = pipeline.start_with(fastrand::Rng::with_seed(7));
+    let mut events = Vec::new();
+    for piece in pieces {
+        decoder.push(piece, &mut events).unwrap();
+    }
+    let ending = decoder.finish(&mut events).unwrap();
+    (events, ending)
+}
+
+/// One stream, one expectation; however it is cut, also with other ends of lines.
+fn check(pipeline: &Pipeline, stream: &str, expected: &str, ending: Ending) {
+    let (events, ended) = decode(pipeline, [stream.as_bytes()]);
+    assert_eq!(transcribe(&events), expected);
+    assert_eq!(ended, ending);
+    let bytes = stream.as_bytes();
+    for cut in 0..=bytes.len() {
+        let (first, second) = bytes.split_at(cut);
+        assert_eq!(decode(pipeline, [first, second]), (events.clone(), ending), "cut at {cut}");
+    }
+    for text in [stream.to_owned(), stream.replace('\n', "\r\n"), format!("\u{FEFF}{stream}")] {
+        assert_eq!(decode(pipeline, text.as_bytes().chunks(1)), (events.clone(), ending), "every byte for itself");
+    }
+}
+
+fn recorded(name: &str, dialect: Dialect, decoder: Value, expected: &str) {
+    let path = format!("{}/tests/streams/{name}", env!("CARGO_MANIFEST_DIR"));
+    let stream = std::fs::read_to_string(path).unwrap();
+    check(&pipeline(dialect, json!({ "decoder": decoder })), &stream, expected, COMPLETE);
+}
+
+fn sse() -> Value {
+    json!({"format": "sse"})
+}
+
+#[test]
+fn chat_completions_are_decoded() {
+    recorded(
+        "openai.sse",
+        Dialect::OpenaiChat,
+        sse(),
+        r#"metadata id=chatcmpl-1 model=gpt-x-2026
+thinking "Weather… "
+content "Grüße \"Welt\" 🌍\n"
+call 0 call_a get_weather
+arguments 0 call_a "{\"city\":"
+arguments 0 call_a "\"Köln\"}"
+call 1 call_b get_time
+arguments 1 call_b "{}"
+called 0 call_a
+called 1 call_b
+final ToolUse (tool_calls)
+metadata prompt=20 completion=15 total=35 reasoning=4 cache_read=8 cost=0.00125
+end ToolUse (tool_calls)
+"#,
+    );
+}
+
+/// Fault 1 of the reference: a frame that begins with `event:` was thrown away.
+#[test]
+fn messages_of_anthropic_are_decoded() {
+    recorded(
+        "anthropic.sse",
+        Dialect::AnthropicMessages,
+        json!({"format": "anthropic_sse", "strategy": "anthropic_event_stream"}),
+        r#"metadata id=msg_1 model=claude-x prompt=425 completion=1 cache_read=300 cache_write=100 cache_write_1h=40
+thinking 0 "Let me think"
+thinking 0 "" signed EqQB
+thinking 1 "" signed secret== redacted
+content 2 "Olá"
+call 3 toolu_1 get_weather
+arguments 3 toolu_1 "{\"city\": \"Paris\"}"
+called 3 toolu_1
+metadata prompt=425 completion=89 cache_read=300 cache_write=100 cache_write_1h=40
+final ToolUse (tool_use)
+end ToolUse (tool_use)
+"#,
+    );
+}
+
+#[test]
+fn generated_content_of_gemini_is_decoded() {
+    recorded(
+        "gemini.sse",
+        Dialect::GeminiGenerate,
+        json!({"format": "gemini_sse"}),
+        r#"metadata id=resp-1 model=gemini-x prompt=10 total=14 reasoning=4
+thinking "Planning"
+content "One "
+call call_c5fc598e707e4291b8f4d74b451e8c20 get_weather signed c2ln
+arguments call_c5fc598e707e4291b8f4d74b451e8c20 "{\"city\":\"Paris\",\"days\":2}"
+called call_c5fc598e707e4291b8f4d74b451e8c20
+content "two"
+call fc-2 now
+called fc-2
+metadata prompt=10 completion=11 total=21 reasoning=4 cache_read=3
+content "" signed ZW5k
+final ToolUse (STOP)
+end ToolUse (STOP)
+"#,
+    );
+}
+
+#[test]
+fn an_array_of_gemini_is_decoded() {
+    recorded(
+        "gemini_array.json",
+        Dialect::GeminiGenerate,
+        json!({"format": "gemini_json"}),
+        r#"content "A \"quoted\" } ] \\ part"
+metadata prompt=1 completion=2 total=3
+content " é"
+final MaxTokens (MAX_TOKENS)
+end MaxTokens (MAX_TOKENS)
+"#,
+    );
+}
+
+#[test]
+fn chat_of_cohere_is_decoded() {
+    recorded(
+        "cohere.sse",
+        Dialect::CohereV2,
+        json!({"format": "sse", "strategy": "cohere_v2"}),
+        r#"metadata id=c-1
+thinking "I will look it up."
+call 0 get_weather_1 get_weather
+arguments 0 get_weather_1 "{\"city\":"
+arguments 0 get_weather_1 "\"Rome\"}"
+called 0 get_weather_1
+content 1 "Sunny"
+metadata prompt=33 completion=44 cache_read=16
+final ToolUse (TOOL_CALL)
+end ToolUse (TOOL_CALL)
+"#,
+    );
+}
+
+#[test]
+fn responses_of_openai_are_decoded() {
+    recorded(
+        "responses.sse",
+        Dialect::OpenaiResponses,
+        sse(),
+        r#"metadata id=resp_1 model=gpt-x
+thinking 0 "First"
+thinking 0 "\n\n"
+thinking 0 "Second"
+thinking 0 "" signed {"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"First"}],"encrypted_content":"gAAA"}
+content 1 "Hej då"
+content 1 "" signed msg_1
+call 2 call_1|fc_1 get_weather
+arguments 2 call_1|fc_1 "{\"city\":\"Oslo\"}"
+called 2 call_1|fc_1
+call 3 call_2|fc_2 now
+arguments 3 call_2|fc_2 "{\"zone\":\"UTC\"}"
+called 3 call_2|fc_2
+metadata prompt=50 completion=20 total=70 reasoning=5 cache_read=10
+final ToolUse (completed)
+end ToolUse (completed)
+"#,
+    );
+}
+
+/// Data lines of a stream in Chat Completions.
+fn frames(frames: &[Value]) -> String {
+    frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
+}
+
+fn delta(delta: Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta}]})
+}
+
+fn chat(stream: &str, expected: &str, ending: Ending) {
+    check(&pipeline(Dialect::OpenaiChat, json!({ "decoder": sse() })), stream, expected, ending);
+}
+
+/// The rest of fault 1: lines of every kind, data in several lines, and text outside ASCII.
+#[test]
+fn events_follow_the_rules_of_browsers() {
+    let stream = "id: 7\nretry: 10\nevent:x\n:comment\ndata:{\"choices\":[{\"delta\":\ndata: {\"content\":\"ü\"}\ndata:}]}\n\n\
+        data\n\nunknown: field\ndata: {\"choices\":[{\"delta\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}";
+    chat(stream, "content \"ü\"\ncontent \"end\"\nfinal EndTurn (stop)\nend EndTurn (stop)\n", COMPLETE);
+}
+
+#[test]
+fn a_lone_return_ends_a_line() {
+    let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\rdata: [DONE]\r\r";
+    let pipeline = pipeline(Dialect::OpenaiChat, json!({ "decoder": sse() }));
+    let (events, ending) = decode(&pipeline, [stream.as_bytes()]);
+    assert_eq!((transcribe(&events).as_str(), ending), ("content \"a\"\nend unknown\n", COMPLETE));
+    assert_eq!(decode(&pipeline, stream.as_bytes().chunks(1)), (events, ending));
+}
+
+#[test]
+fn malformed_frames_are_reported() {
+    let stream = frames(&[delta(json!({"content": "a"}))]) + "data: {\"choices\": [\n\ndata: [DONE]\n\n";
+    let expected = "content \"a\"\nerror server_error: a frame is not JSON: EOF while parsing a list at line 1 column 13 (no code)\n";
+    chat(&stream, expected, Ending { outcome: Outcome::Failed, malformed: 1, unread: 0 });
+}
+
+#[test]
+fn text_that_no_rule_reads_is_counted() {
+    let stream = format!("data: hello\n\n{}data: [DONE]\n\ndata: {{}}\n\n", frames(&[delta(json!({"content": "a"}))]));
+    chat(&stream, "content \"a\"\nend unknown\n", Ending { unread: 2, ..COMPLETE });
+}
+
+#[test]
+fn a_stream_without_an_end_is_truncated() {
+    let calls = json!([{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{\"a"}}]);
+    let stream = frames(&[delta(json!({"content": "a"})), delta(json!({ "tool_calls": calls }))]);
+    let truncated = Ending { outcome: Outcome::Truncated, ..COMPLETE };
+    chat(&stream, "content \"a\"\ncall 0 c f\narguments 0 c \"{\\\"a\"\n", truncated);
+    let cut_inside = &stream[..stream.len() - 20];
+    let pipeline = pipeline(Dialect::OpenaiChat, json!({ "decoder": sse() }));
+    let (_, ending) = decode(&pipeline, [cut_inside.as_bytes()]);
+    assert_eq!(ending, Ending { outcome: Outcome::Failed, malformed: 1, unread: 0 });
+}
+
+/// Fault 2: rules with `extract` were not read; both words mean the same.
+#[test]
+fn extract_and_fields_are_read() {
+    for word in ["extract", "fields"] {
+        let rule = json!({"match": "$.t", "emit": "PartialContentDelta", word: {"content": "$.t"}});
+        let own =
+            json!({"decoder": {"format": "ndjson", "strategy": "own", "done_signal": "over"}, "event_map": [rule]});
+        let pipeline = pipeline(Dialect::OpenaiChat, own);
+        check(
+            &pipeline,
+            "{\"t\":\"a\"}\n\n{\"t\":\"b\"}\nover",
+            "content \"a\"\ncontent \"b\"\nend unknown\n",
+            COMPLETE,
+        );
+    }
+}
+
+/// Fault 3: a known strategy threw the manifest's rules away. Here one rule is covered by the dialect, which reads all
+/// choices and not only the first, one is not, and one has a field that the dialect's rule does not know.
+#[test]
+fn rules_of_manifest_and_dialect_work_together() {
+    let event_map = json!([
+        {"match": "$.choices[0].delta.content", "emit": "PartialContentDelta",
+         "extract": {"content": "$.choices[0].delta.content"}},
+        {"match": "$.citations", "emit": "Citations", "extract": {"list": "$.citations", "kind": "web"}},
+        {"match": "$.choices[0].delta.annotation", "emit": "PartialContentDelta",
+         "fields": {"content": "$.choices[0].delta.annotation"}},
+    ]);
+    let own = json!({"decoder": {"strategy": "openai_chat"}, "event_map": event_map,
+        "content_path": "choices[0].delta.content", "tool_call_path": "choices[0].delta.tool_calls"});
+    let stream = frames(&[json!({"citations": ["u"], "choices": [
+        {"index": 0, "delta": {"content": "a", "annotation": "!"}},
+        {"index": 1, "delta": {"content": "b"}, "finish_reason": "length"},
+    ]})]);
+    let expected = "content \"a\"\ncontent of 1 \"b\"\nfinal of 1 MaxTokens (length)\n\
+        Citations {\"list\":[\"u\"],\"kind\":\"web\"}\ncontent \"!\"\n";
+    let truncated = Ending { outcome: Outcome::Truncated, ..COMPLETE };
+    check(&pipeline(Dialect::OpenaiChat, own), &stream, expected, truncated);
+}
+
+/// Fault 4: one frame gave one event, and literals were taken for paths.
+#[test]
+fn one_frame_gives_every_event() {
+    let stream = frames(&[json!({
+        "id": "r", "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+        "choices": [{"index": 0, "finish_reason": "stop", "delta": {"content": "a", "reasoning": "b",
+            "tool_calls": [{"index": 0, "id": "x", "function": {"name": "f", "arguments": "{}"}}]}}],
+    })]);
+    let expected = "metadata id=r prompt=1 completion=2\nthinking \"b\"\ncontent \"a\"\ncall 0 x f\narguments 0 x \"{}\"\n\
+        called 0 x\nfinal ToolUse (stop)\nend ToolUse (stop)\n";
+    chat(&stream, expected, COMPLETE);
+}
+
+/// The second half of fault 4, with rules of a manifest alone: literals, generated ids, errors, ends of calls.
+#[test]
+fn literals_stand_for_themselves() {
+    let event_map = json!([
+        {"match": "exists($.parts[*].call)", "emit": "ToolCallStarted",
+         "fields": {"tool_name": "$.parts[*].call.name", "tool_call_id": "_generate_uuid"}},
+        {"match": "exists($.parts[*].call.args)", "emit": "PartialToolCall",
+         "fields": {"arguments": "$.parts[*].call.args", "tool_call_id": "_generate_uuid"}},
+        {"match": "$.kind == 'over'", "emit": "ToolCallEnded", "fields": {}},
+        {"match": "$.kind == 'over'", "emit": "StreamEnd", "fields": {"finish_reason": "end_turn"}},
+        {"match": "exists($.fault)", "emit": "StreamError", "fields": {"error": "$.fault"}},
+    ]);
+    let own = json!({"decoder": {"strategy": "own"}, "event_map": event_map});
+    let pipeline = pipeline(Dialect::OpenaiChat, own);
+    let call = |name: &str| json!({"call": {"name": name, "args": {"n": 1}}});
+    let stream = frames(&[json!({"parts": [call("f"), {"text": "x"}, call("g")]}), json!({"kind": "over"})]);
+    let (first, second) = ("call_c5fc598e707e4291b8f4d74b451e8c20", "call_b7e1e15867214173bb2b2203a8a4fd91");
+    let expected = format!(
+        "call {first} f\narguments {first} \"{{\\\"n\\\":1}}\"\ncall {second} g\narguments {second} \"{{\\\"n\\\":1}}\"\n\
+         called {second}\ncalled {first}\nfinal ToolUse (end_turn)\nend ToolUse (end_turn)\n"
+    );
+    check(&pipeline, &stream, &expected, COMPLETE);
+
+    let failing = frames(&[json!({"fault": {"code": "rate_limit_exceeded", "message": "slow down"}})]);
+    let failed = Ending { outcome: Outcome::Failed, ..COMPLETE };
+    check(&pipeline, &failing, "error rate_limited: slow down (rate_limit_exceeded)\n", failed);
+}
+
+/// Fault 5: a path alone counted as true.
+#[test]
+fn a_path_alone_is_a_condition() {
+    let event_map = json!([{"match": "$.wanted", "emit": "PartialContentDelta", "extract": {"content": "$.text"}}]);
+    let own = json!({"decoder": {"strategy": "own"}, "event_map": event_map, "stop_condition": "$.over"});
+    let stream = frames(&[
+        json!({"text": "a"}),
+        json!({"text": "b", "wanted": null}),
+        json!({"text": "c", "wanted": false}),
+        json!({"over": 1}),
+    ]);
+    check(&pipeline(Dialect::OpenaiChat, own), &stream, "content \"c\"\nend unknown\n", COMPLETE);
+}
+
+/// Fault 6: accumulator, fan-out, candidate ids, stop condition and termination mapping had no effect.
+#[test]
+fn accumulator_candidates_and_ends_have_an_effect() {
+    let own = json!({
+        "decoder": {"strategy": "own", "done_signal": ""},
+        "candidate": {"candidate_id_path": "$.answers[*].number", "fan_out": true},
+        "accumulator": {"stateful_tool_parsing": true, "key_path": "$.piece", "flush_on": "$.kind == 'close'"},
+        "frame_selector": "$.kind != 'noise'",
+        "stop_condition": "$.kind == 'over'",
+        "event_map": [
+            {"match": "$.answers[*].text", "emit": "PartialContentDelta", "extract": {"content": "$.answers[*].text"}},
+            {"match": "$.answers[*].why != null", "emit": "FinalCandidate",
+             "extract": {"finish_reason": "$.answers[*].why"}},
+        ],
+    });
+    let manifest = manifest(
+        "http://127.0.0.1:1",
+        json!({"streaming": own, "termination": {"mapping": {"tired": "max_tokens"}},
+            "provider_contract": {"response_mapping": {"finish_reason_mapping": {"blocked": "content_filter"}}}}),
+    );
+    let pipeline = Pipeline::compile(&manifest, Dialect::OpenaiChat).unwrap();
+    let stream = frames(&[
+        json!({"answers": [{"number": 1, "text": "b"}, {"number": 0, "text": "a"}, {"number": 2}]}),
+        json!({"kind": "noise", "answers": [{"number": 0, "text": "noise"}]}),
+        json!({"piece": "{\"a\":"}),
+        json!({"piece": "1}"}),
+        json!({"kind": "close"}),
+        json!({"answers": [{"number": 1, "why": "tired"}, {"number": 2, "why": "blocked"}]}),
+        json!({"kind": "over"}),
+    ]);
+    let id = "call_c5fc598e707e4291b8f4d74b451e8c20";
+    let expected = format!(
+        "content of 1 \"b\"\ncontent \"a\"\ncall {id} \narguments {id} \"{{\\\"a\\\":\"\narguments {id} \"1}}\"\n\
+         called {id}\nfinal of 1 MaxTokens (tired)\nfinal of 2 Refusal (blocked)\nend unknown\n"
+    );
+    check(&pipeline, &stream, &expected, COMPLETE);
+}
+
+#[test]
+fn names_and_raw_data_of_events_are_visible_to_rules() {
+    let event_map = json!([
+        {"match": "$.event == 'output'", "emit": "PartialContentDelta", "fields": {"content": "$.data"}},
+        {"match": "$.event == 'done'", "emit": "StreamEnd", "fields": {"finish_reason": "end_turn"}},
+    ]);
+    let own = json!({"decoder": {"format": "sse", "strategy": "replicate"}, "event_map": event_map});
+    let stream =
+        "event: output\ndata: Hello\n\nevent: output\ndata:  42\n\nevent: logs\ndata: x\n\nevent: done\ndata: {}\n\n";
+    let expected = "content \"Hello\"\ncontent \" 42\"\nfinal EndTurn (end_turn)\nend EndTurn (end_turn)\n";
+    check(&pipeline(Dialect::OpenaiChat, own), stream, expected, Ending { unread: 1, ..COMPLETE });
+}
+
+#[test]
+fn lines_may_be_frames() {
+    let own = json!({"decoder": {"format": "sse", "delimiter": "\n", "prefix": "data: ", "done_signal": ""}});
+    let stream = "event: content-delta\ndata: {\"type\":\"content-delta\",\"delta\":{\"message\":{\"content\":{\"text\":\"a\"}}}}\n\
+        : comment\n\n{\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n";
+    let expected = "content \"a\"\nfinal EndTurn (COMPLETE)\nend EndTurn (COMPLETE)\n";
+    check(&pipeline(Dialect::CohereV2, own), stream, expected, COMPLETE);
+}
+
+#[test]
+fn a_prefix_and_a_delimiter_may_be_anything() {
+    let own = json!({"decoder": {"format": "sse", "delimiter": "||", "prefix": "chunk=", "done_signal": "fin"}});
+    let stream =
+        format!("chunk={}||chunk={}||chunk=fin||", delta(json!({"content": "a"})), delta(json!({"content": "b"})));
+    check(&pipeline(Dialect::OpenaiChat, own), &stream, "content \"a\"\ncontent \"b\"\nend unknown\n", COMPLETE);
+}
+
+#[test]
+fn whole_calls_in_one_frame_are_calls() {
+    let call = |id: &str, n: u64| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": format!("{{\"n\":{n}}}")}});
+    let stream = frames(&[json!({"choices": [{"index": 0, "finish_reason": "tool_calls",
+        "message": {"role": "assistant", "content": null, "tool_calls": [call("a", 1), call("b", 2)]}}]})])
+        + "data: [DONE]\n\n";
+    let expected = "call a f\narguments a \"{\\\"n\\\":1}\"\ncalled a\ncall b f\narguments b \"{\\\"n\\\":2}\"\ncalled b\n\
+        final ToolUse (tool_calls)\nend ToolUse (tool_calls)\n";
+    chat(&stream, expected, COMPLETE);
+}
+
+/// As `ai-protocol-mock` sends it, with a last line that is not JSON.
+#[test]
+fn a_whole_message_of_anthropic_is_read() {
+    let message = json!({"id": "m", "type": "message", "role": "assistant", "model": "claude",
+        "content": [{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}],
+        "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 4}});
+    let stream = frames(&[message]) + "data: message_stop\n\n";
+    let expected = "metadata id=m model=claude prompt=3 completion=4\ncontent \"Hi\"\ncall t f\narguments t \"{\\\"a\\\":1}\"\n\
+        called t\nfinal ToolUse (tool_use)\nend ToolUse (tool_use)\n";
+    check(&pipeline(Dialect::AnthropicMessages, json!({"decoder": sse()})), &stream, expected, COMPLETE);
+}
+
+#[test]
+fn answers_that_are_not_streamed_are_read_by_the_same_rules() {
+    let whole = |dialect, body: Value| {
+        let mut events = Vec::new();
+        let ending = pipeline(dialect, json!({"decoder": {}})).read_whole(&body.to_string(), &mut events);
+        assert_eq!(ending, COMPLETE);
+        transcribe(&events)
+    };
+    let openai = json!({"id": "r", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {
+        "role": "assistant", "reasoning_content": "hm", "content": "Hi"}}], "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
+    assert_eq!(
+        whole(Dialect::OpenaiChat, openai),
+        "metadata id=r model=m prompt=1 completion=2\nthinking \"hm\"\ncontent \"Hi\"\nfinal EndTurn (stop)\nend EndTurn (stop)\n"
+    );
+    let responses = json!({"object": "response", "id": "r", "model": "m", "status": "completed", "error": null, "output": [
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}]},
+        {"type": "message", "id": "msg", "content": [{"type": "output_text", "text": "Hi"}]},
+        {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"},
+    ]});
+    assert_eq!(
+        whole(Dialect::OpenaiResponses, responses),
+        "metadata id=r model=m\nthinking \"a\\n\\nb\" signed {\"type\":\"reasoning\",\"id\":\"rs\",\"summary\":[{\"type\":\"summary_text\",\
+         \"text\":\"a\"},{\"type\":\"summary_text\",\"text\":\"b\"}]}\ncontent \"Hi\" signed msg\ncall c|fc f\narguments c|fc \"{}\"\n\
+         called c|fc\nfinal ToolUse (completed)\nend ToolUse (completed)\n"
+    );
+    let cohere = json!({"id": "c", "finish_reason": "COMPLETE", "message": {"role": "assistant",
+        "content": [{"type": "text", "text": "Hi"}]}, "usage": {"tokens": {"input_tokens": 1, "output_tokens": 2}}});
+    assert_eq!(
+        whole(Dialect::CohereV2, cohere),
+        "metadata id=c prompt=1 completion=2\ncontent \"Hi\"\nfinal EndTurn (COMPLETE)\nend EndTurn (COMPLETE)\n"
+    );
+}
+
+#[test]
+fn errors_inside_a_stream_are_classified() {
+    let failed = Ending { outcome: Outcome::Failed, ..COMPLETE };
+    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let anthropic =
+        pipeline(Dialect::AnthropicMessages, json!({"decoder": sse(), "frame_selector": "$.type == 'ping'"}));
+    check(&anthropic, overloaded, "error overloaded: Overloaded (overloaded_error)\n", failed);
+    let responses = frames(&[json!({"type": "response.failed", "response": {"status": "failed",
+        "error": {"code": "rate_limit_exceeded", "message": "slow"}}})]);
+    let expected = "error rate_limited: slow (rate_limit_exceeded)\n";
+    check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &responses, expected, failed);
+    let own_words = frames(&[json!({"type": "error", "code": "server_error", "message": "oops"})]);
+    let expected = "error server_error: oops (server_error)\n";
+    check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &own_words, expected, failed);
+}
+
+#[test]
+fn calls_are_told_apart_by_id_where_numbers_repeat() {
+    let call = |id: &str, name: &str| json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": name, "arguments": "{}"}}]});
+    let stream = frames(&[delta(call("a", "f")), delta(call("b", "g"))]) + "data: [DONE]\n\n";
+    let expected =
+        "call 0 a f\narguments 0 a \"{}\"\ncalled 0 a\ncall 0 b g\narguments 0 b \"{}\"\ncalled 0 b\nend unknown\n";
+    chat(&stream, expected, COMPLETE);
+}
+
+#[test]
+fn signatures_of_openrouter_are_kept() {
+    let detail = json!({"type": "reasoning.encrypted", "data": "x", "id": "e"});
+    let stream = frames(&[
+        delta(json!({"reasoning": "why", "reasoning_details": [{"type": "reasoning.text", "text": "why"}]})),
+        delta(json!({"reasoning_details": [{"type": "reasoning.text", "signature": "s"}, detail]})),
+    ]) + "data: [DONE]\n\n";
+    let expected = "thinking \"why\"\nthinking \"\" signed s\n\
+        thinking \"\" signed {\"type\":\"reasoning.encrypted\",\"data\":\"x\",\"id\":\"e\"} redacted\nend unknown\n";
+    chat(&stream, expected, COMPLETE);
+}
+
+#[test]
+fn a_frame_beyond_the_limit_is_an_error() {
+    for (decoder, stream) in [
+        (sse(), "data: 0123456789\ndata: 0123456789\n\n"),
+        (sse(), ": a comment that is longer than it may be\n"),
+        (json!({"format": "ndjson"}), "{\"text\": \"0123456789\"}\n"),
+        (json!({"format": "gemini_json"}), "[{\"text\": \"0123456789\"}]"),
+    ] {
+        let manifest = plain(json!({ "decoder": decoder }));
+        let pipeline = Pipeline::compile_with_limit(&manifest, Dialect::GeminiGenerate, 20).unwrap();
+        for size in [1, 7, 100] {
+            let mut decoder = pipeline.start();
+            let mut events = Vec::new();
+            let refused = stream.as_bytes().chunks(size).find_map(|piece| decoder.push(piece, &mut events).err());
+            assert_eq!(refused.map(|refused| refused.limit), Some(20), "{stream:?} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn expressions_that_cannot_be_read_are_reported() {
+    let fault = |streaming: Value| {
+        let refused = Pipeline::compile(&plain(streaming), Dialect::OpenaiChat).unwrap_err();
+        refused.to_string()
+    };
+    let rule = json!({"match": "$.a ==", "emit": "StreamEnd"});
+    assert_eq!(
+        fault(json!({"decoder": {}, "event_map": [rule]})),
+        "rule 1 (StreamEnd), match: a value is expected at column 7 of \"$.a ==\""
+    );
+    let rule = json!({"match": "$.a", "emit": "StreamEnd", "extract": {"finish_reason": "$.a["}});
+    assert_eq!(
+        fault(json!({"decoder": {}, "event_map": [rule]})),
+        "rule 1 (StreamEnd), finish_reason: a number, *, a quoted name or a filter is expected at column 5 of \"$.a[\""
+    );
+    assert_eq!(
+        fault(json!({"decoder": {}, "stop_condition": "("})),
+        "stop_condition: a path is expected at column 2 of \"(\""
+    );
+}
