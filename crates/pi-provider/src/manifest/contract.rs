@@ -87,11 +87,21 @@ pub struct BlockMapping {
     pub mime_type_field: Option<String>,
     pub type_field: Option<String>,
     pub default_mime_type: Option<String>,
-    pub ref_resolution: Option<String>,
+    pub ref_resolution: Option<RefResolution>,
     pub id_field: Option<String>,
     pub name_field: Option<String>,
     pub arguments_field: Option<String>,
     pub content_field: Option<String>,
+}
+
+/// What becomes of a block that only names something which somebody else keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefResolution {
+    /// The call is refused.
+    ErrorBeforeEncode,
+    /// Whoever makes the call resolves it first; a name that is left is refused.
+    ResolveAtRuntime,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -95,11 +95,19 @@ fn chat(root: &Node, endpoint: &Node, report: &mut Report<'_>) {
     match root.find("endpoints.chat.path") {
         Some(path) if path.as_str().is_some_and(|path| !path.is_empty()) => {}
         Some(path) => report.error("ring1.chat", path.at, "endpoint.chat", "the path of a chat is expected"),
-        None => {
+        None if is_chat_provider(root) => {
             missing(report, "ring1.chat", endpoint.at, "endpoint.chat");
             report.hint("the path of a chat, such as /chat/completions");
         }
+        None => {}
     }
+}
+
+/// One that declares capabilities without `text` only ranks, embeds or speaks, and has no chat to be reached.
+fn is_chat_provider(root: &Node) -> bool {
+    let lists = ["capabilities.required", "capabilities.optional"].map(|path| root.find(path));
+    let declared = || lists.iter().flatten().filter_map(|list| list.as_list()).flatten().filter_map(Node::as_str);
+    declared().next().is_none() || declared().any(|name| name == "text")
 }
 
 fn address(at: Position, text: &str, report: &mut Report<'_>) {

@@ -55,7 +55,9 @@ fn capabilities(root: &Node, generation: Generation, report: &mut Report<'_>) ->
     if let Some(member) = node.member("tool_calling") {
         capabilities.tool_calling = tool_calling(member, &capabilities, report);
     }
-    text(node.at, &mut capabilities, generation, report);
+    if root.find("endpoints.chat").is_some() {
+        text(node.at, &mut capabilities, generation, report);
+    }
     capabilities
 }
 
