@@ -65,7 +65,7 @@ pub enum Trust {
 pub struct Resolved {
     pub credential: Option<Credential>,
     pub source_kind: SourceKind,
-    /// The variable or the file.
+    /// The variable or the file; `explicit` or `host_supplied` where somebody handed it over.
     pub source_name: Option<String>,
     /// Names of variables and files, in the order in which they were tried.
     pub looked_in: Vec<String>,
@@ -105,6 +105,22 @@ impl Credential {
 }
 
 impl Resolved {
+    fn nothing(manifest: &Manifest) -> Self {
+        Self {
+            credential: None,
+            source_kind: SourceKind::None,
+            source_name: None,
+            looked_in: Vec::new(),
+            need: match manifest.endpoint.auth.placement {
+                Placement::Bearer { .. } | Placement::CustomHeader { .. } | Placement::QueryParam { .. } => {
+                    Need::Needed
+                }
+                Placement::None => Need::NotNeeded,
+            },
+            notes: Vec::new(),
+        }
+    }
+
     pub fn status(&self) -> Status {
         match (&self.credential, self.need) {
             (Some(_), _) | (None, Need::NotNeeded) => Status::Available,
@@ -132,17 +148,7 @@ pub fn variables(manifest: &Manifest) -> Vec<String> {
 
 /// Finds the credential of a provider.
 pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
-    let mut resolved = Resolved {
-        credential: None,
-        source_kind: SourceKind::None,
-        source_name: None,
-        looked_in: Vec::new(),
-        need: match manifest.endpoint.auth.placement {
-            Placement::Bearer { .. } | Placement::CustomHeader { .. } | Placement::QueryParam { .. } => Need::Needed,
-            Placement::None => Need::NotNeeded,
-        },
-        notes: Vec::new(),
-    };
+    let mut resolved = Resolved::nothing(manifest);
     if sources.trust == Trust::UntrustedProject {
         resolved.notes.push("its manifest comes from a project that is not trusted".to_owned());
         return resolved;
@@ -150,6 +156,7 @@ pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
     if let Some(secret) = sources.explicit {
         resolved.credential = Some(Credential::key(secret.clone()));
         resolved.source_kind = SourceKind::Explicit;
+        resolved.source_name = Some("explicit".to_owned());
         return resolved;
     }
     for name in variables(manifest) {
@@ -164,6 +171,17 @@ pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
         }
     }
     look_in_file(manifest, sources, &mut resolved);
+    resolved
+}
+
+/// What a host hands over that runs us as its guest: nothing else is looked at, neither environment nor files.
+pub fn host_supplied(manifest: &Manifest, secret: Option<&Secret>) -> Resolved {
+    let mut resolved = Resolved::nothing(manifest);
+    if let Some(secret) = secret {
+        resolved.credential = Some(Credential::key(secret.clone()));
+        resolved.source_kind = SourceKind::Explicit;
+        resolved.source_name = Some("host_supplied".to_owned());
+    }
     resolved
 }
 

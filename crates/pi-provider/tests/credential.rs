@@ -12,7 +12,9 @@ use std::{
 
 use pi_provider::{
     CallError, Secret,
-    credential::{AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, resolve, variables},
+    credential::{
+        AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, host_supplied, resolve, variables,
+    },
 };
 use serde_json::{Value, json};
 use support::manifest;
@@ -98,7 +100,7 @@ fn write(path: &Path, text: &str, mode: u32) {
 fn chain_goes_from_the_explicit_to_the_file() {
     let environment = [("MOCK_TOKEN", "from-manifest"), ("MOCK_ONE_API_KEY", "from-convention")];
     let all = || Case { environment: &environment, file: Some(FILE), ..Case::new() };
-    Case { explicit: Some("from-caller"), ..all() }.check("available explicit - from-caller", &[]);
+    Case { explicit: Some("from-caller"), ..all() }.check("available explicit explicit from-caller", &[]);
     all().check("available manifest_env MOCK_TOKEN from-manifest", &["MOCK_TOKEN"]);
     Case { environment: &environment[1..], ..all() }
         .check("available conventional_env MOCK_ONE_API_KEY from-convention", &["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
@@ -142,7 +144,7 @@ fn local_server_needs_none_and_takes_one() {
     let looked_in = ["MOCK_TOKEN", "MOCK_ONE_API_KEY"];
     let resolved = local().check("available none - -", &looked_in);
     assert_eq!(resolved.into_credential(&"mock-one".into()).unwrap(), None);
-    Case { explicit: Some("k"), ..local() }.check("available explicit - k", &[]);
+    Case { explicit: Some("k"), ..local() }.check("available explicit explicit k", &[]);
 }
 
 #[test]
@@ -202,4 +204,13 @@ fn missing_credential_is_an_error_that_says_where_it_could_be() {
     let error = Case::new().resolve().into_credential(&"mock-one".into()).unwrap_err();
     let CallError::NoCredential { looked_in, .. } = error else { panic!("{error}") };
     assert_eq!(looked_in, ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+}
+
+#[test]
+fn guest_gets_only_what_its_host_hands_over() {
+    let manifest = manifest("http://127.0.0.1", json!({}));
+    let given = host_supplied(&manifest, Some(&Secret::new("key-h")));
+    assert_eq!((given.source_kind, given.source_name.as_deref()), (SourceKind::Explicit, Some("host_supplied")));
+    let nothing = host_supplied(&manifest, None);
+    assert_eq!((nothing.status(), nothing.looked_in), (Status::Missing, vec![]));
 }
