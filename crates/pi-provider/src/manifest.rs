@@ -184,6 +184,13 @@ impl Manifest {
         self.endpoints.get(name).or_else(|| self.endpoints.get(names::operation(name)))
     }
 
+    /// How tools of MCP servers reach the model, where the provider declares that they may: in its contract's own way, or
+    /// as tools like any others.
+    pub fn mcp_integration(&self) -> Option<&str> {
+        let written = self.contract.capability_contracts.mcp.integration_method.as_deref();
+        self.capabilities.has(Capability::McpClient).then(|| written.unwrap_or("tool_bridge"))
+    }
+
     /// Whether the provider is called that.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.as_str() == name || self.aliases.iter().any(|alias| alias == name)
