@@ -19,6 +19,7 @@ pub mod dialect;
 pub mod error;
 pub mod event;
 pub mod limits;
+pub mod local;
 pub mod manifest;
 pub mod path;
 pub mod request;

@@ -1,0 +1,343 @@
+//! Finds model servers on this machine, without configuration.
+//!
+//! Which servers there are is data: a manifest with a section `metadata.local` says where its server usually listens
+//! (`endpoint.base_url`), by which answers it is recognised, and where its list of models tells what. A server that does not
+//! answer like the one it is looked for as is left alone: port 8080 belongs to many. Only loopback is asked, unless the
+//! person names another address in the variable of that server.
+//!
+//! Start with [`Probe::all`], which decides what is asked, and [`find`], which asks.
+
+use std::{net::IpAddr, time::Duration};
+
+use futures_util::future::join_all;
+use indexmap::IndexMap;
+use pi_transcript::ProviderId;
+use reqwest::{Method, header::HeaderMap};
+use serde::Deserialize;
+use serde_json::Value;
+use url::{Host, Url};
+
+use crate::{
+    condition::Condition,
+    credential::Lookup,
+    manifest::{Manifest, ModelEntry, model::Modalities},
+    path::{Path, syntax::SyntaxError},
+    transport::{Outgoing, Transport, read_body},
+};
+
+/// A server answers this fast, or is not there.
+pub const USUAL_PATIENCE: Duration = Duration::from_millis(500);
+/// Larger answers are not read.
+const LARGEST: usize = 4 << 20;
+
+/// A server that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalServer {
+    pub provider: ProviderId,
+    /// Where it answers; to be used instead of the manifest's.
+    pub base_url: String,
+    /// What it serves, in its own order.
+    pub models: IndexMap<String, ModelEntry>,
+}
+
+/// What is asked to find one kind of server.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    pub provider: ProviderId,
+    /// Without a slash at the end.
+    pub base_url: String,
+    signs: Vec<(String, Condition)>,
+    list: String,
+    binding: Option<Path>,
+    fields: Fields,
+    server: Option<(String, Path)>,
+    kinds: IndexMap<String, ModelEntry>,
+}
+
+/// Why a manifest with a section for local servers cannot be used to find one.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    #[error("metadata.local cannot be read")]
+    Section(#[source] serde_json::Error),
+    #[error("metadata.local: {text:?} is no path or condition")]
+    Syntax {
+        text: String,
+        #[source]
+        source: SyntaxError,
+    },
+    #[error("services.list_models is missing")]
+    NoList,
+    #[error("{address} is not an address on this machine")]
+    Address { address: String },
+}
+
+/// Where an entry of the list tells what.
+#[derive(Debug, Clone)]
+struct Fields {
+    id: Path,
+    family: Option<Path>,
+    kind: Option<Path>,
+    context_window: Option<Path>,
+    largest_context_window: Option<Path>,
+}
+
+/// `metadata.local` as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    #[serde(default)]
+    base_url_env: Option<String>,
+    signs: Vec<Sign>,
+    model: ModelSection,
+    #[serde(default)]
+    server: Option<ServerSection>,
+    #[serde(default)]
+    kinds: IndexMap<String, ModelEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sign {
+    path: String,
+    #[serde(rename = "match")]
+    condition: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelSection {
+    id: String,
+    #[serde(default)]
+    family: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    context_window: Option<String>,
+    #[serde(default)]
+    largest_context_window: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerSection {
+    path: String,
+    context_window: String,
+}
+
+/// Asks for all of these servers at once and gives back those that are there, in the order of the probes. Takes no longer than
+/// `patience`; dropping the future closes all connections.
+pub async fn find(transport: &Transport, probes: &[Probe], patience: Duration) -> Vec<LocalServer> {
+    let attempts = probes.iter().map(|probe| async move {
+        match tokio::time::timeout(patience, probe.ask(transport)).await {
+            Ok(server) => server,
+            Err(_) => {
+                tracing::debug!(provider = probe.provider.as_str(), "no answer in time");
+                None
+            }
+        }
+    });
+    join_all(attempts).await.into_iter().flatten().collect()
+}
+
+impl Probe {
+    /// Probes for every manifest that describes a local server. One that cannot be used is reported to the log and left out.
+    pub fn all<'m>(manifests: impl IntoIterator<Item = &'m Manifest>, environment: Lookup<'_>) -> Vec<Self> {
+        let probe = |manifest: &Manifest| match Self::of(manifest, environment) {
+            Ok(probe) => probe,
+            Err(error) => {
+                tracing::warn!(provider = manifest.id.as_str(), %error, "local servers are not looked for");
+                None
+            }
+        };
+        manifests.into_iter().filter_map(probe).collect()
+    }
+
+    /// The probe of a manifest, `None` if it does not describe a local server.
+    pub fn of(manifest: &Manifest, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
+        let Some(section) = manifest.metadata.get("local") else { return Ok(None) };
+        let section: Section = serde_json::from_value(section.clone()).map_err(ProbeError::Section)?;
+        let usual = &manifest.endpoint.base_url;
+        let named = section.base_url_env.as_deref().and_then(environment).filter(|value| !value.trim().is_empty());
+        let base_url = match named {
+            Some(named) => address(&named, usual).ok_or(ProbeError::Address { address: named })?,
+            None if is_loopback(usual) => usual.trim_end_matches('/').to_owned(),
+            None => return Err(ProbeError::Address { address: usual.clone() }),
+        };
+        let list = manifest.services.get("list_models").ok_or(ProbeError::NoList)?;
+        let signs = section.signs.into_iter().map(|sign| Ok((sign.path, condition(&sign.condition)?)));
+        let optional = |text: &Option<String>| text.as_deref().map(path).transpose();
+        Ok(Some(Self {
+            provider: manifest.id.clone(),
+            base_url,
+            signs: signs.collect::<Result<_, ProbeError>>()?,
+            list: list.path.clone(),
+            binding: optional(&list.response_binding)?,
+            fields: Fields {
+                id: path(&section.model.id)?,
+                family: optional(&section.model.family)?,
+                kind: optional(&section.model.kind)?,
+                context_window: optional(&section.model.context_window)?,
+                largest_context_window: optional(&section.model.largest_context_window)?,
+            },
+            server: section.server.map(|server| Ok((server.path, path(&server.context_window)?))).transpose()?,
+            kinds: section.kinds,
+        }))
+    }
+
+    /// The server, if it is there and is the one.
+    async fn ask(&self, transport: &Transport) -> Option<LocalServer> {
+        let list = self.get(transport, &self.list).await?;
+        let mut known = false;
+        for (path, condition) in &self.signs {
+            known = if *path == self.list {
+                condition.holds(&list)
+            } else {
+                self.get(transport, path).await.is_some_and(|answer| condition.holds(&answer))
+            };
+            if known {
+                break;
+            }
+        }
+        if !known {
+            tracing::debug!(provider = self.provider.as_str(), "another server answers there");
+            return None;
+        }
+        let window = match &self.server {
+            Some((path, window)) => self.get(transport, path).await.and_then(|answer| number(window, &answer)),
+            None => None,
+        };
+        let entries = match &self.binding {
+            Some(binding) => binding.first(&list)?.as_array()?,
+            None => list.as_array()?,
+        };
+        let models = entries.iter().filter_map(|entry| self.model(entry, window)).collect();
+        Some(LocalServer { provider: self.provider.clone(), base_url: self.base_url.clone(), models })
+    }
+
+    fn model(&self, entry: &Value, window: Option<u64>) -> Option<(String, ModelEntry)> {
+        let text = |path: &Option<Path>| path.as_ref()?.first(entry)?.as_str().map(str::to_owned);
+        let count = |path: &Option<Path>| number(path.as_ref()?, entry);
+        let id = self.fields.id.first(entry)?.as_str()?.to_owned();
+        let fields = &self.fields;
+        let mut model = text(&fields.kind).and_then(|kind| self.kinds.get(&kind).cloned()).unwrap_or_default();
+        model.name.get_or_insert_with(|| id.clone());
+        model.family = text(&fields.family).or(model.family);
+        model.context_window =
+            count(&fields.context_window).or(window).or_else(|| count(&fields.largest_context_window));
+        let text = || vec!["text".to_owned()];
+        model.modalities.get_or_insert_with(|| Modalities { input: text(), output: text() });
+        Some((id, model))
+    }
+
+    async fn get(&self, transport: &Transport, path: &str) -> Option<Value> {
+        let url = Url::parse(&format!("{}{path}", self.base_url)).ok()?;
+        let outgoing = Outgoing { method: Method::GET, url, headers: HeaderMap::new(), body: bytes::Bytes::new() };
+        let mut response = transport.send(outgoing, None).await.ok()?;
+        if !response.status().is_success() {
+            return None;
+        }
+        let body = read_body(&mut response, LARGEST).await.ok()?;
+        serde_json::from_slice(&body).ok()
+    }
+}
+
+/// A number that means something: zero is unknown.
+fn number(path: &Path, value: &Value) -> Option<u64> {
+    path.first(value)?.as_u64().filter(|number| *number > 0)
+}
+
+fn path(text: &str) -> Result<Path, ProbeError> {
+    Path::parse(text).map_err(|source| ProbeError::Syntax { text: text.to_owned(), source })
+}
+
+fn condition(text: &str) -> Result<Condition, ProbeError> {
+    Condition::parse(text).map_err(|source| ProbeError::Syntax { text: text.to_owned(), source })
+}
+
+/// What a variable such as `OLLAMA_HOST` means: a host, a host with a port, a port alone or an address; what it leaves out
+/// is as usual. An address to listen on everywhere is asked on this machine.
+fn address(named: &str, usual: &str) -> Option<String> {
+    let usual = Url::parse(usual).ok()?;
+    let named = named.trim();
+    let mut url = if named.contains("://") {
+        Url::parse(named).ok()?
+    } else {
+        let named = named.trim_end_matches('/');
+        let whole = if named.starts_with(':') { format!("{}{named}", usual.host_str()?) } else { named.to_owned() };
+        let mut url = Url::parse(&format!("http://{whole}")).ok()?;
+        // `http://host:80` loses its port, so the text is asked and not the address.
+        let has_port = whole.rsplit_once(':').is_some_and(|(host, port)| {
+            !port.is_empty()
+                && port.bytes().all(|byte| byte.is_ascii_digit())
+                && (!host.contains(':') || host.ends_with(']'))
+        });
+        if !has_port {
+            url.set_port(usual.port()).ok()?;
+        }
+        url
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    let everywhere = match url.host()? {
+        Host::Ipv4(host) => host.is_unspecified(),
+        Host::Ipv6(host) => host.is_unspecified(),
+        Host::Domain(_) => false,
+    };
+    if everywhere {
+        url.set_host(usual.host_str()).ok()?;
+    }
+    Some(url.as_str().trim_end_matches('/').to_owned())
+}
+
+fn is_loopback(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    match url.host() {
+        Some(Host::Ipv4(host)) => IpAddr::V4(host).is_loopback(),
+        Some(Host::Ipv6(host)) => IpAddr::V6(host).is_loopback(),
+        Some(Host::Domain(host)) => host == "localhost",
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_variable_means_what_its_server_takes_it_for() {
+        let table = [
+            ("127.0.0.1:9000", "http://127.0.0.1:9000"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("0.0.0.0:8123", "http://127.0.0.1:8123"),
+            (":8123", "http://127.0.0.1:8123"),
+            ("box.lan", "http://box.lan:11434"),
+            ("http://box.lan:80", "http://box.lan"),
+            ("box.lan:80", "http://box.lan"),
+            ("https://models.example/ollama/", "https://models.example/ollama"),
+            ("[::]:4000", "http://127.0.0.1:4000"),
+            ("[::1]", "http://[::1]:11434"),
+        ];
+        for (named, meant) in table {
+            assert_eq!(address(named, "http://127.0.0.1:11434").as_deref(), Some(meant), "{named}");
+        }
+        for named in ["ftp://box.lan", "http://", "two words"] {
+            assert_eq!(address(named, "http://127.0.0.1:11434"), None, "{named}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_asked_unasked() {
+        for (address, local) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://127.8.8.8", true),
+            ("http://[::1]:1", true),
+            ("http://localhost:1", true),
+            ("http://localhost.example:1", false),
+            ("http://10.0.0.1", false),
+            ("nonsense", false),
+        ] {
+            assert_eq!(is_loopback(address), local, "{address}");
+        }
+    }
+}

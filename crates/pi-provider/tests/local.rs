@@ -1,0 +1,173 @@
+//! Model servers on loopback are found, and other servers are not taken for them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use pi_provider::{
+    Manifest, builtin,
+    local::{LocalServer, Probe, ProbeError, find},
+    manifest::load::{Format, load},
+    transport::{Network, Transport},
+};
+use pi_testkit::{Reply, Script, Server};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn manifest(id: &str) -> Manifest {
+    let built_in = builtin::find(id).unwrap();
+    load(built_in.text, &built_in.path(), Format::Yaml).manifest.unwrap()
+}
+
+fn nothing(_: &str) -> Option<String> {
+    None
+}
+
+fn transport() -> Transport {
+    Transport::new(&Network::default(), PATIENCE).unwrap()
+}
+
+async fn serve(routes: &[(&str, Value)]) -> Server {
+    let script = routes.iter().fold(Script::new(), |script, (path, body)| script.always(path, Reply::json(200, body)));
+    Server::start(script.otherwise(Reply::json(404, &json!({ "error": "not found" })))).await.unwrap()
+}
+
+/// What is found where a server with these routes is looked for as this provider.
+async fn found(id: &str, routes: &[(&str, Value)]) -> Option<Value> {
+    let server = serve(routes).await;
+    let mut probe = Probe::of(&manifest(id), &nothing).unwrap().unwrap();
+    probe.base_url = server.url();
+    let found = find(&transport(), &[probe], PATIENCE).await;
+    let LocalServer { provider, base_url, models } = found.into_iter().next()?;
+    assert_eq!((provider.as_str(), base_url), (id, server.url()));
+    let plain = |value: Value| match value {
+        Value::Object(members) => members
+            .into_iter()
+            .filter(|(_, value)| !value.is_null() && *value != json!({}) && *value != json!([]))
+            .collect(),
+        value => value,
+    };
+    Some(models.into_iter().map(|(id, model)| (id, plain(serde_json::to_value(model).unwrap()))).collect())
+}
+
+fn text_only(name: &str, more: &Value) -> Value {
+    let mut model = json!({ "name": name, "modalities": { "input": ["text"], "output": ["text"] },
+        "model_capabilities": { "tool_call": null, "structured_output": null, "reasoning": null, "attachment": null } });
+    for (name, value) in more.as_object().unwrap() {
+        model[name] = value.clone();
+    }
+    model
+}
+
+#[tokio::test]
+async fn ollama_is_found_with_its_models() {
+    let tags = json!({ "models": [
+        { "name": "qwen3:8b", "model": "qwen3:8b", "size": 5_200_000_000_u64, "details": { "family": "qwen3", "context_length": 40960 } },
+        { "name": "llama3.2:latest", "details": { "family": "llama" } },
+    ] });
+    assert_eq!(
+        found("ollama", &[("/api/tags", tags), ("/api/version", json!({ "version": "0.12.3" }))]).await,
+        Some(json!({
+            "qwen3:8b": text_only("qwen3:8b", &json!({ "family": "qwen3", "context_window": 40960 })),
+            "llama3.2:latest": text_only("llama3.2:latest", &json!({ "family": "llama" })),
+        })),
+    );
+}
+
+#[tokio::test]
+async fn lm_studio_tells_kinds_and_windows() {
+    let models = json!({ "object": "list", "data": [
+        { "id": "gemma-3-12b", "object": "model", "type": "vlm", "publisher": "google", "arch": "gemma3", "compatibility_type": "gguf",
+            "state": "loaded", "max_context_length": 131_072, "loaded_context_length": 8192 },
+        { "id": "nomic-embed", "type": "embeddings", "arch": "nomic-bert", "compatibility_type": "gguf", "max_context_length": 2048 },
+    ] });
+    let found = found("lmstudio", &[("/api/v0/models", models)]).await.unwrap();
+    assert_eq!(found["gemma-3-12b"]["context_window"], 8192);
+    assert_eq!(found["gemma-3-12b"]["modalities"], json!({ "input": ["text", "image"], "output": ["text"] }));
+    assert_eq!(found["nomic-embed"]["context_window"], 2048);
+    assert_eq!(found["nomic-embed"]["modalities"]["output"], json!(["embedding"]));
+}
+
+#[tokio::test]
+async fn llama_cpp_is_known_by_its_owner_or_its_properties() {
+    let list = |owner: &str| json!({ "object": "list", "data": [{ "id": "smollm2", "object": "model", "owned_by": owner, "meta": { "n_ctx_train": 8192 } }] });
+    let properties = json!({ "default_generation_settings": { "n_ctx": 4096 }, "total_slots": 1 });
+    let with = |window: u64| Some(json!({ "smollm2": text_only("smollm2", &json!({ "context_window": window })) }));
+    assert_eq!(found("llamacpp", &[("/v1/models", list("llamacpp"))]).await, with(8192));
+    assert_eq!(found("llamacpp", &[("/v1/models", list("me")), ("/props", properties)]).await, with(4096));
+}
+
+#[tokio::test]
+async fn vllm_is_known_by_its_owner() {
+    let list = |owner: &str| json!({ "data": [{ "id": "Qwen/Qwen3-8B", "owned_by": owner, "max_model_len": 32768 }] });
+    assert_eq!(
+        found("vllm", &[("/v1/models", list("vllm"))]).await,
+        Some(json!({ "Qwen/Qwen3-8B": text_only("Qwen/Qwen3-8B", &json!({ "context_window": 32768 })) })),
+    );
+    assert_eq!(found("vllm", &[("/v1/models", list("llamacpp"))]).await, None);
+}
+
+#[tokio::test]
+async fn another_server_on_the_port_is_left_alone() {
+    let page = [
+        ("/v1/models", json!({ "data": [{ "id": "x", "owned_by": "somebody" }] })),
+        ("/api/tags", json!({ "models": [] })),
+    ];
+    for id in ["llamacpp", "vllm", "lmstudio", "ollama"] {
+        assert_eq!(found(id, &page).await, None, "{id}");
+        assert_eq!(found(id, &[]).await, None, "{id}");
+        assert_eq!(found(id, &[("/v1/models", json!([])), ("/api/version", json!("hello"))]).await, None, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_models_is_there_with_none() {
+    let routes = [("/api/tags", json!({ "models": [] })), ("/api/version", json!({ "version": "1" }))];
+    assert_eq!(found("ollama", &routes).await, Some(json!({})));
+}
+
+#[tokio::test]
+async fn servers_are_asked_at_once_and_one_that_hangs_costs_only_itself() {
+    let ollama =
+        serve(&[("/api/tags", json!({ "models": [{ "name": "a" }] })), ("/api/version", json!({ "version": "1" }))])
+            .await;
+    let hanging = Server::start(Script::new().otherwise(Reply::hang())).await.unwrap();
+    let broken = Server::start(Script::new().otherwise(Reply::text(200, "<html>"))).await.unwrap();
+    let manifests = [manifest("vllm"), manifest("llamacpp"), manifest("lmstudio"), manifest("ollama")];
+    let mut probes = Probe::all(&manifests, &nothing);
+    let closed = { serve(&[]).await.url() };
+    for (probe, url) in probes.iter_mut().zip([hanging.url(), broken.url(), closed, ollama.url()]) {
+        probe.base_url = url;
+    }
+    let found = find(&transport(), &probes, Duration::from_secs(2)).await;
+    assert_eq!(found.iter().map(|server| server.provider.as_str()).collect::<Vec<_>>(), ["ollama"]);
+}
+
+#[test]
+fn every_local_manifest_says_where_to_look() {
+    let manifests: Vec<Manifest> = builtin::MANIFESTS.iter().map(|built_in| manifest(built_in.id)).collect();
+    let places: Vec<(String, String)> = Probe::all(&manifests, &nothing)
+        .into_iter()
+        .map(|probe| (probe.provider.as_str().to_owned(), probe.base_url))
+        .collect();
+    let expected = [
+        ("llamacpp", "http://127.0.0.1:8080"),
+        ("lmstudio", "http://127.0.0.1:1234"),
+        ("ollama", "http://127.0.0.1:11434"),
+        ("vllm", "http://127.0.0.1:8000"),
+    ];
+    assert_eq!(places, expected.map(|(id, place)| (id.to_owned(), place.to_owned())));
+}
+
+#[test]
+fn a_variable_names_another_address() {
+    let environment = |name: &str| (name == "OLLAMA_HOST").then(|| "0.0.0.0:8123".to_owned());
+    let probe = Probe::of(&manifest("ollama"), &environment).unwrap().unwrap();
+    assert_eq!(probe.base_url, "http://127.0.0.1:8123");
+    let elsewhere = |_: &str| Some("ftp://nowhere".to_owned());
+    assert!(matches!(Probe::of(&manifest("ollama"), &elsewhere), Err(ProbeError::Address { .. })));
+    let mut remote = manifest("vllm");
+    "http://192.0.2.1:8000".clone_into(&mut remote.endpoint.base_url);
+    assert!(matches!(Probe::of(&remote, &nothing), Err(ProbeError::Address { .. })));
+}
