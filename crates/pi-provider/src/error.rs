@@ -92,7 +92,8 @@ pub enum CallError {
 }
 
 /// Which way a text goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Side {
     Input,
     Output,

@@ -18,6 +18,7 @@ pub mod demo;
 pub mod dialect;
 pub mod error;
 pub mod event;
+pub mod guardrail;
 pub mod limits;
 pub mod local;
 pub mod manifest;

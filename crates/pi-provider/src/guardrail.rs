@@ -1,0 +1,133 @@
+//! Filters on what goes to a model and what comes back, as the manifest lists them.
+//!
+//! `pii_detection` finds mail addresses, phone numbers and things that look like keys. Every other filter looks for its
+//! own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
+//! blocks the call, or is reported; the text itself is never in a report. Tool arguments that come back and thinking are
+//! left alone: masking would break the one as JSON and the other's signature. Start with [`Guardrails::compile`].
+
+mod payload;
+mod rule;
+mod stream;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use self::rule::Rule;
+use crate::{
+    error::{CallError, Side},
+    manifest::resilience::{self, FilterAction},
+};
+
+pub use self::stream::OutputGuard;
+
+/// The filters of a provider, ready for use.
+#[derive(Debug, Clone, Default)]
+pub struct Guardrails {
+    input: Vec<Rule>,
+    output: Vec<Rule>,
+    problems: Vec<String>,
+}
+
+/// A filter found something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub filter: String,
+    pub action: FilterAction,
+    pub side: Side,
+    /// How many texts it was in.
+    pub texts: usize,
+}
+
+impl Guardrails {
+    pub fn compile(written: &resilience::Guardrails) -> Self {
+        let mut problems = Vec::new();
+        let input = written.input_filters.iter().map(|filter| Rule::compile(filter, &mut problems)).collect();
+        let output = written.output_filters.iter().map(|filter| Rule::compile(filter, &mut problems)).collect();
+        Self { input, output, problems }
+    }
+
+    /// What in the manifest cannot be used: patterns that are none, filters that look for nothing.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    pub fn has_input(&self) -> bool {
+        !self.input.is_empty()
+    }
+
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Filters the texts of a request's body, in place.
+    pub fn filter_input(&self, payload: &mut Value) -> Result<Vec<Finding>, CallError> {
+        let mut findings = Findings::new(Side::Input);
+        payload::for_each_text(payload, &mut |text| {
+            if let Cow::Owned(masked) = apply(&self.input, text, &mut findings)? {
+                *text = masked;
+            }
+            Ok(())
+        })?;
+        Ok(findings.into_vec())
+    }
+
+    /// Filters a whole text of an answer.
+    pub fn filter_output<'t>(&self, text: &'t str) -> Result<(Cow<'t, str>, Vec<Finding>), CallError> {
+        let mut findings = Findings::new(Side::Output);
+        let text = apply(&self.output, text, &mut findings)?;
+        Ok((text, findings.into_vec()))
+    }
+
+    /// Filters an answer while it comes.
+    pub fn stream_output(&self) -> OutputGuard {
+        OutputGuard::new(self.output.clone())
+    }
+}
+
+/// Applies the filters one after the other.
+fn apply<'t>(rules: &[Rule], text: &'t str, findings: &mut Findings) -> Result<Cow<'t, str>, CallError> {
+    let mut current = Cow::Borrowed(text);
+    for rule in rules {
+        if let Cow::Owned(masked) = rule.mask(&current) {
+            findings.add(rule)?;
+            if rule.action() == FilterAction::Mask {
+                current = Cow::Owned(masked);
+            }
+        }
+    }
+    Ok(current)
+}
+
+/// What was found so far on one side.
+#[derive(Debug)]
+struct Findings {
+    side: Side,
+    found: Vec<Finding>,
+}
+
+impl Findings {
+    fn new(side: Side) -> Self {
+        Self { side, found: Vec::new() }
+    }
+
+    /// Counts one more text; a filter that blocks ends it.
+    fn add(&mut self, rule: &Rule) -> Result<(), CallError> {
+        let (filter, action, side) = (rule.name(), rule.action(), self.side);
+        match action {
+            FilterAction::Block => return Err(CallError::Blocked { filter: filter.to_owned(), side }),
+            FilterAction::Warn => tracing::warn!(filter, %side, "a guardrail found something"),
+            FilterAction::Log | FilterAction::Mask => tracing::info!(filter, %side, "a guardrail found something"),
+        }
+        match self.found.iter_mut().find(|finding| finding.filter == filter && finding.action == action) {
+            Some(finding) => finding.texts += 1,
+            None => self.found.push(Finding { filter: filter.to_owned(), action, side, texts: 1 }),
+        }
+        Ok(())
+    }
+
+    fn into_vec(self) -> Vec<Finding> {
+        self.found
+    }
+}

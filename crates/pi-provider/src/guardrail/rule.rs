@@ -1,0 +1,113 @@
+//! One filter.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use pi_redact::{Evidence, MARK, Options, Personal, Redactor, Stream};
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use crate::manifest::resilience::{Filter, FilterAction};
+
+/// The same for everybody: it knows shapes only.
+static PERSONAL: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Mask })
+});
+
+/// A filter, ready for use.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    name: String,
+    action: FilterAction,
+    search: Search,
+}
+
+/// What a filter looks for.
+#[derive(Debug, Clone)]
+pub(super) enum Search {
+    Personal,
+    Pattern(Regex),
+    Nothing,
+}
+
+impl Rule {
+    /// Compiles a filter; what cannot be used is left out and told.
+    pub(super) fn compile(filter: &Filter, problems: &mut Vec<String>) -> Self {
+        let name = filter.kind.clone();
+        let mut alternatives = Vec::new();
+        for pattern in strings(filter.settings.get("patterns")) {
+            match Regex::new(pattern) {
+                Ok(_) => alternatives.push(format!("(?:{pattern})")),
+                Err(_) => problems.push(format!("guardrail {name}: {pattern} is not a regular expression")),
+            }
+        }
+        alternatives.extend(strings(filter.settings.get("words")).map(word));
+        let pattern = RegexBuilder::new(&alternatives.join("|")).case_insensitive(true).build();
+        let search = match (name.as_str(), pattern) {
+            ("pii_detection", _) if alternatives.is_empty() => Search::Personal,
+            (_, Ok(pattern)) if !alternatives.is_empty() => Search::Pattern(pattern),
+            (_, Ok(_)) => {
+                problems.push(format!("guardrail {name} names neither patterns nor words, so it finds nothing"));
+                Search::Nothing
+            }
+            (_, Err(_)) => {
+                problems.push(format!("guardrail {name}: its patterns are too large together"));
+                Search::Nothing
+            }
+        };
+        Self { name, action: filter.action, search }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn action(&self) -> FilterAction {
+        self.action
+    }
+
+    pub(super) fn search(&self) -> &Search {
+        &self.search
+    }
+
+    /// The text without what was found. Borrowed means that nothing was.
+    pub(super) fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.search {
+            Search::Personal => PERSONAL.redact_text(text),
+            Search::Pattern(pattern) => mask_matches(pattern, text),
+            Search::Nothing => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// Hides personal data in a text that comes in pieces.
+pub(super) fn personal_stream() -> Stream<'static> {
+    PERSONAL.stream(0)
+}
+
+/// Puts the mark where the pattern matches; a match of nothing is none.
+pub(super) fn mask_matches<'t>(pattern: &Regex, text: &'t str) -> Cow<'t, str> {
+    let mut masked = String::new();
+    let mut done = 0;
+    for found in pattern.find_iter(text).filter(|found| !found.is_empty()) {
+        masked.push_str(&text[done..found.start()]);
+        masked.push_str(MARK);
+        done = found.end();
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    masked.push_str(&text[done..]);
+    Cow::Owned(masked)
+}
+
+fn strings(value: Option<&Value>) -> impl Iterator<Item = &str> {
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The word by itself; a sign at its edge has no boundary to ask for.
+fn word(word: &str) -> String {
+    let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    let before = if is_letter(word.chars().next()) { r"\b" } else { "" };
+    let after = if is_letter(word.chars().next_back()) { r"\b" } else { "" };
+    format!("{before}{}{after}", regex::escape(word))
+}

@@ -1,0 +1,233 @@
+//! Filters on an answer that comes in pieces, where what is looked for may be cut in two.
+
+use std::ops::Range;
+
+use pi_redact::Stream;
+use regex::Regex;
+
+use super::{
+    Finding, Findings,
+    rule::{Rule, Search, mask_matches, personal_stream},
+};
+use crate::{
+    error::{CallError, Side},
+    event::StreamEvent,
+    manifest::resilience::FilterAction,
+};
+
+/// Held back for patterns, in bytes: what is looked for may be this long, with the space around it.
+const HELD: usize = 256;
+/// A single match is not waited for longer than this.
+const MOST_HELD: usize = 4 * HELD;
+
+/// Filters the texts of an answer. Ends of texts come out late, but before the next event of another kind.
+pub struct OutputGuard {
+    rules: Vec<Rule>,
+    findings: Findings,
+    /// One for each candidate that is being written.
+    texts: Vec<Text>,
+}
+
+/// A text that is being written.
+struct Text {
+    candidate: u32,
+    block: Option<u64>,
+    filters: Vec<Filter>,
+}
+
+/// One filter at work on one text.
+enum Filter {
+    Personal {
+        stream: Stream<'static>,
+        /// What went in and did not come out yet; given up when something was masked, because then they differ.
+        pending: Option<String>,
+    },
+    Pattern {
+        pattern: Regex,
+        held: String,
+        found: bool,
+    },
+    /// Nothing is looked for, or not any more.
+    Done,
+}
+
+impl OutputGuard {
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        Self { rules, findings: Findings::new(Side::Output), texts: Vec::new() }
+    }
+
+    /// Takes the next event and gives out what may be seen by now. After an error nothing more may be.
+    pub fn push(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) -> Result<(), CallError> {
+        match event {
+            StreamEvent::PartialContentDelta { candidate, block, content, signature } => {
+                self.flush(Some(candidate), Some(block), out)?;
+                let text = self.text(candidate, block);
+                let content = run(&mut self.texts[text].filters, &self.rules, &mut self.findings, content, false)?;
+                emit(candidate, block, content, signature, out);
+            }
+            StreamEvent::Metadata { .. } | StreamEvent::Other { .. } => out.push(event),
+            StreamEvent::ThinkingDelta { candidate, .. }
+            | StreamEvent::ToolCallStarted { candidate, .. }
+            | StreamEvent::PartialToolCall { candidate, .. }
+            | StreamEvent::ToolCallEnded { candidate, .. }
+            | StreamEvent::FinalCandidate { candidate, .. } => {
+                self.flush(Some(candidate), None, out)?;
+                out.push(event);
+            }
+            StreamEvent::StreamEnd { .. } | StreamEvent::StreamError { .. } => {
+                self.flush(None, None, out)?;
+                out.push(event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives out what is held back, at the end of an answer that has no last event.
+    pub fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), CallError> {
+        self.flush(None, None, out)
+    }
+
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings.found
+    }
+
+    /// Ends the texts of a candidate (or of all), but for the one in the block that goes on.
+    fn flush(
+        &mut self,
+        candidate: Option<u32>,
+        but: Option<Option<u64>>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), CallError> {
+        let ends = |text: &mut Text| candidate.is_none_or(|it| it == text.candidate) && but != Some(text.block);
+        let ended: Vec<Text> = self.texts.extract_if(.., ends).collect();
+        for mut text in ended {
+            let content = run(&mut text.filters, &self.rules, &mut self.findings, String::new(), true)?;
+            emit(text.candidate, text.block, content, None, out);
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, candidate: u32, block: Option<u64>) -> usize {
+        let known = self.texts.iter().position(|text| text.candidate == candidate && text.block == block);
+        known.unwrap_or_else(|| {
+            let filters = self.rules.iter().map(Filter::new).collect();
+            self.texts.push(Text { candidate, block, filters });
+            self.texts.len() - 1
+        })
+    }
+}
+
+fn emit(candidate: u32, block: Option<u64>, content: String, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+    if !content.is_empty() || signature.is_some() {
+        out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
+    }
+}
+
+/// Sends a piece through all filters; at the end each gives out what it held.
+fn run(
+    filters: &mut [Filter],
+    rules: &[Rule],
+    findings: &mut Findings,
+    mut piece: String,
+    is_end: bool,
+) -> Result<String, CallError> {
+    for (filter, rule) in filters.iter_mut().zip(rules) {
+        piece = filter.push(piece, rule, findings)?;
+        if is_end {
+            piece.push_str(&filter.finish(rule, findings)?);
+        }
+    }
+    Ok(piece)
+}
+
+impl Filter {
+    fn new(rule: &Rule) -> Self {
+        match rule.search() {
+            Search::Personal => Self::Personal { stream: personal_stream(), pending: Some(String::new()) },
+            Search::Pattern(pattern) => Self::Pattern { pattern: pattern.clone(), held: String::new(), found: false },
+            Search::Nothing => Self::Done,
+        }
+    }
+
+    fn push(&mut self, piece: String, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+        match self {
+            Self::Personal { stream, pending } => {
+                if let Some(pending) = pending {
+                    pending.push_str(&piece);
+                }
+                let masked = stream.push(&piece);
+                self.settle(masked, rule, findings)
+            }
+            Self::Pattern { held, .. } => {
+                held.push_str(&piece);
+                let end = self.safe_end();
+                self.release(end, rule, findings)
+            }
+            Self::Done => Ok(piece),
+        }
+    }
+
+    fn finish(&mut self, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+        match self {
+            Self::Personal { stream, .. } => {
+                let masked = std::mem::replace(stream, personal_stream()).finish();
+                self.settle(masked, rule, findings)
+            }
+            Self::Pattern { held, .. } => {
+                let end = held.len();
+                self.release(end, rule, findings)
+            }
+            Self::Done => Ok(String::new()),
+        }
+    }
+
+    /// Compares what comes out of the redactor with what went in.
+    fn settle(&mut self, masked: String, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+        let Self::Personal { pending, .. } = self else { return Ok(masked) };
+        let Some(raw) = pending else { return Ok(masked) };
+        if raw.starts_with(&masked) {
+            raw.drain(..masked.len());
+            return Ok(masked);
+        }
+        let raw = pending.take().unwrap_or_default();
+        findings.add(rule)?;
+        match rule.action() {
+            FilterAction::Mask => Ok(masked),
+            FilterAction::Warn | FilterAction::Log | FilterAction::Block => {
+                *self = Self::Done;
+                Ok(raw)
+            }
+        }
+    }
+
+    /// Where the text can be cut: behind a space, so that no word begins that was none before, and not inside a match. A
+    /// text without such a place is cut anyhow when it gets too long.
+    fn safe_end(&self) -> usize {
+        let Self::Pattern { pattern, held, .. } = self else { return 0 };
+        if held.len() <= HELD {
+            return 0;
+        }
+        let limit = held.floor_char_boundary(held.len() - HELD);
+        let found: Vec<Range<usize>> =
+            pattern.find_iter(held).map(|found| found.range()).take_while(|range| range.start < limit).collect();
+        let is_inside = |cut: usize| found.iter().any(|range| range.start < cut && cut < range.end);
+        let spaces = held[..limit].char_indices().rev().filter(|(_, letter)| letter.is_whitespace());
+        let cut = spaces.map(|(at, letter)| at + letter.len_utf8()).find(|&cut| !is_inside(cut));
+        cut.unwrap_or(if held.len() > MOST_HELD { limit } else { 0 })
+    }
+
+    fn release(&mut self, end: usize, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+        let Self::Pattern { pattern, held, found } = self else { return Ok(String::new()) };
+        let rest = held.split_off(end);
+        let text = std::mem::replace(held, rest);
+        let masked = mask_matches(pattern, &text);
+        if matches!(masked, std::borrow::Cow::Borrowed(_)) {
+            return Ok(text);
+        }
+        let masked = masked.into_owned();
+        if !std::mem::replace(found, true) {
+            findings.add(rule)?;
+        }
+        Ok(if rule.action() == FilterAction::Mask { masked } else { text })
+    }
+}

@@ -1,0 +1,228 @@
+//! Filters on what goes to a model and what comes back.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use pi_provider::{CallError, StreamEvent, guardrail::Guardrails, manifest::resilience};
+use proptest::{collection::vec, prelude::ProptestConfig, prop_assert_eq, prop_oneof, proptest, strategy::Just};
+use serde_json::{Value, json};
+
+fn compile(filters: &Value) -> Guardrails {
+    let written: resilience::Guardrails =
+        serde_json::from_value(json!({"input_filters": filters, "output_filters": filters})).unwrap();
+    Guardrails::compile(&written)
+}
+
+fn personal(action: &str) -> Value {
+    json!([{"type": "pii_detection", "action": action}])
+}
+
+fn words(action: &str) -> Value {
+    json!([{"type": "house_rules", "action": action, "words": ["moon", "C++"], "patterns": ["secret project \\w+"]}])
+}
+
+/// The text that comes out, `blocked`, and what was found.
+fn output(guardrails: &Guardrails, text: &str) -> (String, String) {
+    match guardrails.filter_output(text) {
+        Ok((text, findings)) => (text.into_owned(), shown(&findings)),
+        Err(error) => (blocked(&error), String::new()),
+    }
+}
+
+fn streamed(guardrails: &Guardrails, pieces: &[&str]) -> (String, String) {
+    let mut guard = guardrails.stream_output();
+    let mut out = Vec::new();
+    for piece in pieces {
+        let event = delta(0, None, piece);
+        if let Err(error) = guard.push(event, &mut out) {
+            return (blocked(&error), String::new());
+        }
+    }
+    if let Err(error) = guard.push(StreamEvent::StreamEnd { finish: None }, &mut out) {
+        return (blocked(&error), String::new());
+    }
+    let text = out.iter().map(|event| match event {
+        StreamEvent::PartialContentDelta { content, .. } => content.as_str(),
+        _ => "",
+    });
+    (text.collect(), shown(guard.findings()))
+}
+
+fn delta(candidate: u32, block: Option<u64>, content: &str) -> StreamEvent {
+    StreamEvent::PartialContentDelta { candidate, block, content: content.to_owned(), signature: None }
+}
+
+fn blocked(error: &CallError) -> String {
+    assert!(matches!(error, CallError::Blocked { .. }), "{error}");
+    error.to_string()
+}
+
+fn shown(findings: &[pi_provider::guardrail::Finding]) -> String {
+    let one = |finding: &pi_provider::guardrail::Finding| {
+        format!("{} {:?} in {} of the {}", finding.filter, finding.action, finding.texts, finding.side)
+    };
+    findings.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn each_action_does_what_it_says() {
+    let text = "Write to ada@example.com about the Moon.";
+    let check = |filters: Value, expected: &str, findings: &str| {
+        let expected = (expected.to_owned(), findings.to_owned());
+        let guardrails = compile(&filters);
+        assert_eq!(output(&guardrails, text), expected, "whole, {filters}");
+        assert_eq!(streamed(&guardrails, &[text]), expected, "streamed, {filters}");
+    };
+    let masked = "Write to a***@e***.com about the Moon.";
+    check(personal("mask"), masked, "pii_detection Mask in 1 of the answer");
+    check(personal("warn"), text, "pii_detection Warn in 1 of the answer");
+    check(personal("log"), text, "pii_detection Log in 1 of the answer");
+    check(personal("block"), "guardrail pii_detection blocked the answer", "");
+    check(words("mask"), "Write to ada@example.com about the [REDACTED].", "house_rules Mask in 1 of the answer");
+    check(words("warn"), text, "house_rules Warn in 1 of the answer");
+    check(words("block"), "guardrail house_rules blocked the answer", "");
+    check(json!([]), text, "");
+}
+
+#[test]
+fn words_stand_alone_and_case_does_not_matter() {
+    let guardrails = compile(&words("mask"));
+    let check = |text: &str, expected: &str| assert_eq!(output(&guardrails, text).0, expected);
+    check("MOON, moonlight, honeymoon, moon", "[REDACTED], moonlight, honeymoon, [REDACTED]");
+    check("I like C++.", "I like [REDACTED].");
+    check("the secret project Zephyr is on", "the [REDACTED] is on");
+}
+
+#[test]
+fn filters_are_applied_in_order() {
+    let filters = json!([
+        {"type": "pii_detection", "action": "mask"},
+        {"type": "no_mail", "action": "block", "patterns": ["@example"]},
+    ]);
+    let (text, _) = output(&compile(&filters), "ada@example.com");
+    assert_eq!(text, "a***@e***.com", "the second filter sees what the first left");
+}
+
+#[test]
+fn input_is_filtered_in_every_dialect_and_only_where_there_is_text() {
+    let guardrails = compile(&personal("mask"));
+    let mail = "ada@example.com";
+    let mut payload = json!({
+        "model": mail,
+        "system": [{"type": "text", "text": mail}],
+        "messages": [
+            {"role": "user", "content": mail},
+            {"role": "user", "content": [{"type": "image", "source": {"data": mail}}, {"type": "text", "text": mail}]},
+            {"role": "assistant", "tool_calls": [{"id": mail, "function": {"name": "f", "arguments": "{\"to\":\"ada@example.com\"}"}}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": mail}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": mail}]},
+        ],
+        "contents": [{"parts": [{"text": mail}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"a": [mail]}}}]}],
+    });
+    let findings = guardrails.filter_input(&mut payload).unwrap();
+    let masked = "a***@e***.com";
+    let expected = json!({
+        "model": mail,
+        "system": [{"type": "text", "text": masked}],
+        "messages": [
+            {"role": "user", "content": masked},
+            {"role": "user", "content": [{"type": "image", "source": {"data": mail}}, {"type": "text", "text": masked}]},
+            {"role": "assistant", "tool_calls": [{"id": mail, "function": {"name": "f", "arguments": "{\"to\":\"a***@e***.com\"}"}}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": masked}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": mail}]},
+        ],
+        "contents": [{"parts": [{"text": masked}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"a": [masked]}}}]}],
+    });
+    assert_eq!(payload, expected);
+    assert_eq!(shown(&findings), "pii_detection Mask in 7 of the prompt");
+    let error = compile(&personal("block")).filter_input(&mut json!({"input": mail})).unwrap_err();
+    assert_eq!(error.to_string(), "guardrail pii_detection blocked the prompt");
+}
+
+#[test]
+fn held_text_comes_before_the_next_event() {
+    let mut guard = compile(&words("mask")).stream_output();
+    let mut out = Vec::new();
+    let call = StreamEvent::ToolCallStarted {
+        candidate: 0,
+        index: None,
+        tool_call_id: "1".to_owned(),
+        tool_name: "f".to_owned(),
+        signature: None,
+    };
+    for event in [
+        delta(0, Some(0), "to the mo"),
+        delta(1, None, "other "),
+        delta(0, Some(0), "on"),
+        call.clone(),
+        delta(0, Some(2), "x"),
+    ] {
+        guard.push(event, &mut out).unwrap();
+    }
+    guard.push(StreamEvent::StreamEnd { finish: None }, &mut out).unwrap();
+    let end = StreamEvent::StreamEnd { finish: None };
+    let expected =
+        [delta(0, Some(0), "to the [REDACTED]"), call, delta(1, None, "other "), delta(0, Some(2), "x"), end];
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn blocked_text_never_comes_out() {
+    let mut guard = compile(&words("block")).stream_output();
+    let mut out = Vec::new();
+    let long = "harmless ".repeat(100);
+    let pieces = [long.as_str(), "the secret pro", "ject Zeph", "yr is on"];
+    for piece in pieces {
+        let event = delta(0, None, piece);
+        if guard.push(event, &mut out).is_err() {
+            break;
+        }
+    }
+    let _ = guard.finish(&mut out);
+    assert!(!format!("{out:?}").contains("secret"), "{out:?}");
+    assert!(format!("{out:?}").contains("harmless"));
+}
+
+#[test]
+fn what_cannot_be_used_is_told() {
+    let filters = json!([
+        {"type": "content_safety", "action": "block"},
+        {"type": "broken", "action": "warn", "patterns": ["("], "words": ["ok"]},
+    ]);
+    let written: resilience::Guardrails = serde_json::from_value(json!({"input_filters": filters})).unwrap();
+    let expected = [
+        "guardrail content_safety names neither patterns nor words, so it finds nothing",
+        "guardrail broken: ( is not a regular expression",
+    ];
+    assert_eq!(Guardrails::compile(&written).problems(), expected);
+}
+
+fn piece() -> impl proptest::strategy::Strategy<Value = String> {
+    prop_oneof![
+        Just("moon".to_owned()),
+        Just(" ".to_owned()),
+        Just("mo".to_owned()),
+        Just("on ".to_owned()),
+        Just("ada@example.com".to_owned()),
+        Just("@".to_owned()),
+        Just(" C++ ".to_owned()),
+        Just("secret project ".to_owned()),
+        Just("äöü ".to_owned()),
+        "[a-z ]{0,200}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cut_gives_the_same_text(pieces in vec(piece(), 0..30), personal_too in proptest::bool::ANY) {
+        let mut filters = words("mask");
+        if personal_too {
+            filters.as_array_mut().unwrap().push(personal("mask")[0].clone());
+        }
+        let guardrails = compile(&filters);
+        let whole: String = pieces.concat();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        prop_assert_eq!(streamed(&guardrails, &pieces).0, output(&guardrails, &whole).0);
+    }
+}
