@@ -27,13 +27,14 @@ use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::load::is_id;
 pub use self::{
     capability::{Capabilities, Capability},
     contract::Contract,
     diagnostic::{Diagnostic, Severity},
     endpoint::{Auth, Endpoint, Operation},
     failure::ErrorClassification,
-    load::{Format, Loaded, load, load_contract, load_models},
+    load::{Document, Format, KeySource, Loaded, load, load_any, load_contract, load_models, load_pi_models},
     model::ModelEntry,
     names::{Module, modules},
     parameter::Parameter,

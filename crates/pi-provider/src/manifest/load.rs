@@ -7,6 +7,7 @@
 mod endpoint;
 mod failure;
 mod model;
+mod pi_models;
 mod profile;
 mod ring1;
 mod ring2;
@@ -14,7 +15,12 @@ mod ring3;
 
 use serde::de::DeserializeOwned;
 
-pub use self::model::{LoadedContract, LoadedModels, load_contract, load_models};
+pub(crate) use self::ring1::is_id;
+pub use self::{
+    model::{LoadedContract, LoadedModels, load_contract, load_models},
+    pi_models::{KeySource, LoadedPiModels, PiCost, PiModel, PiProvider, load_pi_models},
+};
+pub(crate) use super::tree::MAX_BYTES;
 pub use super::tree::read::Ignored;
 use super::{
     Manifest,
@@ -50,18 +56,53 @@ pub(super) struct Report<'a> {
     ignored: Vec<Ignored>,
 }
 
+/// What a file turned out to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Document {
+    Manifest(Box<Loaded>),
+    Contract(Box<LoadedContract>),
+    Models(LoadedModels),
+    PiModels(LoadedPiModels),
+}
+
 /// Reads a manifest of any generation. `file` is only the name that diagnostics carry.
 pub fn load(text: &str, file: &str, format: Format) -> Loaded {
     let mut report = Report::new(file);
-    let mut loaded = Loaded { manifest: None, original_version: None, diagnostics: Vec::new(), ignored: Vec::new() };
-    if let Some(mut root) = report.document(text, format) {
-        let generation = Generation::of(&root);
-        loaded.original_version = promote::written_version(&root);
-        promote::promote(&mut root, generation, &mut report);
-        loaded.manifest = manifest(&root, generation, &mut report);
+    match report.document(text, format) {
+        Some(root) => load_tree(root, report),
+        None => rejected(report),
     }
-    (loaded.diagnostics, loaded.ignored) = report.finish();
-    loaded
+}
+
+/// Reads a file that may be a manifest or one of those that stand beside manifests: its members say which.
+pub fn load_any(text: &str, file: &str, format: Format) -> Document {
+    let mut report = Report::new(file);
+    let Some(root) = report.document(text, format) else { return Document::Manifest(Box::new(rejected(report))) };
+    let has = |key: &str| root.get(key).is_some();
+    if has("contract_version") || (has("provider_id") && !has("id")) {
+        return Document::Contract(Box::new(model::contract_of(root, report)));
+    }
+    if has("models") && !has("id") && !has("endpoint") {
+        return Document::Models(model::models_of(&root, report));
+    }
+    if has("providers") && !has("id") {
+        return Document::PiModels(pi_models::pi_models_of(&root, report));
+    }
+    Document::Manifest(Box::new(load_tree(root, report)))
+}
+
+fn load_tree(mut root: Node, mut report: Report<'_>) -> Loaded {
+    let generation = Generation::of(&root);
+    let original_version = promote::written_version(&root);
+    promote::promote(&mut root, generation, &mut report);
+    let manifest = manifest(&root, generation, &mut report);
+    let (diagnostics, ignored) = report.finish();
+    Loaded { manifest, original_version, diagnostics, ignored }
+}
+
+fn rejected(report: Report<'_>) -> Loaded {
+    let (diagnostics, ignored) = report.finish();
+    Loaded { manifest: None, original_version: None, diagnostics, ignored }
 }
 
 fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Manifest> {

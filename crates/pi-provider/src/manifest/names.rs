@@ -23,6 +23,7 @@ struct Names {
     terminations: BTreeMap<String, Termination>,
     capabilities: BTreeMap<String, Capability>,
     operations: BTreeMap<String, String>,
+    thinking_formats: BTreeMap<String, String>,
 }
 
 static NAMES: LazyLock<Names> =
@@ -54,6 +55,11 @@ pub(super) fn capability_alias(name: &str) -> Option<Capability> {
 /// The name under which an operation is kept.
 pub(super) fn operation(name: &str) -> &str {
     NAMES.operations.get(name).map_or(name, String::as_str)
+}
+
+/// Our name of a form that Pi calls otherwise.
+pub(super) fn thinking_format(name: &str) -> Option<&'static str> {
+    NAMES.thinking_formats.get(name).map(String::as_str)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) struct SyntaxError {
 }
 
 /// Larger files are not read.
-pub(super) const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// Deeper values are not read; it also bounds the recursion over a tree.
 pub(super) const MAX_DEPTH: usize = 48;
 /// Values in one document.

@@ -77,7 +77,8 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     let auth = auth(root, node, generation, report);
     chat(root, node, report);
     let written = written?;
-    address(node.get("base_url").map_or(node.at, |url| url.at), &written.base_url, report);
+    let at = node.get("base_url").map_or(node.at, |url| url.at);
+    check_address(at, &written.base_url, "endpoint.base_url", Severity::Error, report);
     if written.protocol.is_some_and(|protocol| matches!(protocol, Protocol::Ws | Protocol::Wss)) {
         let at = node.get("protocol").map_or(node.at, |protocol| protocol.at);
         report.warning("ring1.protocol", at, "endpoint.protocol", "calls go over HTTP whatever this says");
@@ -110,32 +111,37 @@ fn is_chat_provider(root: &Node) -> bool {
     declared().next().is_none() || declared().any(|name| name == "text")
 }
 
-fn address(at: Position, text: &str, report: &mut Report<'_>) {
-    const PATH: &str = "endpoint.base_url";
+/// Whether an address may be used; if not, the report says why. `far` is how bad a server elsewhere is that is reached
+/// without encryption.
+pub(super) fn check_address(at: Position, text: &str, path: &str, far: Severity, report: &mut Report<'_>) -> bool {
     if VARIABLE.find(text).is_some_and(|variable| variable.start() == 0) {
-        return;
+        return true;
     }
     let url = match Url::parse(&VARIABLE.replace_all(text, "variable")) {
         Ok(url) => url,
         Err(error) => {
-            report.error("ring1.base-url", at, PATH, format!("the address cannot be read: {error}"));
+            report.error("ring1.base-url", at, path, format!("the address cannot be read: {error}"));
             report.hint("write a whole address, such as https://api.example.com/v1");
-            return;
+            return false;
         }
     };
     if !url.username().is_empty() || url.password().is_some() {
-        report.error("ring1.base-url", at, PATH, "the address holds a credential");
+        report.error("ring1.base-url", at, path, "the address holds a credential");
         report.hint("name the variable that holds it in endpoint.auth.token_env");
-        return;
+        return false;
     }
     match url.scheme() {
-        "https" if url.host().is_some() => {}
-        "http" if url.host().is_some_and(|host| is_near(&host)) => {}
+        "https" if url.host().is_some() => true,
+        "http" if url.host().is_some_and(|host| is_near(&host)) => true,
         "http" => {
-            report.error("ring1.base-url", at, PATH, "a server elsewhere must be reached over https");
+            report.push(far, "ring1.base-url", at, path, "a server elsewhere must be reached over https".to_owned());
             report.hint("http is for servers on this machine or network");
+            far != Severity::Error
         }
-        scheme => report.error("ring1.base-url", at, PATH, format!("https is expected, not {scheme}")),
+        scheme => {
+            report.error("ring1.base-url", at, path, format!("https is expected, not {scheme}"));
+            false
+        }
     }
 }
 

@@ -33,18 +33,26 @@ pub struct LoadedContract {
 /// Reads a file of models of the first generation (`v1/models/*.yaml`). A model that cannot be read is left out.
 pub fn load_models(text: &str, file: &str, format: Format) -> LoadedModels {
     let mut report = Report::new(file);
-    let mut models: IndexMap<String, IndexMap<String, ModelEntry>> = IndexMap::new();
-    if let Some(root) = report.document(text, format) {
-        for member in root.as_map().unwrap_or_default() {
-            match member.key.as_str() {
-                "$schema" | "protocol_version" => {}
-                "models" => read_models(&member.node, &mut models, &mut report),
-                other => report.ignore(member.at, other),
-            }
+    match report.document(text, format) {
+        Some(root) => models_of(&root, report),
+        None => {
+            let (diagnostics, ignored) = report.finish();
+            LoadedModels { models: IndexMap::new(), diagnostics, ignored }
         }
-        if root.get("models").is_none() {
-            report.error("models.models", root.at, "models", "models is missing");
+    }
+}
+
+pub(super) fn models_of(root: &Node, mut report: Report<'_>) -> LoadedModels {
+    let mut models = IndexMap::new();
+    for member in root.as_map().unwrap_or_default() {
+        match member.key.as_str() {
+            "$schema" | "protocol_version" => {}
+            "models" => read_models(&member.node, &mut models, &mut report),
+            other => report.ignore(member.at, other),
         }
+    }
+    if root.get("models").is_none() {
+        report.error("models.models", root.at, "models", "models is missing");
     }
     let (diagnostics, ignored) = report.finish();
     LoadedModels { models, diagnostics, ignored }
@@ -103,7 +111,17 @@ struct Heading {
 /// Reads a contract that stands beside a manifest (`v2/contracts/*.contract.yaml`).
 pub fn load_contract(text: &str, file: &str, format: Format) -> LoadedContract {
     let mut report = Report::new(file);
-    let contract = report.document(text, format).and_then(|root| read_contract(root, &mut report));
+    match report.document(text, format) {
+        Some(root) => contract_of(root, report),
+        None => {
+            let (diagnostics, ignored) = report.finish();
+            LoadedContract { contract: None, diagnostics, ignored }
+        }
+    }
+}
+
+pub(super) fn contract_of(root: Node, mut report: Report<'_>) -> LoadedContract {
+    let contract = read_contract(root, &mut report);
     let contract = contract.filter(|_| !report.has_errors());
     let (diagnostics, ignored) = report.finish();
     LoadedContract { contract, diagnostics, ignored }

@@ -27,7 +27,7 @@ static ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[a-z0-9][a-z0-9-_]{1,63}$").expect("the pattern of the standard"));
 
 /// Whether a provider may be called that.
-pub(in crate::manifest) fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     ID.is_match(text)
 }
 
@@ -72,14 +72,20 @@ fn aliases(root: &Node, report: &mut Report<'_>) -> Vec<String> {
     let names: Vec<String> = report.read(Severity::Warning, "ring1.aliases", node, "aliases").unwrap_or_default();
     let mut kept = Vec::new();
     for (index, name) in names.into_iter().enumerate() {
-        if is_id(&name) {
+        if is_alias(&name) {
             kept.push(name);
         } else {
             let at = node.as_list().and_then(|list| list.get(index)).map_or(node.at, |item| item.at);
-            report.warning("ring1.aliases", at, &format!("aliases[{index}]"), format!("{name:?} is not an id"));
+            report.warning("ring1.aliases", at, &format!("aliases[{index}]"), format!("{name:?} is not a name"));
         }
     }
     kept
+}
+
+/// People type aliases, so they are freer than ids: `llama.cpp`. A slash would end them.
+fn is_alias(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    (1..=64).contains(&text.len()) && text.chars().all(is_letter)
 }
 
 fn version(root: &Node, report: &mut Report<'_>) -> Option<String> {

@@ -1,0 +1,271 @@
+//! Pi's `models.json`: providers and models of the user's own, on top of those that there are.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, Visitor},
+};
+use serde_json::{Map, Value};
+
+use super::{Format, Ignored, Report, endpoint::check_address, ring3::object};
+use crate::{
+    manifest::{
+        diagnostic::{Diagnostic, Severity},
+        model::{Modalities, ModelCapabilities, ModelEntry, Pricing},
+        names,
+        tree::{Member, Node},
+    },
+    secret::Secret,
+};
+
+/// What came of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedPiModels {
+    /// By name, in the order of the file. A provider that cannot be read is left out.
+    pub providers: IndexMap<String, PiProvider>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub ignored: Vec<Ignored>,
+}
+
+/// A provider, or what is different about one that there is already.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PiProvider {
+    pub name: Option<String>,
+    pub base_url: Option<String>,
+    /// `openai-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai`.
+    pub api: Option<String>,
+    pub api_key: Option<KeySource>,
+    pub headers: IndexMap<String, KeySource>,
+    /// Whether the key is sent as a bearer token whatever the dialect does.
+    pub auth_header: bool,
+    pub compat: Map<String, Value>,
+    pub models: Vec<PiModel>,
+    /// By the id of a model that there is already.
+    pub model_overrides: IndexMap<String, PiModel>,
+}
+
+/// A model. Only its id is needed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PiModel {
+    pub id: String,
+    pub name: Option<String>,
+    pub api: Option<String>,
+    pub reasoning: Option<bool>,
+    pub input: Option<Vec<String>>,
+    pub cost: Option<PiCost>,
+    pub context_window: Option<u64>,
+    pub max_tokens: Option<u64>,
+    pub compat: Map<String, Value>,
+    pub thinking_level_map: Option<IndexMap<String, Value>>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PiCost {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+}
+
+/// How a key is written. None of the forms prints what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// `$NAME` or `${NAME}`.
+    Variable(String),
+    /// `!command`: its output is the key. Nobody runs it here.
+    Command(Secret),
+    /// The name of a variable if there is one of that name, else the key itself.
+    VariableOrLiteral(Secret),
+    Literal(Secret),
+}
+
+/// Reads Pi's file. Findings never hold what it holds; do not show its lines either, there are keys in it.
+pub fn load_pi_models(text: &str, file: &str) -> LoadedPiModels {
+    let mut report = Report::new(file);
+    match report.document(text, Format::Json) {
+        Some(root) => pi_models_of(&root, report),
+        None => {
+            let (diagnostics, ignored) = report.finish();
+            LoadedPiModels { providers: IndexMap::new(), diagnostics, ignored }
+        }
+    }
+}
+
+pub(super) fn pi_models_of(root: &Node, mut report: Report<'_>) -> LoadedPiModels {
+    let providers = read(root, &mut report);
+    let (diagnostics, ignored) = report.finish();
+    LoadedPiModels { providers, diagnostics, ignored }
+}
+
+fn read(root: &Node, report: &mut Report<'_>) -> IndexMap<String, PiProvider> {
+    let mut providers = IndexMap::new();
+    for member in root.as_map().unwrap_or_default() {
+        match member.key.as_str() {
+            "providers" => {
+                let members = object("models-json.providers", &member.node, "providers", report).unwrap_or_default();
+                for member in members {
+                    if let Some(provider) = provider(member, report) {
+                        providers.insert(member.key.clone(), provider);
+                    }
+                }
+            }
+            "$schema" => {}
+            other => report.ignore(member.at, other),
+        }
+    }
+    if root.get("providers").is_none() {
+        report.warning("models-json.providers", root.at, "providers", "providers is missing");
+    }
+    providers
+}
+
+fn provider(member: &Member, report: &mut Report<'_>) -> Option<PiProvider> {
+    const RULE: &str = "models-json.provider";
+    let path = format!("providers.{}", member.key);
+    let mut node = member.node.clone();
+    let models = node.take("models");
+    let mut provider: PiProvider = report.read(Severity::Error, RULE, &node, &path)?;
+    if let Some(url) = &provider.base_url {
+        let at = node.get("baseUrl").map_or(node.at, |url| url.at);
+        // The user wrote this file, and Pi takes any address.
+        if !check_address(at, url, &format!("{path}.baseUrl"), Severity::Warning, report) {
+            return None;
+        }
+    }
+    let list = models.as_ref().map(|models| models.node.as_list()).unwrap_or_default().unwrap_or_default();
+    for (index, item) in list.iter().enumerate() {
+        let path = format!("{path}.models[{index}]");
+        let Some(model) = report.read::<PiModel>(Severity::Warning, RULE, item, &path) else { continue };
+        if model.id.is_empty() {
+            report.warning(RULE, item.at, &path, "a model without an id is left out");
+        } else {
+            provider.models.push(model);
+        }
+    }
+    Some(provider)
+}
+
+impl PiModel {
+    /// The model as a manifest has it; `compat` is its provider's.
+    pub fn into_entry(self, compat: &Map<String, Value>) -> ModelEntry {
+        // Pi knows only models that can call tools.
+        let model_capabilities = ModelCapabilities { tool_call: Some(true), ..ModelCapabilities::default() };
+        let mut entry = ModelEntry { model_capabilities, ..ModelEntry::default() };
+        self.apply(&mut entry, compat);
+        entry
+    }
+
+    /// Changes what it says about a model and leaves the rest.
+    pub fn apply(self, entry: &mut ModelEntry, compat: &Map<String, Value>) {
+        entry.name = self.name.or(entry.name.take());
+        entry.api = self.api.or(entry.api.take());
+        entry.context_window = self.context_window.filter(|&size| size > 0).or(entry.context_window);
+        entry.max_output_tokens = self.max_tokens.filter(|&size| size > 0).or(entry.max_output_tokens);
+        entry.model_capabilities.reasoning = self.reasoning.or(entry.model_capabilities.reasoning);
+        entry.thinking_levels = self.thinking_level_map.or(entry.thinking_levels.take());
+        if let Some(input) = self.input {
+            entry.model_capabilities.attachment = Some(input.iter().any(|kind| kind == "image"));
+            let output = entry.modalities.take().map(|modalities| modalities.output).unwrap_or_default();
+            entry.modalities = Some(Modalities { input, output });
+        }
+        if let Some(cost) = self.cost {
+            entry.pricing = Some(Pricing {
+                input_per_1m: Some(cost.input),
+                output_per_1m: Some(cost.output),
+                cache_hit_input_per_1m: Some(cost.cache_read),
+                cache_write_per_1m: Some(cost.cache_write),
+            });
+        }
+        let mut merged = compat.clone();
+        merged.extend(self.compat);
+        apply_compat(entry, merged);
+    }
+}
+
+/// What Pi calls compatibility, where this program has a place for it; all of it stays with the model.
+fn apply_compat(entry: &mut ModelEntry, compat: Map<String, Value>) {
+    if compat.is_empty() {
+        return;
+    }
+    if let Some(field) = compat.get("maxTokensField").and_then(Value::as_str) {
+        entry.parameter_aliases.insert("max_tokens".to_owned(), field.to_owned());
+    }
+    if let Some(format) = compat.get("thinkingFormat").and_then(Value::as_str).and_then(names::thinking_format) {
+        entry.thinking_format = Some(format.to_owned());
+    }
+    entry.extra.insert("compat".to_owned(), Value::Object(compat));
+}
+
+impl KeySource {
+    fn of(text: &str) -> Self {
+        let name = |text: &str| {
+            let mut letters = text.chars();
+            let begins = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_');
+            begins && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
+        if let Some(command) = text.strip_prefix('!') {
+            return Self::Command(Secret::new(command.trim()));
+        }
+        match inner.filter(|inner| name(inner)) {
+            Some(variable) => Self::Variable(variable.to_owned()),
+            None if name(text) => Self::VariableOrLiteral(Secret::new(text)),
+            None => Self::Literal(Secret::new(text)),
+        }
+    }
+
+    /// The key, from the environment where it is there. `None` for a variable that is not set and for a command, which
+    /// somebody who may start processes has to run.
+    pub fn resolve(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
+        let set = |name: &str| environment(name).filter(|value| !value.trim().is_empty()).map(Secret::new);
+        match self {
+            Self::Variable(name) => set(name),
+            Self::Command(_) => None,
+            Self::VariableOrLiteral(text) => Some(set(text.expose()).unwrap_or_else(|| text.clone())),
+            Self::Literal(secret) => Some(secret.clone()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for KeySource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        // Every other kind of value is refused without repeating it.
+        impl Visitor<'_> for Text {
+            type Value = KeySource;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<KeySource, E> {
+                if text.trim().is_empty() {
+                    Err(E::custom("a key is expected"))
+                } else {
+                    Ok(KeySource::of(text.trim()))
+                }
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<KeySource, E> {
+                Err(E::custom("a text is expected"))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<KeySource, E> {
+                Err(E::custom("a text is expected"))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<KeySource, E> {
+                Err(E::custom("a text is expected"))
+            }
+        }
+
+        deserializer.deserialize_str(Text).map_err(D::Error::custom)
+    }
+}
