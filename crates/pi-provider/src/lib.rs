@@ -11,6 +11,7 @@
 pub mod breaker;
 pub mod builtin;
 pub mod call;
+pub mod catalog;
 pub mod classify;
 pub mod condition;
 pub mod credential;
@@ -34,6 +35,7 @@ pub mod transport;
 
 pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
+    catalog::Catalog,
     dialect::Dialect,
     error::{CallError, ErrorCode, Failure, Phase},
     event::{Finish, StreamEvent, Termination, TokenUsage},

@@ -1,0 +1,332 @@
+//! Every provider that there is, from all sources, and its models.
+//!
+//! Sources are read in order: those of the program, the user's folder, the project's, folders named on the command line,
+//! Pi's `models.json`. A later one replaces a provider of an earlier one, unless it comes from a project that nobody
+//! trusts. A file that is wrong never stops the others: what is wrong with it is in [`Catalog::findings`]. Only
+//! [`Source::folder`] and [`Source::pi_models`] touch the file system. Start with [`Catalog::load`] and
+//! [`Catalog::find_model`].
+
+mod find;
+mod folder;
+mod overlay;
+mod transcript;
+
+use std::{fmt, sync::Arc};
+
+use indexmap::IndexMap;
+
+pub use self::find::{FindError, Found};
+use crate::{
+    builtin,
+    credential::Trust,
+    manifest::{
+        Contract, Format, KeySource, Manifest, ModelEntry,
+        diagnostic::{Diagnostic, Severity, Style, render},
+        load::{Document, Ignored, load_any},
+    },
+};
+
+/// Where files come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    BuiltIn,
+    /// The user's folder.
+    User,
+    /// The project's folder.
+    Project,
+    /// A folder named on the command line.
+    CommandLine,
+    /// Pi's `models.json`.
+    PiModels,
+}
+
+/// Files that belong together: among them an id may occur once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub origin: Origin,
+    pub trust: Trust,
+    pub files: Vec<SourceFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// As it is shown to people.
+    pub path: String,
+    /// The text, or why there is none.
+    pub text: Result<String, String>,
+}
+
+/// A provider and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub manifest: Manifest,
+    pub origin: Origin,
+    pub file: String,
+    pub trust: Trust,
+    /// The key that Pi's `models.json` has for it. It counts as spelled out by the user.
+    pub key: Option<KeySource>,
+    /// Headers of Pi's `models.json`, whose values may be secret.
+    pub headers: IndexMap<String, KeySource>,
+    /// What the file says that nobody here knows.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A diagnostic, and the text that it is about where that may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub diagnostic: Diagnostic,
+    pub origin: Origin,
+    source: Option<Arc<str>>,
+}
+
+/// All providers.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    entries: IndexMap<String, Entry>,
+    held_back: Vec<Entry>,
+    findings: Vec<Finding>,
+}
+
+impl Source {
+    /// The manifests that come with the program.
+    pub fn built_in() -> Self {
+        let file =
+            |manifest: &builtin::BuiltIn| SourceFile { path: manifest.path(), text: Ok(manifest.text.to_owned()) };
+        let files = builtin::MANIFESTS.iter().map(file).collect();
+        Self { origin: Origin::BuiltIn, trust: Trust::Trusted, files }
+    }
+}
+
+impl Entry {
+    /// Whether credentials may be sent to the address that the manifest names.
+    pub fn may_have_credentials(&self) -> bool {
+        match self.trust {
+            Trust::Trusted => true,
+            Trust::UntrustedProject => false,
+        }
+    }
+}
+
+impl Finding {
+    /// As a compiler shows it. Lines of files that hold keys are not shown.
+    pub fn render(&self, style: Style) -> String {
+        render(&self.diagnostic, self.source.as_deref().unwrap_or_default(), style)
+    }
+}
+
+impl Catalog {
+    /// Reads the sources in order.
+    pub fn load(sources: &[Source]) -> Self {
+        let mut catalog = Self::default();
+        for source in sources {
+            Loading { catalog: &mut catalog, source, own: IndexMap::new() }.run();
+        }
+        catalog.drop_shadowed_aliases();
+        catalog
+    }
+
+    /// The provider of that id, or else of that alias.
+    pub fn provider(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name).or_else(|| self.entries.values().find(|entry| entry.manifest.is_called(name)))
+    }
+
+    /// In the order of the sources; one that was replaced keeps its place.
+    pub fn providers(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Providers of a project that nobody trusts which would have replaced a trusted one, and do not.
+    pub fn held_back(&self) -> &[Entry] {
+        &self.held_back
+    }
+
+    /// What is wrong with the files, source by source.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Every model that is listed.
+    pub fn models(&self) -> impl Iterator<Item = Found<'_>> {
+        self.entries.values().flat_map(|entry| {
+            let models = entry.manifest.models.iter();
+            models.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) })
+        })
+    }
+
+    /// An alias that is the id of another provider, or that an earlier one has already, leads nowhere. It is taken away
+    /// so that one name means one provider everywhere.
+    fn drop_shadowed_aliases(&mut self) {
+        let mut taken: Vec<String> = self.entries.keys().cloned().collect();
+        let mut shadowed = Vec::new();
+        for entry in self.entries.values_mut() {
+            let (origin, file) = (entry.origin, entry.file.clone());
+            let id = entry.manifest.id.clone();
+            entry.manifest.aliases.retain(|alias| {
+                let is_free = !taken.contains(alias);
+                if is_free {
+                    taken.push(alias.clone());
+                } else if alias != id.as_str() {
+                    let message = format!("the alias {alias:?} of {id} is the name of another provider");
+                    shadowed.push((origin, file.clone(), message));
+                }
+                is_free
+            });
+        }
+        for (origin, file, message) in shadowed {
+            self.findings.push(about(origin, &file, Severity::Warning, "catalog.alias", message));
+        }
+    }
+}
+
+/// A finding about a file as a whole.
+fn about(origin: Origin, file: &str, severity: Severity, rule: &'static str, message: String) -> Finding {
+    let (file, path) = (file.to_owned(), String::new());
+    let diagnostic = Diagnostic { severity, rule, file, line: 0, column: 0, path, message, hint: None };
+    Finding { diagnostic, origin, source: None }
+}
+
+/// One source while it is read.
+struct Loading<'a> {
+    catalog: &'a mut Catalog,
+    source: &'a Source,
+    /// Id to file of what this source brought so far.
+    own: IndexMap<String, String>,
+}
+
+impl Loading<'_> {
+    fn run(&mut self) {
+        let mut beside = Vec::new();
+        for file in &self.source.files {
+            match &file.text {
+                Ok(text) => beside.extend(self.document(file, text)),
+                Err(reason) => self.find(Severity::Error, "catalog.unreadable", &file.path, reason.clone()),
+            }
+        }
+        // Contracts and models wait for the manifests of their own source, whatever the files are called.
+        for (file, document) in beside {
+            match document {
+                Document::Contract(loaded) => {
+                    if let Some((provider, contract)) = loaded.contract {
+                        self.contract(&file, &provider, &contract);
+                    }
+                }
+                Document::Models(loaded) => {
+                    for (provider, models) in loaded.models {
+                        self.models(&file, &provider, &models);
+                    }
+                }
+                Document::PiModels(loaded) => {
+                    for (name, provider) in loaded.providers {
+                        self.overlay(&file, &name, provider);
+                    }
+                }
+                Document::Manifest(_) => {}
+            }
+        }
+    }
+
+    fn document(&mut self, file: &SourceFile, text: &str) -> Option<(String, Document)> {
+        let document = load_any(text, &file.path, Format::of_file(&file.path));
+        let (diagnostics, shown) = match &document {
+            Document::Manifest(loaded) => (&loaded.diagnostics, true),
+            Document::Contract(loaded) => (&loaded.diagnostics, true),
+            Document::Models(loaded) => (&loaded.diagnostics, true),
+            Document::PiModels(loaded) => (&loaded.diagnostics, false),
+        };
+        // A broken file may be any of them.
+        let shown = shown && self.source.origin != Origin::PiModels;
+        let source = (shown && !diagnostics.is_empty()).then(|| Arc::from(text));
+        let origin = self.source.origin;
+        let findings = diagnostics.iter().map(|diagnostic| Finding {
+            diagnostic: diagnostic.clone(),
+            origin,
+            source: source.clone(),
+        });
+        self.catalog.findings.extend(findings);
+        match document {
+            Document::Manifest(loaded) => {
+                if let Some(manifest) = loaded.manifest {
+                    self.manifest(file, manifest, loaded.ignored);
+                }
+                None
+            }
+            other => Some((file.path.clone(), other)),
+        }
+    }
+
+    fn manifest(&mut self, file: &SourceFile, manifest: Manifest, ignored: Vec<Ignored>) {
+        let id = manifest.id.to_string();
+        if let Some(first) = self.own.get(&id) {
+            let message = format!("{first} has the id {id:?} too; this file is left out");
+            self.find(Severity::Error, "catalog.duplicate-id", &file.path, message);
+            return;
+        }
+        self.own.insert(id.clone(), file.path.clone());
+        let entry = Entry {
+            manifest,
+            origin: self.source.origin,
+            file: file.path.clone(),
+            trust: self.source.trust,
+            key: None,
+            headers: IndexMap::new(),
+            ignored,
+        };
+        let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::may_have_credentials);
+        if !entry.may_have_credentials() && replaces_trusted {
+            let message = format!("{id} is not replaced, because the project is not trusted");
+            self.find(Severity::Warning, "catalog.untrusted", &file.path, message);
+            self.catalog.held_back.push(entry);
+            return;
+        }
+        self.catalog.entries.insert(id, entry);
+    }
+
+    /// The entries that a file of this source may change under a name. There is a finding if there are none.
+    fn reachable(&mut self, file: &str, name: &str) -> Vec<String> {
+        let may = |entry: &&Entry| self.source.trust == Trust::Trusted || !entry.may_have_credentials();
+        let called = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
+        let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id.to_string()).collect();
+        if ids.is_empty() {
+            let reason = if self.catalog.provider(name).is_some() {
+                format!("{name} is not changed, because the project is not trusted")
+            } else {
+                format!("there is no provider {name:?} for it")
+            };
+            self.find(Severity::Warning, "catalog.no-provider", file, reason);
+        }
+        ids
+    }
+
+    fn contract(&mut self, file: &str, provider: &str, contract: &Contract) {
+        for id in self.reachable(file, provider) {
+            if let Some(entry) = self.catalog.entries.get_mut(&id) {
+                entry.manifest.contract = overlay::contract(contract, &entry.manifest.contract);
+            }
+        }
+    }
+
+    fn models(&mut self, file: &str, provider: &str, models: &IndexMap<String, ModelEntry>) {
+        for id in self.reachable(file, provider) {
+            let Some(entry) = self.catalog.entries.get_mut(&id) else { continue };
+            for (name, model) in models {
+                entry.manifest.models.entry(name.clone()).or_insert_with(|| model.clone());
+            }
+        }
+    }
+
+    fn find(&mut self, severity: Severity, rule: &'static str, file: &str, message: String) {
+        self.catalog.findings.push(about(self.source.origin, file, severity, rule, message));
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BuiltIn => "built in",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::CommandLine => "command line",
+            Self::PiModels => "models.json",
+        })
+    }
+}

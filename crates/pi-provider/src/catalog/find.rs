@@ -1,0 +1,199 @@
+//! Finds a model by what people type.
+
+use crate::manifest::ModelEntry;
+
+use super::{Catalog, Entry};
+
+/// A model and its provider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found<'a> {
+    pub entry: &'a Entry,
+    /// The id, as the manifest lists it or as the user typed it.
+    pub id: String,
+    /// What is known of it; nothing about a model that the manifest does not list.
+    pub model: Option<&'a ModelEntry>,
+}
+
+/// Why no model, or no single one, was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    #[error("there is no provider {name:?}{}", did_you_mean(nearest))]
+    NoProvider { name: String, nearest: Vec<String> },
+    #[error("{provider} has no model {model:?}{}", did_you_mean(nearest))]
+    NoModel { provider: String, model: String, nearest: Vec<String> },
+    #[error("no model matches {pattern:?}{}", did_you_mean(nearest))]
+    NoMatch { pattern: String, nearest: Vec<String> },
+    #[error("{pattern:?} may be {}", candidates.join(", "))]
+    Ambiguous { pattern: String, candidates: Vec<String> },
+}
+
+/// How many names an error proposes.
+const PROPOSED: usize = 3;
+/// How many candidates an error lists.
+const LISTED: usize = 10;
+
+impl Found<'_> {
+    /// `provider/model`, which finds it again.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.entry.manifest.id, self.id)
+    }
+
+    /// The name on the wire.
+    pub fn wire_id(&self) -> &str {
+        self.model.and_then(|model| model.model_id.as_deref()).unwrap_or(&self.id)
+    }
+}
+
+impl Catalog {
+    /// The one model that is meant by `provider/model`, `model`, or a pattern that fits one model only: with `*` and
+    /// `?`, or a part of a name. A provider that lists no models has every model.
+    pub fn find_model(&self, pattern: &str) -> Result<Found<'_>, FindError> {
+        let exact = || self.models().filter(|found| found.id == pattern || found.wire_id() == pattern).collect();
+        if let Some((name, model)) = pattern.split_once('/')
+            && let Some(entry) = self.provider(name)
+        {
+            let found = of_provider(entry, model);
+            // A router's models have the names of other providers in front.
+            return match found {
+                Err(FindError::NoModel { .. }) => single(pattern, exact()).or(found),
+                _ => found,
+            };
+        }
+        let exact: Vec<Found<'_>> = exact();
+        if !exact.is_empty() {
+            return single(pattern, exact);
+        }
+        let matching = self.matching(pattern);
+        if !matching.is_empty() {
+            return single(pattern, matching);
+        }
+        match pattern.split_once('/') {
+            Some((name, _)) if !is_glob(name) => {
+                let names = self.providers().map(|entry| entry.manifest.id.as_str());
+                Err(FindError::NoProvider { name: name.to_owned(), nearest: nearest(name, names) })
+            }
+            _ => {
+                let names: Vec<String> = self.models().map(|found| found.id).collect();
+                let nearest = nearest(pattern, names.iter().map(String::as_str));
+                Err(FindError::NoMatch { pattern: pattern.to_owned(), nearest })
+            }
+        }
+    }
+
+    /// Every model that a pattern fits, for lists: with `*` and `?` over the whole of `provider/model` or `model`, or any
+    /// part of them. Upper and lower case are the same.
+    pub fn matching(&self, pattern: &str) -> Vec<Found<'_>> {
+        let wanted = pattern.to_lowercase();
+        let fits = |text: &str| {
+            let text = text.to_lowercase();
+            if is_glob(&wanted) { glob(&wanted, &text) } else { text.contains(&wanted) }
+        };
+        let names = |found: &Found<'_>| {
+            let shown = found.model.and_then(|model| model.name.clone());
+            [found.name(), found.id.clone(), found.wire_id().to_owned()].into_iter().chain(shown)
+        };
+        self.models().filter(|found| names(found).any(|name| fits(&name))).collect()
+    }
+
+    /// A model that is not listed, for those who know better than the manifest.
+    pub fn unlisted<'a>(&'a self, provider: &str, model: &str) -> Option<Found<'a>> {
+        let entry = self.provider(provider)?;
+        let known = entry.manifest.models.get(model);
+        Some(Found { entry, id: model.to_owned(), model: known })
+    }
+}
+
+fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Result<Found<'a>, FindError> {
+    let models = &entry.manifest.models;
+    let found = |(id, model): (&String, &'a ModelEntry)| Found { entry, id: id.clone(), model: Some(model) };
+    if let Some(known) = models.get_key_value(wanted) {
+        return Ok(found(known));
+    }
+    if models.is_empty() && !wanted.is_empty() && !is_glob(wanted) {
+        return Ok(Found { entry, id: wanted.to_owned(), model: None });
+    }
+    if let Some(known) = models.iter().find(|(_, model)| model.model_id.as_deref() == Some(wanted)) {
+        return Ok(found(known));
+    }
+    let lower = wanted.to_lowercase();
+    let fits = |id: &str| {
+        let id = id.to_lowercase();
+        if is_glob(&lower) { glob(&lower, &id) } else { id.contains(&lower) }
+    };
+    let matching: Vec<Found<'a>> = models.iter().filter(|(id, _)| fits(id)).map(found).collect();
+    if !matching.is_empty() {
+        return single(&format!("{}/{wanted}", entry.manifest.id), matching);
+    }
+    let nearest = nearest(wanted, models.keys().map(String::as_str));
+    Err(FindError::NoModel { provider: entry.manifest.id.to_string(), model: wanted.to_owned(), nearest })
+}
+
+fn single<'a>(pattern: &str, mut found: Vec<Found<'a>>) -> Result<Found<'a>, FindError> {
+    if found.len() == 1 {
+        return Ok(found.remove(0));
+    }
+    let candidates = found.iter().take(LISTED).map(Found::name).collect();
+    Err(FindError::Ambiguous { pattern: pattern.to_owned(), candidates })
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// `*` is any text, `?` any letter. Linear in the text for each star: a star is tried again only from the last one.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(&letter) if letter == '?' || letter == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    (p, t) = (at + 1, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&letter| letter == '*')
+}
+
+/// Names that somebody may have meant, the nearest first.
+fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let limit = (wanted.chars().count() / 3).max(1);
+    let mut ranked: Vec<(usize, &str)> = names.map(|name| (distance(&wanted, &name.to_lowercase()), name)).collect();
+    ranked.retain(|&(distance, _)| distance <= limit);
+    ranked.sort();
+    ranked.dedup();
+    ranked.into_iter().take(PROPOSED).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// How many letters must be changed, added or removed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &other) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn did_you_mean(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) }
+}

@@ -1,0 +1,77 @@
+//! The one place where files of manifests are read.
+
+use std::{
+    fs::DirEntry,
+    io::{self, ErrorKind},
+    path::Path,
+};
+
+use super::{Origin, Source, SourceFile};
+use crate::{credential::Trust, manifest::load::MAX_BYTES};
+
+/// More files than this in one folder are a mistake, such as a home folder.
+const MAX_FILES: usize = 500;
+/// Folders in which sets of manifests keep their parts.
+const PARTS: [&str; 3] = ["providers", "contracts", "models"];
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+
+impl Source {
+    /// The files of a folder, and of `providers`, `contracts` and `models` in it, by name. A folder that does not exist
+    /// is empty, unless it was asked for on the command line.
+    pub fn folder(origin: Origin, path: &Path, trust: Trust) -> Self {
+        let mut files = Vec::new();
+        list(path, origin == Origin::CommandLine, &mut files);
+        for part in PARTS {
+            list(&path.join(part), false, &mut files);
+        }
+        Self { origin, trust, files }
+    }
+
+    /// Pi's `models.json`; one that does not exist is empty.
+    pub fn pi_models(path: &Path) -> Self {
+        let mut files = Vec::new();
+        match read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            text => files.push(file(path, text)),
+        }
+        Self { origin: Origin::PiModels, trust: Trust::Trusted, files }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where folders of manifests are read")]
+fn list(folder: &Path, must_exist: bool, files: &mut Vec<SourceFile>) {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => return,
+        Err(error) => return files.push(file(folder, Err(error))),
+    };
+    let mut names: Vec<_> = entries.filter_map(Result::ok).filter(is_document).map(|entry| entry.path()).collect();
+    names.sort();
+    if names.len() > MAX_FILES {
+        let error = io::Error::other(format!("there are more than {MAX_FILES} files in it"));
+        return files.push(file(folder, Err(error)));
+    }
+    files.extend(names.iter().map(|path| file(path, read(path))));
+}
+
+fn is_document(entry: &DirEntry) -> bool {
+    let path = entry.path();
+    let has_ending =
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending));
+    let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+    has_ending && !is_hidden && path.is_file()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where manifests are read")]
+fn read(path: &Path) -> io::Result<String> {
+    let size = path.metadata()?.len();
+    if size > MAX_BYTES as u64 {
+        return Err(io::Error::other(format!("it has {size} bytes, and at most {MAX_BYTES} are read")));
+    }
+    std::fs::read_to_string(path)
+}
+
+fn file(path: &Path, text: io::Result<String>) -> SourceFile {
+    let text = text.map_err(|error| format!("it cannot be read: {error}"));
+    SourceFile { path: path.display().to_string(), text }
+}

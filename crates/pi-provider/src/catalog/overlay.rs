@@ -1,0 +1,170 @@
+//! What is laid over a manifest: contracts that stand beside it, and Pi's `models.json`.
+
+use indexmap::IndexMap;
+use pi_transcript::ProviderId;
+use serde_json::{Map, Value};
+
+use super::{Entry, Loading};
+use crate::{
+    credential::Trust,
+    dialect::Dialect,
+    error::ErrorCode,
+    manifest::{
+        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation, diagnostic::Severity,
+        endpoint::Placement, is_id, load::PiProvider,
+    },
+};
+
+/// The contract of a manifest, completed by one that stands beside it.
+pub(super) fn contract(beside: &Contract, own: &Contract) -> Contract {
+    let value = |contract: &Contract| serde_json::to_value(contract).expect("a contract has text keys only");
+    serde_json::from_value(merge(value(beside), value(own))).expect("two contracts have the shape of one")
+}
+
+/// The second where it says something, else the first.
+fn merge(first: Value, second: Value) -> Value {
+    match (first, second) {
+        (Value::Object(mut first), Value::Object(second)) => {
+            for (key, value) in second {
+                let merged = merge(first.remove(&key).unwrap_or_default(), value);
+                first.insert(key, merged);
+            }
+            Value::Object(first)
+        }
+        (first, Value::Null) => first,
+        (first, Value::Array(second)) if second.is_empty() && first.is_array() => first,
+        (_, second) => second,
+    }
+}
+
+impl Loading<'_> {
+    /// A provider of Pi's `models.json`: changes one that there is, or brings a new one.
+    pub(super) fn overlay(&mut self, file: &str, name: &str, provider: PiProvider) {
+        if self.catalog.provider(name).is_some() {
+            for id in self.reachable(file, name) {
+                if let Some(entry) = self.catalog.entries.get_mut(&id) {
+                    change(entry, provider.clone());
+                }
+            }
+            return;
+        }
+        match self.bring(file, name, provider) {
+            Ok(entry) => {
+                self.catalog.entries.insert(name.to_owned(), entry);
+            }
+            Err(reason) => self.find(Severity::Error, "models-json.provider", file, reason),
+        }
+    }
+
+    fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, String> {
+        if !is_id(name) {
+            return Err(format!("{name:?} cannot be the name of a provider"));
+        }
+        let Some(base_url) = provider.base_url.clone() else { return Err(format!("baseUrl of {name} is missing")) };
+        let api = provider.api.clone().or_else(|| provider.models.iter().find_map(|model| model.api.clone()));
+        let Some(api) = api else { return Err(format!("api of {name} is missing")) };
+        let Some(dialect) = Dialect::from_word(&api) else { return Err(format!("the api {api:?} is not known")) };
+        let mut entry = Entry {
+            manifest: manifest(name, &base_url, dialect),
+            origin: self.source.origin,
+            file: file.to_owned(),
+            trust: self.source.trust,
+            key: None,
+            headers: IndexMap::new(),
+            ignored: Vec::new(),
+        };
+        if provider.api_key.is_none() && !provider.auth_header {
+            entry.manifest.endpoint.auth.placement = Placement::None;
+        }
+        change(&mut entry, PiProvider { base_url: None, ..provider });
+        Ok(entry)
+    }
+}
+
+fn change(entry: &mut Entry, provider: PiProvider) {
+    let manifest = &mut entry.manifest;
+    if provider.name.is_some() {
+        manifest.name = provider.name;
+    }
+    if let Some(url) = provider.base_url {
+        manifest.endpoint.base_url = rebase(&url, manifest);
+    }
+    if provider.auth_header {
+        manifest.endpoint.auth.placement = bearer();
+    }
+    for model in provider.models {
+        let id = model.id.clone();
+        let replaced = model.into_entry(&provider.compat);
+        manifest.models.insert(id, replaced);
+    }
+    for (id, model) in provider.model_overrides {
+        if let Some(known) = manifest.models.get_mut(&id) {
+            model.apply(known, &Map::new());
+        }
+    }
+    if provider.compat.get("supportsUsageInStreaming") == Some(&Value::Bool(false)) {
+        manifest.capabilities.feature_flags.streaming_usage = Some(false);
+    }
+    // A command of a file that nobody trusts is forgotten, and so is every other key in it.
+    if entry.trust == Trust::Trusted {
+        entry.key = provider.api_key.or_else(|| entry.key.take());
+        entry.headers.extend(provider.headers);
+    }
+}
+
+/// Pi's addresses of Anthropic's dialect end before the version, those of manifests after it.
+fn rebase(url: &str, manifest: &Manifest) -> String {
+    let url = url.trim_end_matches('/');
+    let is_anthropic = Dialect::of(manifest, None) == Dialect::AnthropicMessages;
+    if is_anthropic && manifest.endpoint.base_url.ends_with("/v1") && !url.ends_with("/v1") {
+        return format!("{url}/v1");
+    }
+    url.to_owned()
+}
+
+fn bearer() -> Placement {
+    Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() }
+}
+
+/// What a provider of `models.json` can do is not written; it is what its dialect can do.
+fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
+    let (path, adapter, placement) = match dialect {
+        Dialect::OpenaiChat | Dialect::Demo => ("/chat/completions", "openai", bearer()),
+        Dialect::OpenaiResponses => ("/responses", "openai_responses", bearer()),
+        Dialect::AnthropicMessages => {
+            ("/messages", "anthropic", Placement::CustomHeader { header: "x-api-key".to_owned() })
+        }
+        Dialect::GeminiGenerate => (
+            "/models/{model}:generateContent",
+            "gemini",
+            Placement::CustomHeader { header: "x-goog-api-key".to_owned() },
+        ),
+        Dialect::CohereV2 => ("/chat", "cohere_v2", bearer()),
+    };
+    let auth = Auth { placement, token_env: None, extra_headers: Vec::new() };
+    let endpoint = Endpoint { base_url: base_url.trim_end_matches('/').to_owned(), timeout_ms: None, auth };
+    let by_http_status = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503, 504]
+        .map(|status: u16| (status.to_string(), ErrorCode::from_status(status)));
+    let classification =
+        ErrorClassification { by_http_status: by_http_status.into_iter().collect(), ..ErrorClassification::default() };
+    let mut manifest = Manifest::bare(ProviderId::from(name), endpoint, classification);
+    if dialect == Dialect::AnthropicMessages && !manifest.endpoint.base_url.ends_with("/v1") {
+        manifest.endpoint.base_url.push_str("/v1");
+    }
+    manifest.capabilities.required = [Capability::Text, Capability::Streaming, Capability::Tools].into();
+    manifest.capabilities.optional =
+        [Capability::Vision, Capability::ParallelTools, Capability::Reasoning, Capability::StructuredOutput].into();
+    let chat = |path: String| Operation {
+        path,
+        method: "POST".to_owned(),
+        adapter: Some(adapter.to_owned()),
+        request_encoding: None,
+        response_encoding: None,
+    };
+    if let Some(model) = path.strip_suffix(":generateContent") {
+        let stream = chat(format!("{model}:streamGenerateContent?alt=sse"));
+        manifest.endpoints.insert("stream_chat".to_owned(), stream);
+    }
+    manifest.endpoints.insert("chat".to_owned(), chat(path.to_owned()));
+    manifest
+}

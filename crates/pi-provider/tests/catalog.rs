@@ -1,0 +1,396 @@
+//! Providers from all sources, and the models in them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use insta::assert_snapshot;
+use pi_provider::{
+    catalog::{Catalog, Entry, Origin, Source, SourceFile},
+    credential::Trust,
+    manifest::{KeySource, diagnostic::Style},
+};
+
+/// A source from files that are written one below the other, each after a line `-- name`.
+fn source(origin: Origin, trust: Trust, text: &str) -> Source {
+    let mut files: Vec<SourceFile> = Vec::new();
+    for line in text.lines().map(|line| line.strip_prefix("        ").unwrap_or(line)) {
+        match (line.strip_prefix("-- "), files.last_mut()) {
+            (Some(path), _) => files.push(SourceFile { path: path.to_owned(), text: Ok(String::new()) }),
+            (None, Some(file)) => {
+                let text = file.text.as_mut().unwrap();
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    Source { origin, trust, files }
+}
+
+/// A manifest with as little as there must be, in one line.
+fn manifest(id: &str, rest: &str) -> String {
+    let statuses = r#""400": invalid_request, "401": authentication, "429": rate_limited, "500": server_error"#;
+    format!(
+        "{{id: {id}, protocol_version: \"2.0\", endpoint: {{base_url: 'https://{id}.example/v1', chat: /chat, \
+         auth: {{type: bearer, header: Authorization}}}}, error_classification: {{by_http_status: {{{statuses}}}}}{rest}}}"
+    )
+}
+
+fn file(path: &str, text: impl Into<String>) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: Ok(text.into()) }
+}
+
+fn user(files: Vec<SourceFile>) -> Source {
+    Source { origin: Origin::User, trust: Trust::Trusted, files }
+}
+
+fn project(trust: Trust, files: Vec<SourceFile>) -> Source {
+    Source { origin: Origin::Project, trust, files }
+}
+
+/// One line for each provider and each finding.
+fn show(catalog: &Catalog) -> String {
+    let entry = |entry: &Entry| {
+        let models: Vec<&str> = entry.manifest.models.keys().map(String::as_str).collect();
+        format!(
+            "{} {:?} from {} ({}) at {} with {models:?}{}\n",
+            entry.manifest.id,
+            entry.manifest.aliases,
+            entry.file,
+            entry.origin,
+            entry.manifest.endpoint.base_url,
+            if entry.may_have_credentials() { "" } else { ", no credentials" },
+        )
+    };
+    let mut out: String = catalog.providers().map(entry).collect();
+    out.extend(catalog.held_back().iter().map(|held| format!("held back: {}", entry(held))));
+    out.extend(catalog.findings().iter().map(|finding| format!("{}\n", finding.diagnostic)));
+    out
+}
+
+#[test]
+fn the_program_brings_its_own_providers_without_findings() {
+    let catalog = Catalog::load(&[Source::built_in()]);
+    let findings: Vec<String> = catalog.findings().iter().map(|finding| finding.render(Style::Plain)).collect();
+    assert_eq!(findings, Vec::<String>::new());
+    let files = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/manifests"));
+    let count = files.read_dir().unwrap().count();
+    assert_eq!(catalog.providers().count(), count);
+}
+
+#[test]
+fn a_later_source_replaces_a_provider_of_an_earlier_one() {
+    let first = user(vec![file("a.yaml", manifest("alpha", "")), file("b.yaml", manifest("beta", ""))]);
+    let second = project(Trust::Trusted, vec![file("p.yaml", manifest("alpha", ", metadata: {models: {one: {}}}"))]);
+    assert_snapshot!(show(&Catalog::load(&[first, second])), @r#"
+    alpha [] from p.yaml (project) at https://alpha.example/v1 with ["one"]
+    beta [] from b.yaml (user) at https://beta.example/v1 with []
+    "#);
+}
+
+#[test]
+fn an_id_occurs_once_in_a_source() {
+    let twice = user(vec![
+        file("a.yaml", manifest("alpha", "")),
+        file("b.json", r#"{"id": 1}"#),
+        file("c.yaml", manifest("alpha", ", name: second")),
+        file("d.yaml", manifest("delta", "")),
+    ]);
+    assert_snapshot!(show(&Catalog::load(&[twice])), @r#"
+    alpha [] from a.yaml (user) at https://alpha.example/v1 with []
+    delta [] from d.yaml (user) at https://delta.example/v1 with []
+    b.json:1:1: error[ring1.protocol-version]: protocol_version is missing (protocol_version)
+    b.json:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+    b.json:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+    b.json:1:8: error[ring1.id]: invalid type: integer `1`, expected a string (id)
+    c.yaml: error[catalog.duplicate-id]: a.yaml has the id "alpha" too; this file is left out
+    "#);
+}
+
+#[test]
+fn an_alias_never_takes_the_name_of_another_provider() {
+    let files = user(vec![
+        file("a.yaml", manifest("alpha", ", aliases: [beta, first, alpha]")),
+        file("b.yaml", manifest("beta", ", aliases: [first, second]")),
+    ]);
+    let catalog = Catalog::load(&[files]);
+    assert_snapshot!(show(&catalog), @r#"
+    alpha ["first"] from a.yaml (user) at https://alpha.example/v1 with []
+    beta ["second"] from b.yaml (user) at https://beta.example/v1 with []
+    a.yaml: warning[catalog.alias]: the alias "beta" of alpha is the name of another provider
+    b.yaml: warning[catalog.alias]: the alias "first" of beta is the name of another provider
+    "#);
+    let named = |name| catalog.provider(name).map(|entry| entry.manifest.id.to_string());
+    assert_eq!(named("beta").as_deref(), Some("beta"));
+    assert_eq!(named("first").as_deref(), Some("alpha"));
+    assert_eq!(named("second").as_deref(), Some("beta"));
+    assert_eq!(named("third"), None);
+}
+
+#[test]
+fn a_project_that_is_not_trusted_replaces_nothing_and_gets_no_credentials() {
+    let trusted = user(vec![file("a.yaml", manifest("alpha", ", aliases: [other]"))]);
+    let contract = "contract_version: '1.0'\nprovider_id: alpha\napi_style: gemini_generate\n";
+    let models = "models: {stolen: {provider: alpha}}";
+    let untrusted = project(
+        Trust::UntrustedProject,
+        vec![
+            file("p/alpha.yaml", manifest("alpha", "")),
+            file("p/other.yaml", manifest("other", "")),
+            file("p/own.yaml", manifest("own", "")),
+            file("p/x.contract.yaml", contract),
+            file("p/models.yaml", models),
+            file(
+                "p/models.json",
+                r#"{"providers": {"alpha": {"baseUrl": "https://evil.example", "apiKey": "!steal"}}}"#,
+            ),
+        ],
+    );
+    let catalog = Catalog::load(&[trusted, untrusted]);
+    assert_snapshot!(show(&catalog), @r#"
+    alpha ["other"] from a.yaml (user) at https://alpha.example/v1 with []
+    own [] from p/own.yaml (project) at https://own.example/v1 with [], no credentials
+    held back: alpha [] from p/alpha.yaml (project) at https://alpha.example/v1 with [], no credentials
+    held back: other [] from p/other.yaml (project) at https://other.example/v1 with [], no credentials
+    p/alpha.yaml: warning[catalog.untrusted]: alpha is not replaced, because the project is not trusted
+    p/other.yaml: warning[catalog.untrusted]: other is not replaced, because the project is not trusted
+    p/x.contract.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+    p/models.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+    p/models.json: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+    "#);
+    assert_eq!(catalog.provider("alpha").unwrap().manifest.contract.api_style, None);
+    assert_eq!(catalog.provider("own").unwrap().key, None);
+}
+
+#[test]
+fn a_file_that_is_wrong_does_not_stop_the_others() {
+    let mut files = vec![
+        file("a.yaml", "id: [unclosed"),
+        file("b.yaml", manifest("beta", "")),
+        file("c.yaml", "id: gamma\nprotocol_version: '2.0'\n"),
+    ];
+    files.push(SourceFile { path: "d.yaml".to_owned(), text: Err("it cannot be read: permission denied".to_owned()) });
+    assert_snapshot!(show(&Catalog::load(&[user(files)])), @r"
+    beta [] from b.yaml (user) at https://beta.example/v1 with []
+    a.yaml:1:5: error[file.syntax]: unclosed bracket '['
+    c.yaml:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+    c.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+    d.yaml: error[catalog.unreadable]: it cannot be read: permission denied
+    ");
+}
+
+#[test]
+fn contracts_and_models_find_their_provider_by_any_of_its_names() {
+    let files = source(
+        Origin::CommandLine,
+        Trust::Trusted,
+        "
+        -- a.contract.yaml
+        contract_version: '1.0'
+        provider_id: other
+        api_style: gemini_generate
+        request_mapping: {role_mapping: {assistant: model, user: human}}
+        -- b.contract.yaml
+        contract_version: '1.0'
+        provider_id: nobody
+        -- models.yaml
+        models:
+          big: {provider: alpha, context_window: 1000, pricing: {input_per_token: 0.000003}}
+          small: {provider: alpha, display_name: Small}
+        ",
+    );
+    let text = manifest(
+        "alpha",
+        ", aliases: [other], metadata: {models: {small: {name: Kept}}}, \
+         provider_contract: {request_mapping: {role_mapping: {user: person}}}",
+    );
+    let catalog = Catalog::load(&[user(vec![file("alpha.yaml", text)]), files]);
+    assert_snapshot!(show(&catalog), @r#"
+    alpha ["other"] from alpha.yaml (user) at https://alpha.example/v1 with ["small", "big"]
+    b.contract.yaml: warning[catalog.no-provider]: there is no provider "nobody" for it
+    "#);
+    let manifest = &catalog.provider("alpha").unwrap().manifest;
+    let roles = &manifest.contract.request_mapping.role_mapping;
+    assert_eq!(roles.get("user").map(String::as_str), Some("person"), "the manifest's own words stay");
+    assert_eq!(roles.get("assistant").map(String::as_str), Some("model"));
+    assert_eq!(manifest.models["small"].name.as_deref(), Some("Kept"));
+    assert_eq!(manifest.models["big"].pricing.unwrap().input_per_1m, Some(3.0));
+}
+
+const MODELS_JSON: &str = r#"{
+  "providers": {
+    "anthropic": {"baseUrl": "https://proxy.example", "apiKey": "$PROXY_KEY", "headers": {"x-team": "!team"},
+      "modelOverrides": {"claude": {"contextWindow": 5, "cost": {"input": 1, "output": 2}}}},
+    "local": {"baseUrl": "http://localhost:9000/v1/", "api": "openai-completions", "apiKey": "sk-planted-secret",
+      "compat": {"maxTokensField": "max_completion_tokens", "supportsUsageInStreaming": false},
+      "models": [{"id": "tiny", "input": ["text", "image"], "compat": {"thinkingFormat": "qwen"}}, {"name": "nameless"}]},
+    "keyless": {"baseUrl": "http://127.0.0.1:1", "api": "anthropic-messages", "models": [{"id": "m"}]},
+    "strange": {"baseUrl": "https://x.example", "api": "telepathy"},
+    "plain": {"baseUrl": "http://x.example", "api": "openai-completions"},
+    "number": {"baseUrl": "https://x.example", "api": "openai-completions", "apiKey": 424242}
+  }
+}"#;
+
+#[test]
+fn models_json_changes_providers_and_brings_new_ones() {
+    let text = manifest("anthropic", ", metadata: {models: {claude: {name: Claude, context_window: 9}}}")
+        .replace("chat: /chat", "chat: /messages")
+        .replace(", metadata", ", provider_contract: {api_style: anthropic_messages}, metadata");
+    let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", MODELS_JSON)] };
+    let catalog = Catalog::load(&[user(vec![file("anthropic.yaml", text)]), pi]);
+    assert_snapshot!(show(&catalog), @r#"
+    anthropic [] from anthropic.yaml (user) at https://proxy.example/v1 with ["claude"]
+    local [] from models.json (models.json) at http://localhost:9000/v1 with ["tiny"]
+    keyless [] from models.json (models.json) at http://127.0.0.1:1/v1 with ["m"]
+    plain [] from models.json (models.json) at http://x.example with []
+    models.json:7:100: warning[models-json.provider]: a model without an id is left out (providers.local.models[1])
+    models.json:10:26: warning[ring1.base-url]: a server elsewhere must be reached over https (providers.plain.baseUrl)
+    models.json:11:87: error[models-json.provider]: a text is expected (providers.number.apiKey)
+    models.json: error[models-json.provider]: the api "telepathy" is not known
+    "#);
+
+    let environment = |name: &str| (name == "PROXY_KEY").then(|| "from the environment".to_owned());
+    let anthropic = catalog.provider("anthropic").unwrap();
+    let key = anthropic.key.as_ref().unwrap().resolve(&environment).unwrap();
+    assert_eq!(key.expose(), "from the environment");
+    assert!(matches!(&anthropic.headers["x-team"], KeySource::Command(command) if command.expose() == "team"));
+    let claude = &anthropic.manifest.models["claude"];
+    assert_eq!((claude.name.as_deref(), claude.context_window), (Some("Claude"), Some(5)));
+
+    let tiny = catalog.find_model("local/tiny").unwrap();
+    assert_eq!(tiny.model.unwrap().parameter_aliases["max_tokens"], "max_completion_tokens");
+    assert_eq!(tiny.model.unwrap().thinking_format.as_deref(), Some("enable_thinking"));
+    assert_snapshot!(serde_json::to_string(&tiny.to_model()).unwrap(), @r#"
+    {"id":"tiny","name":"tiny","api":"openai-completions","provider":"local","baseUrl":"http://localhost:9000/v1","reasoning":false,"input":["text","image"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"contextWindow":128000,"maxTokens":16384,"compat":{"maxTokensField":"max_completion_tokens","supportsUsageInStreaming":false,"thinkingFormat":"qwen"}}
+    "#);
+}
+
+#[test]
+fn keys_of_models_json_are_never_shown() {
+    let broken = MODELS_JSON.replace("\"compat\": {\"max", "\"compat\": 5, \"other\": {\"max");
+    for text in [MODELS_JSON, &broken, &MODELS_JSON[..MODELS_JSON.len() - 3]] {
+        let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
+        let catalog = Catalog::load(&[pi]);
+        let shown: String = catalog.findings().iter().map(|finding| finding.render(Style::Ansi)).collect();
+        let debug = format!("{catalog:?}");
+        assert!(!catalog.findings().is_empty());
+        for planted in ["planted", "424242", "team\""] {
+            assert!(!shown.contains(planted), "{shown}");
+            assert!(!debug.contains(planted), "{debug}");
+        }
+    }
+}
+
+#[test]
+fn a_key_is_written_in_four_forms() {
+    let read = |text: &str| serde_json::from_value::<KeySource>(text.into()).unwrap();
+    let environment = |name: &str| (name == "SET").then(|| "value".to_owned());
+    let resolved = |text: &str| read(text).resolve(&environment).map(|secret| secret.expose().to_owned());
+    let cases = [
+        ("$SET", Some("value")),
+        ("${SET}", Some("value")),
+        ("$UNSET", None),
+        ("SET", Some("value")),
+        ("ollama", Some("ollama")),
+        ("sk-123", Some("sk-123")),
+        ("!pass show key", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(resolved(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_model_is_found_by_what_people_type() {
+    let one =
+        ", metadata: {models: {sonnet-4: {model_id: claude-sonnet-4}, sonnet-5: {}, haiku-4: {name: Claude Haiku}}}";
+    let two = ", metadata: {models: {sonnet-4: {}, meta/llama-3: {}, anthro/opus: {}}}";
+    let files = vec![
+        file("a.yaml", manifest("anthro", &format!(", aliases: [claude]{one}"))),
+        file("r.yaml", manifest("router", two)),
+        file("l.yaml", manifest("local", "")),
+    ];
+    let catalog = Catalog::load(&[user(files)]);
+    let patterns = [
+        "anthro/sonnet-4",
+        "claude/haiku-4",
+        "haiku-4",
+        "anthro/claude-sonnet-4",
+        "router/meta/llama-3",
+        "meta/llama-3",
+        "anthro/opus",
+        "llama",
+        "claude haiku",
+        "anthro/*5",
+        "*haiku*",
+        "local/anything:7b",
+        "sonnet-4",
+        "sonnet",
+        "anthro/sonnet-6",
+        "antro/sonnet-4",
+        "sonet-5",
+        "nothing at all",
+        "",
+        "local/",
+        "*",
+    ];
+    let line = |pattern: &str| match catalog.find_model(pattern) {
+        Ok(found) => format!("{pattern:?} is {} ({})\n", found.name(), found.wire_id()),
+        Err(error) => format!("{pattern:?}: {error}\n"),
+    };
+    assert_snapshot!(patterns.map(line).concat(), @r#"
+    "anthro/sonnet-4" is anthro/sonnet-4 (claude-sonnet-4)
+    "claude/haiku-4" is anthro/haiku-4 (haiku-4)
+    "haiku-4" is anthro/haiku-4 (haiku-4)
+    "anthro/claude-sonnet-4" is anthro/sonnet-4 (claude-sonnet-4)
+    "router/meta/llama-3" is router/meta/llama-3 (meta/llama-3)
+    "meta/llama-3" is router/meta/llama-3 (meta/llama-3)
+    "anthro/opus" is router/anthro/opus (anthro/opus)
+    "llama" is router/meta/llama-3 (meta/llama-3)
+    "claude haiku" is anthro/haiku-4 (haiku-4)
+    "anthro/*5" is anthro/sonnet-5 (sonnet-5)
+    "*haiku*" is anthro/haiku-4 (haiku-4)
+    "local/anything:7b" is local/anything:7b (anything:7b)
+    "sonnet-4": "sonnet-4" may be anthro/sonnet-4, router/sonnet-4
+    "sonnet": "sonnet" may be anthro/sonnet-4, anthro/sonnet-5, router/sonnet-4
+    "anthro/sonnet-6": anthro has no model "sonnet-6"; did you mean sonnet-4 or sonnet-5?
+    "antro/sonnet-4": there is no provider "antro"; did you mean anthro?
+    "sonet-5": no model matches "sonet-5"; did you mean sonnet-5 or sonnet-4?
+    "nothing at all": no model matches "nothing at all"
+    "": "" may be anthro/sonnet-4, anthro/sonnet-5, anthro/haiku-4, router/sonnet-4, router/meta/llama-3, router/anthro/opus
+    "local/": local has no model ""
+    "*": "*" may be anthro/sonnet-4, anthro/sonnet-5, anthro/haiku-4, router/sonnet-4, router/meta/llama-3, router/anthro/opus
+    "#);
+}
+
+#[test]
+fn folders_are_read_by_name_and_what_is_missing_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        #[expect(clippy::disallowed_methods, reason = "makes the folder that is read")]
+        {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    };
+    write("b.yml", &manifest("beta", ""));
+    write("a.json", r#"{"id": "alpha"}"#);
+    write("notes.txt", "nothing");
+    write(".hidden.yaml", "nothing");
+    write("providers/c.yaml", &manifest("gamma", ""));
+    write("contracts/c.contract.yaml", "{contract_version: '1.0', provider_id: gamma, api_style: custom}");
+    let source = Source::folder(Origin::User, folder.path(), Trust::Trusted);
+    let names: Vec<&str> = source.files.iter().map(|file| file.path.rsplit('/').next().unwrap()).collect();
+    assert_eq!(names, ["a.json", "b.yml", "c.yaml", "c.contract.yaml"]);
+    let catalog = Catalog::load(&[source]);
+    let ids: Vec<&str> = catalog.providers().map(|entry| entry.manifest.id.as_str()).collect();
+    assert_eq!(ids, ["beta", "gamma"]);
+
+    let absent = folder.path().join("absent");
+    assert_eq!(Source::folder(Origin::User, &absent, Trust::Trusted).files, []);
+    assert_eq!(Source::pi_models(&absent).files, []);
+    let asked_for = Source::folder(Origin::CommandLine, &absent, Trust::Trusted);
+    let rules: Vec<&str> =
+        Catalog::load(&[asked_for]).findings().iter().map(|finding| finding.diagnostic.rule).collect();
+    assert_eq!(rules, ["catalog.unreadable"]);
+}
