@@ -53,26 +53,16 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallErr
 /// The operation that speaks this dialect. One that is named for streams comes first where a stream is asked for.
 fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'m Operation> {
     let endpoints = &target.manifest.endpoints;
+    // `chat_anthropic` and `responses` say by their names what they speak.
+    let by_name = |name: &str| Dialect::from_word(name.strip_prefix("chat_").unwrap_or(name));
     let speaks = |name: &str| {
         let operation = endpoints.get(name)?;
-        let adapter = operation.adapter.as_deref().and_then(Dialect::from_word);
-        let fits = match adapter {
-            Some(adapter) => adapter == dialect,
-            // Without a word of its own it speaks what the provider speaks.
-            None => Dialect::of(target.manifest, None) == dialect || Dialect::from_word(name) == Some(dialect),
-        };
-        fits.then_some(operation)
+        let adapter = operation.adapter.as_deref().and_then(Dialect::from_word).or_else(|| by_name(name));
+        (adapter.unwrap_or_else(|| Dialect::of(target.manifest, None)) == dialect).then_some(operation)
     };
     let streaming = (mode == Mode::Stream).then(|| speaks("stream_chat")).flatten();
-    streaming.or_else(|| speaks("chat")).or_else(|| {
-        endpoints.keys().filter(|name| name.starts_with("chat_") || Dialect::from_word(name).is_some()).find_map(
-            |name| {
-                let operation = speaks(name)?;
-                let by_name = Dialect::from_word(name.strip_prefix("chat_").unwrap_or(name));
-                (by_name.is_none_or(|by_name| by_name == dialect)).then_some(operation)
-            },
-        )
-    })
+    let others = || endpoints.keys().filter(|name| by_name(name).is_some()).find_map(|name| speaks(name));
+    streaming.or_else(|| speaks("chat")).or_else(others)
 }
 
 /// Gemini streams at another path, and only with `alt=sse` as events.

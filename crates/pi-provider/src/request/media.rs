@@ -229,6 +229,8 @@ fn format_name(mime_type: &str) -> &str {
 #[derive(Clone, Copy)]
 enum Form {
     Chat,
+    /// That of Chat Completions, for images alone.
+    Cohere,
     Responses,
     Anthropic,
     Gemini,
@@ -241,7 +243,8 @@ pub(super) fn encode(media: &Media<'_>, dialect: Dialect, mapping: Option<&Block
         Some("anthropic_source" | "anthropic_document") => Form::Anthropic,
         Some("gemini_inline_data") => Form::Gemini,
         Some(_) | None => match dialect {
-            Dialect::OpenaiChat | Dialect::Demo | Dialect::CohereV2 => Form::Chat,
+            Dialect::OpenaiChat | Dialect::Demo => Form::Chat,
+            Dialect::CohereV2 => Form::Cohere,
             Dialect::OpenaiResponses => Form::Responses,
             Dialect::AnthropicMessages => Form::Anthropic,
             Dialect::GeminiGenerate => Form::Gemini,
@@ -250,6 +253,8 @@ pub(super) fn encode(media: &Media<'_>, dialect: Dialect, mapping: Option<&Block
     let mime_type = media.mime_type(mapping);
     match form {
         Form::Chat => chat(media, mime_type),
+        Form::Cohere if media.kind == MediaKind::Image => chat(media, mime_type),
+        Form::Cohere => None,
         Form::Responses => responses(media, mime_type),
         Form::Anthropic => anthropic(media, mime_type, mapping),
         Form::Gemini => gemini(media, mime_type, mapping),

@@ -18,7 +18,7 @@ pub(crate) fn manifest(base_url: &str, changes: Value) -> Manifest {
     serde_json::from_value(value).unwrap()
 }
 
-fn merge(value: &mut Value, changes: Value) {
+pub(crate) fn merge(value: &mut Value, changes: Value) {
     match (value, changes) {
         (Value::Object(members), Value::Object(changes)) => {
             for (name, change) in changes {

@@ -1,0 +1,169 @@
+//! Addresses, headers and the view of a request.
+
+use pi_provider::{Call, Mode, Options, Secret, Target, request::build};
+use pi_transcript::ThinkingLevel;
+use serde_json::{Value, json};
+
+use crate::{ask, manifest::manifest, object, prompt, provider, question};
+
+fn check(base_url: &str, changes: Value, model: &str, mode: Mode, expected: Result<&str, &str>) {
+    let mut whole = json!({"capabilities": {"required": ["text", "streaming"]}});
+    crate::manifest::merge(&mut whole, changes);
+    let manifest = manifest(base_url, whole);
+    let lookup = |name: &str| (name == "RESOURCE").then(|| "acme".to_owned());
+    let (prompt, options) = (question(), Options::plain());
+    let entry = manifest.models.get(model);
+    let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &lookup };
+    let built = build(&target, Call { prompt: &prompt, options: &options }, mode);
+    let address = built.map(|request| request.url.to_string()).map_err(|error| error.to_string());
+    assert_eq!(address, expected.map(str::to_owned).map_err(str::to_owned));
+}
+
+fn chat(path: &str, adapter: &str) -> Value {
+    json!({"endpoints": {"chat": {"path": path, "adapter": adapter}}})
+}
+
+#[test]
+fn base_and_path_are_joined_once() {
+    use Mode::Whole;
+    for base in ["https://a.example/v1", "https://a.example/v1/"] {
+        check(base, chat("/chat", "openai"), "m", Whole, Ok("https://a.example/v1/chat"));
+        check(base, chat("chat", "openai"), "m", Whole, Ok("https://a.example/v1/chat"));
+    }
+    check("https://a.example", json!({}), "m", Whole, Ok("https://a.example/chat/completions"));
+    check("https://a.example", chat("https://b.example/x?y=1", "openai"), "m", Whole, Ok("https://b.example/x?y=1"));
+    check("https://a.example?k=1", chat("/chat?v=2", "openai"), "m", Whole, Ok("https://a.example/chat?v=2&k=1"));
+}
+
+#[test]
+fn models_and_values_of_the_environment_are_put_in() {
+    use Mode::Whole;
+    check(
+        "https://${RESOURCE}.example/d/{model}",
+        chat("/chat?api-version=1", "openai"),
+        "org/a b?#",
+        Whole,
+        Ok("https://acme.example/d/org/a%20b%3F%23/chat?api-version=1"),
+    );
+    check(
+        "https://${MISSING}.example",
+        json!({}),
+        "m",
+        Whole,
+        Err("the address of mock-one needs MISSING, which is not set"),
+    );
+    check(
+        "not an address",
+        json!({}),
+        "m",
+        Whole,
+        Err(
+            "option base_url cannot be sent: not an address/chat/completions is not an address: relative URL without a base",
+        ),
+    );
+}
+
+#[test]
+fn gemini_streams_at_a_path_of_its_own() {
+    let base = "https://g.example/v1beta";
+    let path = "/models/{model}:generateContent";
+    check(
+        base,
+        chat(path, "gemini"),
+        "flash",
+        Mode::Whole,
+        Ok("https://g.example/v1beta/models/flash:generateContent"),
+    );
+    let streamed = Ok("https://g.example/v1beta/models/flash:streamGenerateContent?alt=sse");
+    check(base, chat(path, "gemini"), "flash", Mode::Stream, streamed);
+    let own = json!({"endpoints": {
+        "chat": {"path": path, "adapter": "gemini"},
+        "stream_chat": {"path": "/models/{model}:streamGenerateContent", "adapter": "gemini"},
+    }});
+    check(base, own, "flash", Mode::Stream, streamed);
+}
+
+#[test]
+fn a_model_of_another_dialect_is_asked_where_that_is_spoken() {
+    let endpoints = json!({
+        "chat": {"path": "/chat/completions", "adapter": "openai"},
+        "responses": {"path": "/v1/responses", "adapter": "openai_responses"},
+        "chat_anthropic": {"path": "/anthropic/messages"},
+    });
+    let models = json!({"r": {"api": "openai_responses"}, "a": {"api": "anthropic_messages"}, "g": {"api": "gemini"}});
+    let manifest = || json!({"endpoints": endpoints, "models": models});
+    for (model, path) in [
+        ("m", "chat/completions"),
+        ("r", "v1/responses"),
+        ("a", "anthropic/messages"),
+        ("g", "models/g:generateContent"),
+    ] {
+        check("https://a.example", manifest(), model, Mode::Whole, Ok(&format!("https://a.example/{path}")));
+    }
+}
+
+#[test]
+fn headers_are_those_of_manifest_contract_and_dialect() {
+    let conditional = |name: &str, condition: &str| json!({"name": name, "value": "1", "condition": condition});
+    let manifest = provider(
+        "anthropic",
+        json!({
+            "endpoint": {"auth": {"extra_headers": [{"name": "Anthropic-Version", "value": "2030-01-01"}]}},
+            "models": {crate::MODEL: {"max_output_tokens": 9000, "model_capabilities": {"reasoning": true}}},
+            "provider_contract": {"request_mapping": {"required_headers": [
+                {"name": "X-Always", "value": "yes"},
+                conditional("x-think", "reasoning"), conditional("x-mcp", "mcp"), conditional("x-see", "vision"),
+            ]}},
+        }),
+    );
+    let picture = prompt(
+        &json!({"messages": [{"role": "user", "content": [{"type": "image", "data": "AA==", "mimeType": "image/png"}]}]}),
+    );
+    let options = Options { thinking: ThinkingLevel::Low, ..Options::plain() };
+    let names = |prompt: &pi_envelope::Prompt, options: &Options| -> Vec<String> {
+        ask(&manifest, prompt, options)
+            .unwrap()
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect()
+    };
+    let always = [
+        "content-type: application/json",
+        "accept: text/event-stream",
+        "anthropic-version: 2030-01-01",
+        "x-always: yes",
+    ];
+    assert_eq!(names(&question(), &Options::plain()), always);
+    assert_eq!(names(&picture, &options), [&always[..], &["x-think: 1", "x-see: 1"]].concat());
+}
+
+#[test]
+fn a_request_is_shown_with_its_changes_and_without_passwords() {
+    let manifest = provider("openai", json!({"parameters": {"temperature": {"type": "float"}}}));
+    let secret = Secret::new("hunter2");
+    let base_url = format!("https://me:{}@a.example/v1", secret.expose());
+    let target = Target { manifest: &manifest, model: "m", entry: None, base_url: Some(&base_url), lookup: &|_| None };
+    let options = Options { parameters: object(&json!({"seed": 1, "temperature": 0.5})), ..Options::plain() };
+    let request = build(&target, Call { prompt: &question(), options: &options }, Mode::Whole).unwrap();
+    assert_eq!(
+        request.show(),
+        r#"POST https://me:***@a.example/v1/chat/completions
+content-type: application/json
+accept: application/json
+
+{
+  "model": "m",
+  "messages": [
+    {
+      "role": "user",
+      "content": "Hello"
+    }
+  ],
+  "temperature": 0.5
+}
+
+dropped seed: the provider does not declare it
+"#
+    );
+}

@@ -1,0 +1,357 @@
+//! Histories that another provider, another model or an accident wrote are made fit for the one that is asked.
+
+use pi_provider::{CallError, ErrorCode, Options};
+use serde_json::{Value, json};
+
+use crate::{MODEL, ask, body, changes, prompt, provider};
+
+/// The conversation that is sent, and what was changed.
+fn check(adapter: &str, manifest: Value, messages: &Value, expected: &Value, expected_changes: &[&str]) {
+    check_prompt(adapter, manifest, &json!({"messages": messages}), expected, expected_changes);
+}
+
+fn check_prompt(adapter: &str, manifest: Value, value: &Value, expected: &Value, expected_changes: &[&str]) {
+    let manifest = provider(adapter, manifest);
+    let request = ask(&manifest, &prompt(value), &quiet()).unwrap();
+    let body = body(&request);
+    let sent = body.get("messages").or_else(|| body.get("contents")).or_else(|| body.get("input")).unwrap();
+    assert_eq!(sent, expected, "{sent:#}");
+    assert_eq!(changes(&request.changes), expected_changes);
+}
+
+/// No marks for a cache, and a limit, so that only the conversation can differ.
+fn quiet() -> Options {
+    let parameters = crate::object(&json!({"max_tokens": 100}));
+    Options { cache: pi_provider::CacheRetention::None, parameters, ..Options::plain() }
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "toolCall", "id": id, "name": "read", "arguments": {}})
+}
+
+fn chat_call(id: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}})
+}
+
+fn result(id: &str, text: &str) -> Value {
+    json!({"role": "toolResult", "toolCallId": id, "content": [{"type": "text", "text": text}]})
+}
+
+#[test]
+fn a_result_goes_behind_its_call_whatever_was_said_between() {
+    check(
+        "openai",
+        json!({}),
+        &json!([
+            {"role": "user", "content": "Read both"},
+            {"role": "assistant", "content": [call("a"), call("b")]},
+            result("b", "B"),
+            {"role": "user", "content": "Hurry"},
+            {"role": "assistant", "stopReason": "error", "content": []},
+            result("a", "A"),
+        ]),
+        &json!([
+            {"role": "user", "content": "Read both"},
+            {"role": "assistant", "content": null, "tool_calls": [chat_call("a"), chat_call("b")]},
+            {"role": "tool", "tool_call_id": "a", "content": "A"},
+            {"role": "tool", "tool_call_id": "b", "content": "B"},
+            {"role": "user", "content": "Hurry"},
+        ]),
+        &["dropped message: an answer that ended in an error is not sent again"],
+    );
+}
+
+#[test]
+fn a_result_without_its_call_is_told_by_the_user() {
+    let doubled = json!([
+        {"role": "assistant", "content": [call("a")]}, result("a", "first"), result("a", "again"), result("z", "lost"),
+    ]);
+    check(
+        "openai",
+        json!({}),
+        &doubled,
+        &json!([
+            {"role": "assistant", "content": null, "tool_calls": [chat_call("a")]},
+            {"role": "tool", "tool_call_id": "a", "content": "first"},
+            {"role": "user", "content": "again"},
+            {"role": "user", "content": "lost"},
+        ]),
+        &["changed message: a result of read without its call is sent as text"],
+    );
+}
+
+#[test]
+fn a_result_belongs_to_the_call_before_it_where_ids_are_used_again() {
+    check(
+        "openai",
+        json!({}),
+        &json!([
+            {"role": "assistant", "content": [call("a")]}, result("a", "one"),
+            {"role": "assistant", "content": [call("a")]}, result("a", "two"),
+        ]),
+        &json!([
+            {"role": "assistant", "content": null, "tool_calls": [chat_call("a")]},
+            {"role": "tool", "tool_call_id": "a", "content": "one"},
+            {"role": "assistant", "content": null, "tool_calls": [chat_call("a")]},
+            {"role": "tool", "tool_call_id": "a", "content": "two"},
+        ]),
+        &[],
+    );
+}
+
+#[test]
+fn ids_are_rewritten_as_the_contract_wants_in_call_and_result() {
+    let manifest =
+        provider("openai", json!({"provider_contract": {"request_mapping": {"tool_call_ids": {"exact_length": 9}}}}));
+    let messages =
+        json!([{"role": "assistant", "content": [call("toolu_01ABCDEFGH")]}, result("toolu_01ABCDEFGH", "x")]);
+    let request = ask(&manifest, &prompt(&json!({"messages": messages})), &quiet()).unwrap();
+    let messages = body(&request)["messages"].clone();
+    let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
+    assert_eq!((id.len(), id.bytes().all(|byte| byte.is_ascii_alphanumeric())), (9, true), "{id}");
+    assert_eq!(messages[1]["tool_call_id"], id);
+}
+
+#[test]
+fn signatures_go_back_only_to_the_model_that_made_them() {
+    let thought = |provider: &str, model: &str, api: &str| {
+        json!([
+            {"role": "user", "content": "Why?"},
+            {"role": "assistant", "provider": provider, "model": model, "api": api, "content": [
+                {"type": "thinking", "thinking": "Because.", "thinkingSignature": "sig"},
+                {"type": "thinking", "thinking": "", "thinkingSignature": "hidden", "redacted": true},
+                {"type": "text", "text": "So."},
+            ]},
+        ])
+    };
+    let own = json!([
+        {"type": "thinking", "thinking": "Because.", "signature": "sig"},
+        {"type": "redacted_thinking", "data": "hidden"},
+        {"type": "text", "text": "So."},
+    ]);
+    let foreign = json!([{"type": "text", "text": "Because."}, {"type": "text", "text": "So."}]);
+    for (provider, model, api, content) in [
+        ("mock-one", MODEL, "anthropic-messages", &own),
+        ("mock-one", "model-two", "anthropic-messages", &foreign),
+        ("elsewhere", MODEL, "anthropic-messages", &foreign),
+        ("mock-one", MODEL, "openai-completions", &foreign),
+    ] {
+        check(
+            "anthropic",
+            json!({}),
+            &thought(provider, model, api),
+            &json!([
+                {"role": "user", "content": [{"type": "text", "text": "Why?"}]},
+                {"role": "assistant", "content": content},
+            ]),
+            &[],
+        );
+    }
+}
+
+#[test]
+fn thinking_goes_back_in_a_member_where_the_contract_names_one() {
+    let own = json!([{"role": "assistant", "provider": "mock-one", "model": MODEL, "content": [
+        {"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."},
+    ]}]);
+    let reasoning = json!({"replay_field": "reasoning_content"});
+    check(
+        "openai",
+        json!({"provider_contract": {"capability_contracts": {"generative": {"reasoning_mode": reasoning}}}}),
+        &own,
+        &json!([{"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."}]),
+        &[],
+    );
+    check("openai", json!({}), &own, &json!([{"role": "assistant", "content": "Yes."}]), &[]);
+}
+
+#[test]
+fn a_call_of_another_model_carries_the_signature_that_stands_for_none() {
+    let reasoning = json!({"missing_signature": "skip"});
+    check(
+        "gemini",
+        json!({"provider_contract": {"capability_contracts": {"generative": {"reasoning_mode": reasoning}}}}),
+        &json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": [call("a")]}, result("a", "A")]),
+        &json!([
+            {"role": "user", "parts": [{"text": "x"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {}}, "thoughtSignature": "skip"}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": "A"}}}]},
+        ]),
+        &[],
+    );
+}
+
+#[test]
+fn a_reasoning_item_goes_back_whole_and_a_message_keeps_its_id() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
+    check(
+        "responses",
+        json!({}),
+        &json!([{"role": "assistant", "provider": "mock-one", "model": MODEL, "api": "openai-responses", "content": [
+            {"type": "thinking", "thinking": "short", "thinkingSignature": item.to_string()},
+            {"type": "text", "text": "Yes.", "textSignature": "msg_1"},
+        ]}]),
+        &json!([
+            item,
+            {"role": "assistant", "content": [{"type": "output_text", "text": "Yes."}], "id": "msg_1"},
+        ]),
+        &[],
+    );
+}
+
+#[test]
+fn roles_take_turns_where_the_contract_says_so() {
+    check(
+        "openai",
+        json!({"provider_contract": {"request_mapping": {"alternate_roles": true}}}),
+        &json!([
+            {"role": "assistant", "content": [{"type": "text", "text": "Welcome."}]},
+            {"role": "user", "content": "One."},
+            {"role": "user", "content": "Two."},
+            {"role": "assistant", "content": [{"type": "text", "text": "A"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "B"}]},
+        ]),
+        &json!([
+            {"role": "user", "content": "(the conversation begins with the assistant)"},
+            {"role": "assistant", "content": "Welcome."},
+            {"role": "user", "content": [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]},
+            {"role": "assistant", "content": "AB"},
+        ]),
+        &["added message: a conversation with this provider begins with the user"],
+    );
+}
+
+#[test]
+fn texts_are_joined_where_content_must_be_one_text() {
+    check(
+        "openai",
+        json!({"provider_contract": {"request_mapping": {"content_block_mapping": {"text": {"wrapper": "string"}}}}}),
+        &json!([{"role": "user", "content": [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]}]),
+        &json!([{"role": "user", "content": "One.\n\nTwo."}]),
+        &[],
+    );
+}
+
+#[test]
+fn a_system_text_without_a_system_role_is_told_by_the_user_or_dropped() {
+    let value = json!({"system": "Be kind.", "messages": [{"role": "user", "content": "Hello"}]});
+    let told = json!([{"role": "user", "content": [
+        {"type": "text", "text": "Be kind."}, {"type": "text", "text": "Hello"},
+    ]}]);
+    check_prompt(
+        "openai",
+        json!({"capabilities": {"feature_flags": {"system_messages": false}}}),
+        &value,
+        &told,
+        &["changed system: told by the user, because the provider has no system role"],
+    );
+    let handling = |word: &str| json!({"provider_contract": {"request_mapping": {"system_message_handling": word}}});
+    check_prompt("openai", handling("prepend_to_user"), &value, &told, &[]);
+    check_prompt(
+        "openai",
+        handling("not_supported"),
+        &value,
+        &json!([{"role": "user", "content": "Hello"}]),
+        &["dropped system: the provider has no system role"],
+    );
+    check_prompt(
+        "openai",
+        json!({"provider_contract": {"request_mapping": {"role_mapping": {"system": "developer"}}}}),
+        &value,
+        &json!([{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hello"}]),
+        &[],
+    );
+}
+
+#[test]
+fn what_no_provider_knows_is_left_out_and_said() {
+    check(
+        "openai",
+        json!({}),
+        &json!([
+            {"role": "weather", "content": "rain"},
+            {"role": "user", "content": [{"type": "hologram"}, {"type": "text", "text": "Hi"}, {"type": "text", "text": " "}]},
+            {"role": "user", "content": "\n"},
+        ]),
+        &json!([{"role": "user", "content": "Hi"}]),
+        &[
+            "dropped message: no provider knows the role \"weather\"",
+            "dropped content: no provider knows blocks of type \"hologram\"",
+        ],
+    );
+}
+
+const READ: &str = r#"{"name": "read", "description": "Reads.", "parameters": {"type": "object", "properties": {}}}"#;
+
+#[test]
+fn tools_are_words_where_the_model_has_none_of_its_own() {
+    let read: Value = serde_json::from_str(READ).unwrap();
+    let manifest = provider(
+        "openai",
+        json!({"capabilities": {"tool_calling": {"native": {"supported": false}, "text_fallback": {"wrapper": "call"}}}}),
+    );
+    let messages = json!([
+        {"role": "user", "content": "Read"},
+        {"role": "assistant", "content": [call("a"), call("b")]},
+        result("a", "A"),
+        result("b", "B"),
+    ]);
+    let request = ask(&manifest, &prompt(&json!({"tools": [read], "messages": messages})), &quiet()).unwrap();
+    let body = body(&request);
+    assert_eq!(body.get("tools"), None);
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("<call>") && system.contains("- read: Reads."), "{system}");
+    let called = "<call>\n{\"name\": \"read\", \"arguments\": {}}\n</call>";
+    assert_eq!(body["messages"][2], json!({"role": "assistant", "content": format!("{called}{called}")}));
+    assert_eq!(
+        body["messages"][3],
+        json!({"role": "user", "content": [
+            {"type": "text", "text": "Result of read:\nA"}, {"type": "text", "text": "Result of read:\nB"},
+        ]})
+    );
+    assert_eq!(
+        changes(&request.changes),
+        ["changed tools: described in the system text, because the model has none of its own"]
+    );
+}
+
+#[test]
+fn tools_that_nobody_declares_are_refused() {
+    let manifest =
+        crate::manifest::manifest("https://api.example", json!({"capabilities": {"required": ["text", "streaming"]}}));
+    let read: Value = serde_json::from_str(READ).unwrap();
+    let error = ask(&manifest, &prompt(&json!({"tools": [read]})), &quiet()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RequestTooLarge);
+    assert!(matches!(error, CallError::Undeclared { .. }));
+
+    // A history of another provider is told instead.
+    let history = json!({"messages": [{"role": "assistant", "content": [call("a")]}, result("a", "A")]});
+    let body = body(&ask(&manifest, &prompt(&history), &quiet()).unwrap());
+    assert_eq!(body["messages"][1], json!({"role": "user", "content": "Result of read:\nA"}));
+}
+
+#[test]
+fn too_many_tools_are_refused() {
+    let manifest =
+        provider("openai", json!({"provider_contract": {"capability_contracts": {"tools": {"max_tools": 1}}}}));
+    let read: Value = serde_json::from_str(READ).unwrap();
+    let error = ask(&manifest, &prompt(&json!({"tools": [read, read]})), &quiet()).unwrap_err();
+    assert_eq!(error.to_string(), "option tools cannot be sent: 2 are too many, at most 1 are accepted");
+}
+
+#[test]
+fn a_history_with_calls_brings_its_tools_where_it_is_refused_without() {
+    let manifest = provider("anthropic", json!({}));
+    let history = json!({"messages": [
+        {"role": "user", "content": "x"}, {"role": "assistant", "content": [call("a"), call("b")]}, result("a", "A"),
+    ]});
+    let request = ask(&manifest, &prompt(&history), &quiet()).unwrap();
+    let body = body(&request);
+    assert_eq!(
+        (&body["tools"], &body["tool_choice"]),
+        (
+            &json!([{"name": "read", "description": "", "input_schema": {"type": "object", "properties": {}}}]),
+            &json!({"type": "none"})
+        )
+    );
+}

@@ -1,0 +1,157 @@
+//! Content that is not text: how it is written, and what happens where a model cannot take it.
+
+use pi_provider::Options;
+use serde_json::{Value, json};
+
+use crate::{ask, body, changes, prompt, provider};
+
+/// The content that is sent for one block of the user, or the error.
+fn check(adapter: &str, manifest: Value, block: &Value, expected: Result<Value, &str>, expected_changes: &[&str]) {
+    let manifest = provider(adapter, manifest);
+    let messages = json!({"messages": [{"role": "user", "content": [block, {"type": "text", "text": "?"}]}]});
+    match (ask(&manifest, &prompt(&messages), &Options::plain()), expected) {
+        (Ok(request), Ok(expected)) => {
+            let body = body(&request);
+            let sent = [
+                body.pointer("/messages/0/content"),
+                body.pointer("/contents/0/parts"),
+                body.pointer("/input/0/content"),
+            ];
+            assert_eq!(sent.into_iter().flatten().next(), Some(&expected), "{body:#}");
+            let changes: Vec<String> =
+                changes(&request.changes).into_iter().filter(|change| !change.contains("max_tokens")).collect();
+            assert_eq!(changes, expected_changes);
+        }
+        (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected),
+        (got, expected) => panic!("{got:?} is not {expected:?}"),
+    }
+}
+
+fn blind(degradation: &Value) -> Value {
+    json!({
+        "capabilities": {"required": ["text", "streaming"]},
+        "provider_contract": {"degradation": degradation},
+    })
+}
+
+fn png() -> Value {
+    json!({"type": "image", "data": "iVBO", "mimeType": "image/png"})
+}
+
+#[test]
+fn what_a_model_cannot_take_is_degraded_as_the_contract_says() {
+    let note = |text: &str| Ok(json!([{"type": "text", "text": text}, {"type": "text", "text": "?"}]));
+    let rule = |action: &str| json!({"rules": [{"capability": "vision", "action": action, "message": "No eyes."}]});
+    let noted = ["changed image: the model cannot take it and reads a note instead"];
+    let usual = "[image left out: this model cannot take it]";
+    check("openai", blind(&json!({})), &png(), note(usual), &noted);
+    check("openai", blind(&json!({"strategy": "fallback"})), &png(), note(usual), &noted);
+    check("openai", blind(&rule("fallback_text")), &png(), note("No eyes."), &noted);
+    check("openai", blind(&rule("convert_to_text")), &png(), note("No eyes."), &noted);
+    let dropped = ["dropped image: the model cannot take it"];
+    check("openai", blind(&rule("strip_content")), &png(), Ok(json!("?")), &dropped);
+    check("openai", blind(&json!({"strategy": "silent_skip"})), &png(), Ok(json!("?")), &dropped);
+    let refused = || Err("mock-one does not declare vision");
+    check("openai", blind(&rule("error")), &png(), refused(), &[]);
+    check("openai", blind(&json!({"strategy": "error"})), &png(), refused(), &[]);
+}
+
+#[test]
+fn the_model_knows_better_than_its_provider() {
+    let models = |input: &Value| json!({"models": {crate::MODEL: {"modalities": {"input": input, "output": []}}}});
+    check(
+        "openai",
+        models(&json!(["text"])),
+        &png(),
+        Ok(
+            json!([{"type": "text", "text": "[image left out: this model cannot take it]"}, {"type": "text", "text": "?"}]),
+        ),
+        &["changed image: the model cannot take it and reads a note instead"],
+    );
+    let mut seeing = blind(&json!({}));
+    seeing["models"] = models(&json!(["text", "image"]))["models"].clone();
+    check(
+        "openai",
+        seeing,
+        &png(),
+        Ok(json!([
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}, {"type": "text", "text": "?"},
+        ])),
+        &[],
+    );
+}
+
+#[test]
+fn formats_and_ways_that_a_manifest_excludes_are_degraded() {
+    let vision = json!({"supported": true, "formats": ["jpeg"], "encoding_methods": ["base64_inline"]});
+    let manifest = || json!({"multimodal": {"input": {"vision": vision}}});
+    let left_out = || {
+        Ok(
+            json!([{"type": "text", "text": "[image left out: this model cannot take it]"}, {"type": "text", "text": "?"}]),
+        )
+    };
+    let noted = ["changed image: the model cannot take it and reads a note instead"];
+    check("openai", manifest(), &png(), left_out(), &noted);
+    let address = json!({"type": "image", "url": "https://a/b.jpg", "mimeType": "image/jpeg"});
+    check("openai", manifest(), &address, left_out(), &noted);
+    let jpeg = json!({"type": "image", "data": "/9j/", "mimeType": "image/jpg"});
+    check(
+        "openai",
+        manifest(),
+        &jpeg,
+        Ok(
+            json!([{"type": "image_url", "image_url": {"url": "data:image/jpg;base64,/9j/"}}, {"type": "text", "text": "?"}]),
+        ),
+        &[],
+    );
+}
+
+#[test]
+fn audio_and_video_are_written_as_each_api_has_them() {
+    let audio = json!({"type": "audio", "data": "UklG", "mimeType": "audio/mpeg"});
+    let video = json!({"type": "video", "url": "https://a/b.mp4"});
+    let question = json!({"type": "text", "text": "?"});
+    check(
+        "openai",
+        json!({}),
+        &audio,
+        Ok(json!([{"type": "input_audio", "input_audio": {"data": "UklG", "format": "mp3"}}, question])),
+        &[],
+    );
+    check(
+        "openai",
+        json!({}),
+        &video,
+        Ok(json!([{"type": "video_url", "video_url": {"url": "https://a/b.mp4"}}, question])),
+        &[],
+    );
+    check(
+        "gemini",
+        json!({}),
+        &video,
+        Ok(json!([{"fileData": {"mimeType": "video/mp4", "fileUri": "https://a/b.mp4"}}, {"text": "?"}])),
+        &[],
+    );
+    // Declared, but the wire has no form for it.
+    check(
+        "anthropic",
+        json!({"provider_contract": {"capability_contracts": {"caching": {"markers": false}}}}),
+        &audio,
+        Ok(json!([{"type": "text", "text": "[audio left out: this model cannot take it]"}, question])),
+        &["changed audio: the model cannot take it and reads a note instead"],
+    );
+}
+
+#[test]
+fn a_document_of_text_is_sent_as_text() {
+    let block = json!({"type": "document", "data": "aGVsbG8=", "mimeType": "text/plain", "fileName": "a.txt"});
+    check(
+        "openai",
+        json!({}),
+        &block,
+        Ok(json!([
+            {"type": "text", "text": "<document name=\"a.txt\">\nhello\n</document>"}, {"type": "text", "text": "?"},
+        ])),
+        &[],
+    );
+}

@@ -1,0 +1,196 @@
+//! Choice of tools, form of the answer, cache, stream, and members of the model's own.
+
+use pi_provider::{CacheRetention, Mode, Options, ResponseFormat, ToolChoice};
+use serde_json::{Value, json};
+
+use crate::{MODEL, ask, ask_in, body, changes, prompt, provider, question};
+
+const DIALECTS: [&str; 5] = ["openai", "responses", "anthropic", "gemini", "cohere_v2"];
+
+fn tools() -> pi_envelope::Prompt {
+    prompt(&json!({
+        "system": "S",
+        "tools": [{"name": "read", "description": "", "parameters": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "one"}, {"role": "assistant", "content": [{"type": "text", "text": "two"}]},
+                     {"role": "user", "content": "three"}],
+    }))
+}
+
+/// The member at this path in the body that each dialect sends.
+fn check(options: &Options, paths: [&str; 5], expected: [Value; 5]) {
+    for ((adapter, path), expected) in DIALECTS.into_iter().zip(paths).zip(expected) {
+        let request = ask(&provider(adapter, json!({})), &tools(), options).unwrap();
+        let body = body(&request);
+        assert_eq!(body.pointer(path).unwrap_or(&Value::Null), &expected, "{adapter}");
+    }
+}
+
+#[test]
+fn a_choice_of_tools_is_written_as_each_api_has_it() {
+    let paths = ["/tool_choice", "/tool_choice", "/tool_choice", "/toolConfig/functionCallingConfig", "/tool_choice"];
+    let with = |tool_choice| Options { tool_choice, ..Options::plain() };
+    check(&with(ToolChoice::Auto), paths, [const { Value::Null }; 5]);
+    check(
+        &with(ToolChoice::None),
+        paths,
+        [json!("none"), json!("none"), json!({"type": "none"}), json!({"mode": "NONE"}), json!("NONE")],
+    );
+    check(
+        &with(ToolChoice::Required),
+        paths,
+        [json!("required"), json!("required"), json!({"type": "any"}), json!({"mode": "ANY"}), json!("REQUIRED")],
+    );
+    check(
+        &with(ToolChoice::Tool("read".to_owned())),
+        paths,
+        [
+            json!({"type": "function", "function": {"name": "read"}}),
+            json!({"type": "function", "name": "read"}),
+            json!({"type": "tool", "name": "read"}),
+            json!({"mode": "ANY", "allowedFunctionNames": ["read"]}),
+            json!("REQUIRED"),
+        ],
+    );
+}
+
+#[test]
+fn parallel_tools_are_asked_for_or_forbidden_where_that_is_possible() {
+    let with = |parallel| Options { parallel_tools: Some(parallel), ..Options::plain() };
+    let paths = ["/parallel_tool_calls", "/parallel_tool_calls", "/tool_choice", "/x", "/x"];
+    let anthropic = |disabled: bool| json!({"type": "auto", "disable_parallel_tool_use": disabled});
+    check(&with(false), paths, [json!(false), json!(false), anthropic(true), Value::Null, Value::Null]);
+    check(&with(true), paths, [json!(true), json!(true), anthropic(false), Value::Null, Value::Null]);
+}
+
+#[test]
+fn a_choice_that_cannot_be_made_is_dropped() {
+    let options = |choice| Options { tool_choice: choice, parallel_tools: Some(true), ..Options::plain() };
+    let required = || options(ToolChoice::Required);
+    let row = |manifest: Value, prompt: &pi_envelope::Prompt, options: &Options, expected: &[&str]| {
+        let request = ask(&provider("openai", manifest), prompt, options).unwrap();
+        assert_eq!(body(&request).get("tool_choice"), None);
+        assert_eq!(changes(&request.changes), expected);
+    };
+    row(
+        json!({}),
+        &question(),
+        &required(),
+        &["dropped tool_choice: there are no tools", "dropped parallel_tools: there are no tools"],
+    );
+    row(
+        json!({"provider_contract": {"capability_contracts": {"tools": {"supports_forced_tool": false}}}}),
+        &tools(),
+        &required(),
+        &["dropped tool_choice: the provider cannot be made to call a tool"],
+    );
+    row(
+        json!({"capabilities": {"required": ["text", "streaming", "tools"]}}),
+        &tools(),
+        &options(ToolChoice::Tool("write".to_owned())),
+        &["dropped tool_choice: there is no tool write", "dropped parallel_tools: the provider does not declare it"],
+    );
+}
+
+#[test]
+fn the_form_of_the_answer_is_written_as_each_api_has_it() {
+    let schema = json!({"type": "object", "properties": {"a.b": {"type": "string"}}, "required": ["a.b"], "additionalProperties": false});
+    let paths = ["/response_format", "/text/format", "/output_config/format", "/generationConfig", "/response_format"];
+    let with = |response_format| Options { response_format, ..Options::plain() };
+    let object = json!({"type": "json_object"});
+    check(
+        &with(ResponseFormat::Json),
+        paths,
+        [object.clone(), object.clone(), Value::Null, json!({"responseMimeType": "application/json"}), object],
+    );
+    check(
+        &with(ResponseFormat::JsonSchema { name: "colours".to_owned(), schema: schema.clone() }),
+        paths,
+        [
+            json!({"type": "json_schema", "json_schema": {"name": "colours", "schema": schema, "strict": true}}),
+            json!({"type": "json_schema", "name": "colours", "schema": schema, "strict": true}),
+            json!({"type": "json_schema", "schema": schema}),
+            json!({"responseMimeType": "application/json", "responseJsonSchema": schema}),
+            json!({"type": "json_object", "json_schema": schema}),
+        ],
+    );
+}
+
+#[test]
+fn a_form_that_a_model_cannot_be_held_to_is_dropped() {
+    let options = Options { response_format: ResponseFormat::Json, ..Options::plain() };
+    for manifest in [
+        json!({"capabilities": {"feature_flags": {"structured_output": false}}}),
+        json!({"models": {MODEL: {"model_capabilities": {"structured_output": false}}}}),
+        json!({"provider_contract": {"capability_contracts": {"structured_output": {"json_mode": false}}}}),
+    ] {
+        let request = ask(&provider("openai", manifest), &question(), &options).unwrap();
+        assert_eq!(body(&request).get("response_format"), None);
+        assert_eq!(changes(&request.changes), ["dropped response_format: the model cannot be held to a form"]);
+    }
+    let field = json!({"provider_contract": {"capability_contracts": {"structured_output": {"response_format_field": "output.form"}}}});
+    let request = ask(&provider("openai", field), &question(), &options).unwrap();
+    assert_eq!(body(&request)["output"], json!({"form": {"type": "json_object"}}));
+}
+
+#[test]
+fn marks_for_the_cache_stand_on_tools_system_and_the_last_messages() {
+    let caching =
+        json!({"markers": true, "long_ttl": "1h", "key_field": "cache.key", "long_members": {"cache.keep": "24h"}});
+    let contract = json!({"provider_contract": {"capability_contracts": {"caching": caching}}});
+    let marks = |adapter: &str, cache: CacheRetention| {
+        let options = Options { cache, session: Some("s".to_owned()), ..Options::plain() };
+        let body = body(&ask(&provider(adapter, contract.clone()), &tools(), &options).unwrap());
+        let marks = body.to_string().matches("cache_control").count();
+        (marks, body.to_string().matches("\"ttl\":\"1h\"").count(), body.get("cache").cloned())
+    };
+    assert_eq!(marks("anthropic", CacheRetention::None), (0, 0, None));
+    assert_eq!(marks("anthropic", CacheRetention::Short), (4, 0, Some(json!({"key": "s"}))));
+    assert_eq!(marks("anthropic", CacheRetention::Long), (4, 4, Some(json!({"keep": "24h", "key": "s"}))));
+    assert_eq!(marks("openai", CacheRetention::Long), (2, 2, Some(json!({"keep": "24h", "key": "s"}))));
+    let plain = ask(&provider("openai", json!({})), &tools(), &Options::plain()).unwrap();
+    assert!(!body(&plain).to_string().contains("cache"));
+}
+
+#[test]
+fn a_stream_is_asked_for_with_its_usage_where_that_is_declared() {
+    let sent = |manifest: Value, mode: Mode| {
+        let request = ask_in(&provider("openai", manifest), &question(), &Options::plain(), mode).unwrap();
+        let mut body = crate::object(&body(&request));
+        body.retain(|name, _| name != "model" && name != "messages");
+        Value::Object(body)
+    };
+    let streaming = |streaming: Value| json!({"provider_contract": {"capability_contracts": {"streaming": streaming}}});
+    assert_eq!(sent(json!({}), Mode::Whole), json!({}));
+    assert_eq!(sent(json!({}), Mode::Stream), json!({"stream": true, "stream_options": {"include_usage": true}}));
+    assert_eq!(sent(streaming(json!({"supports_usage_in_stream": false})), Mode::Stream), json!({"stream": true}));
+    assert_eq!(sent(streaming(json!({"usage_option": ""})), Mode::Stream), json!({"stream": true}));
+    assert_eq!(
+        sent(streaming(json!({"usage_option": "usage.include"})), Mode::Stream),
+        json!({"stream": true, "usage": {"include": true}})
+    );
+    let silent = provider("openai", json!({"capabilities": {"required": ["text"]}}));
+    let error = ask(&silent, &question(), &Options::plain()).unwrap_err();
+    assert_eq!(error.to_string(), "mock-one does not declare streaming");
+}
+
+#[test]
+fn members_of_the_model_are_sent_and_the_conversation_is_not_theirs() {
+    let entry = json!({"model_id": "wire-name", "request_defaults": {"service": {"tier": "flex"}, "temperature": 0.1, "messages": []}});
+    let manifest = provider("openai", json!({"models": {MODEL: entry}}));
+    let parameters = crate::object(&json!({"temperature": 0.7, "stream": false}));
+    let request = ask(&manifest, &question(), &Options { parameters, ..Options::plain() }).unwrap();
+    assert_eq!(
+        body(&request),
+        json!({
+            "model": "wire-name", "messages": [{"role": "user", "content": "Hello"}], "service": {"tier": "flex"},
+            "temperature": 0.7, "stream": true, "stream_options": {"include_usage": true},
+        })
+    );
+    assert_eq!(
+        changes(&request.changes),
+        [
+            "dropped stream: whoever makes the call decides it",
+            "dropped messages: only the conversation fills this member"
+        ]
+    );
+}
