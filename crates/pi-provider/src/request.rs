@@ -73,13 +73,25 @@ pub struct Request {
     pub url: Url,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// JSON.
+    /// JSON, but for uploads and questions without a body.
     pub body: Vec<u8>,
     /// What is not sent as it was asked for.
     pub changes: Vec<Change>,
     pub dialect: Dialect,
     /// The thinking level in the provider's words, where one was sent.
     pub provider_thinking: Option<Value>,
+}
+
+/// What is asked outside a chat.
+#[derive(Debug)]
+pub(crate) struct Errand<'a> {
+    pub(crate) capability: Capability,
+    pub(crate) method: &'a str,
+    /// Joined to the base address.
+    pub(crate) path: &'a str,
+    /// Of the body; `None` if there is none.
+    pub(crate) media_type: Option<&'a str>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Builds the request for a call.
@@ -109,6 +121,28 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
     Ok(Request { method, url, headers, body, changes, dialect, provider_thinking: activation.value })
+}
+
+/// A request for something else than a chat.
+pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Request, CallError> {
+    let dialect = Dialect::of(target.manifest, target.entry);
+    let model = target.entry.and_then(|entry| entry.model_id.as_deref()).unwrap_or(target.model);
+    let used = BTreeSet::from([errand.capability]);
+    let mut headers = address::headers(target, Rules::of(dialect), Mode::Whole, &used);
+    address::set(&mut headers, "accept", "*/*");
+    match errand.media_type {
+        Some(media_type) => address::set(&mut headers, "content-type", media_type),
+        None => headers.retain(|(name, _)| name != "content-type"),
+    }
+    Ok(Request {
+        method: errand.method.to_owned(),
+        url: join(target, errand.path, model)?,
+        headers,
+        body: errand.body,
+        changes: Vec::new(),
+        dialect,
+        provider_thinking: None,
+    })
 }
 
 impl Request {
