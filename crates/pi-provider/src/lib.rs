@@ -25,6 +25,7 @@ pub mod local;
 pub mod manifest;
 pub mod path;
 pub mod request;
+pub mod response;
 pub mod retry;
 pub mod secret;
 pub mod stream;
