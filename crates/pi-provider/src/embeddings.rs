@@ -1,0 +1,188 @@
+//! Texts as vectors.
+//!
+//! [`request()`] and [`read`] are pure; sending the one and receiving the other is the client's. Forms: OpenAI's, which most
+//! have, Gemini's, Cohere's version 2 and Ollama's own.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    error::CallError,
+    event::TokenUsage,
+    operation::{self, Form, Kind},
+    request::{Request, Target},
+    response::Reading,
+};
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embed {
+    /// At least one, none of them empty.
+    pub texts: Vec<String>,
+    /// The length of the vectors, where the model lets one choose.
+    pub dimensions: Option<u32>,
+    /// What the vectors are for, where the model makes a difference.
+    pub purpose: Option<Purpose>,
+}
+
+/// What vectors are for. Gemini and Cohere have other vectors for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// To be compared with those of documents.
+    Query,
+    /// To be found.
+    Document,
+    Similarity,
+    Classification,
+    Clustering,
+}
+
+/// What comes back: one vector for each text, in the same order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embeddings {
+    pub vectors: Vec<Vec<f32>>,
+    /// The model that answered, if the provider says.
+    pub model: Option<String>,
+    pub usage: Option<TokenUsage>,
+}
+
+/// The request for these texts.
+pub fn request(target: &Target<'_>, embed: &Embed) -> Result<Request, CallError> {
+    let place = operation::find(target.manifest, Kind::Embeddings)?;
+    check(embed)?;
+    let model = operation::wire_model(target);
+    let mut dropped = Vec::new();
+    let mut request = match place.form {
+        Form::Openai | Form::Mistral | Form::Ollama => {
+            dropped.extend(embed.purpose.map(|_| operation::dropped("purpose")));
+            place.json(target, openai(model, embed))
+        }
+        Form::Cohere => place.json(target, cohere(model, embed)),
+        Form::Gemini => match embed.texts.as_slice() {
+            [text] => place.json(target, gemini(text, embed)),
+            _ => {
+                let several = operation::find(target.manifest, Kind::BatchEmbeddings)?;
+                several.json(target, gemini_several(model, embed))
+            }
+        },
+        Form::Anthropic => return Err(operation::unknown_form(target.manifest, Kind::Embeddings)),
+    }?;
+    request.changes.extend(dropped);
+    Ok(request)
+}
+
+/// Reads the answer to so many texts.
+pub fn read(reading: &Reading<'_>, body: &[u8], count: usize) -> Result<Embeddings, CallError> {
+    let body = reading.json(body)?;
+    let vectors = vectors(&body).ok_or_else(|| reading.malformed("no vectors in it"))?;
+    if vectors.len() != count {
+        return Err(reading.malformed(&format!("{} vectors for {count} texts", vectors.len())));
+    }
+    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    Ok(Embeddings { vectors, model, usage: reading.usage(&body) })
+}
+
+fn check(embed: &Embed) -> Result<(), CallError> {
+    let reason = match embed.texts.iter().position(String::is_empty) {
+        _ if embed.texts.is_empty() => "there is no text".to_owned(),
+        Some(place) => format!("text {} is empty", place + 1),
+        None => return Ok(()),
+    };
+    Err(CallError::Option { option: "texts".to_owned(), reason })
+}
+
+fn openai(model: &str, embed: &Embed) -> Map<String, Value> {
+    let mut body = object(json!({"model": model, "input": embed.texts}));
+    if let Some(dimensions) = embed.dimensions {
+        body.insert("dimensions".to_owned(), dimensions.into());
+    }
+    body
+}
+
+fn cohere(model: &str, embed: &Embed) -> Map<String, Value> {
+    // Cohere refuses a request that does not say what for; a text by itself is most like a document.
+    let purpose = match embed.purpose.unwrap_or(Purpose::Document) {
+        Purpose::Query => "search_query",
+        Purpose::Document | Purpose::Similarity => "search_document",
+        Purpose::Classification => "classification",
+        Purpose::Clustering => "clustering",
+    };
+    let mut body =
+        object(json!({"model": model, "texts": embed.texts, "input_type": purpose, "embedding_types": ["float"]}));
+    if let Some(dimensions) = embed.dimensions {
+        body.insert("output_dimension".to_owned(), dimensions.into());
+    }
+    body
+}
+
+fn gemini(text: &str, embed: &Embed) -> Map<String, Value> {
+    let mut body = object(json!({"content": {"parts": [{"text": text}]}}));
+    if let Some(purpose) = embed.purpose {
+        let purpose = match purpose {
+            Purpose::Query => "RETRIEVAL_QUERY",
+            Purpose::Document => "RETRIEVAL_DOCUMENT",
+            Purpose::Similarity => "SEMANTIC_SIMILARITY",
+            Purpose::Classification => "CLASSIFICATION",
+            Purpose::Clustering => "CLUSTERING",
+        };
+        body.insert("taskType".to_owned(), purpose.into());
+    }
+    if let Some(dimensions) = embed.dimensions {
+        body.insert("outputDimensionality".to_owned(), dimensions.into());
+    }
+    body
+}
+
+fn gemini_several(model: &str, embed: &Embed) -> Map<String, Value> {
+    let model = if model.starts_with("models/") { model.to_owned() } else { format!("models/{model}") };
+    let one = |text: &String| {
+        let mut request = object(json!({"model": model}));
+        request.extend(gemini(text, embed));
+        Value::Object(request)
+    };
+    object(json!({"requests": embed.texts.iter().map(one).collect::<Vec<_>>()}))
+}
+
+/// The vectors, wherever they are.
+fn vectors(body: &Value) -> Option<Vec<Vec<f32>>> {
+    if let Some(items) = body.get("data").and_then(Value::as_array) {
+        return numbered(items);
+    }
+    if let Some(one) = body.pointer("/embedding/values") {
+        return Some(vec![vector(one)?]);
+    }
+    let several = body.pointer("/embeddings/float").or_else(|| body.get("embeddings"))?.as_array()?;
+    several.iter().map(|item| vector(item.get("values").unwrap_or(item))).collect()
+}
+
+/// OpenAI numbers the vectors and promises no order.
+fn numbered(items: &[Value]) -> Option<Vec<Vec<f32>>> {
+    let mut vectors = vec![None; items.len()];
+    for (place, item) in items.iter().enumerate() {
+        let index =
+            item.get("index").and_then(Value::as_u64).map_or(Some(place), |index| usize::try_from(index).ok())?;
+        *vectors.get_mut(index)? = Some(vector(item.get("embedding")?)?);
+    }
+    vectors.into_iter().collect()
+}
+
+/// A list of numbers, or the same as little-endian bytes in base64.
+fn vector(value: &Value) -> Option<Vec<f32>> {
+    match value {
+        #[expect(clippy::cast_possible_truncation, reason = "models compute with no more than 32 bits")]
+        Value::Array(numbers) => numbers.iter().map(|number| Some(number.as_f64()? as f32)).collect(),
+        Value::String(text) => {
+            let bytes = STANDARD.decode(text).ok()?;
+            let (numbers, rest) = bytes.as_chunks::<4>();
+            rest.is_empty().then(|| numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,196 @@
+//! What can be asked of a provider beside a chat: where, and in which form.
+//!
+//! Embeddings, ranking, pictures, speech and batches have a module each, with what is asked, what comes back, and two pure
+//! functions between them and the wire. Here is what these have in common: a capability that is not declared is refused,
+//! the manifest's endpoints say where an operation is and, by their adapter, in which form it speaks.
+
+pub(crate) mod multipart;
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    dialect::Dialect,
+    error::CallError,
+    manifest::{Capability, Manifest, Operation},
+    request::{self, Change, ChangeKind, Errand, Request, Target},
+};
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    serde_saphyr::from_str(include_str!("operation/table.yaml")).expect("table.yaml is checked by a test")
+});
+
+/// Something that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Embeddings,
+    /// Gemini's, for several texts at once.
+    BatchEmbeddings,
+    Rerank,
+    ImageGeneration,
+    SpeechToText,
+    TextToSpeech,
+    Batch,
+    /// Where a batch is put and its results are fetched.
+    Files,
+}
+
+/// In which form an operation speaks. Most providers took OpenAI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Form {
+    Openai,
+    Anthropic,
+    Gemini,
+    Cohere,
+    Ollama,
+    Mistral,
+}
+
+/// Where an operation is and how it speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) form: Form,
+    capability: Capability,
+    method: String,
+    path: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    operations: IndexMap<Kind, Names>,
+    ends: Vec<End>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Names {
+    names: Vec<String>,
+    paths: IndexMap<Form, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    path: String,
+    form: Form,
+}
+
+impl Kind {
+    const fn capability(self) -> Capability {
+        match self {
+            Self::Embeddings | Self::BatchEmbeddings => Capability::Embeddings,
+            Self::Rerank => Capability::Rerank,
+            Self::ImageGeneration => Capability::ImageGeneration,
+            Self::SpeechToText => Capability::Stt,
+            Self::TextToSpeech => Capability::Tts,
+            Self::Batch | Self::Files => Capability::Batch,
+        }
+    }
+}
+
+impl Form {
+    fn of(manifest: &Manifest, operation: Option<&Operation>) -> Self {
+        let adapter = operation.and_then(|operation| operation.adapter.as_deref()).and_then(Self::from_word);
+        let end = |operation: &Operation| {
+            let path = operation.path.split('?').next().unwrap_or_default();
+            TABLE.ends.iter().find(|end| path.ends_with(&end.path)).map(|end| end.form)
+        };
+        adapter.or_else(|| operation.and_then(end)).unwrap_or_else(|| Dialect::of(manifest, None).into())
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "ollama" => Some(Self::Ollama),
+            "mistral" => Some(Self::Mistral),
+            "jina" => Some(Self::Openai),
+            word => Dialect::from_word(word).map(Self::from),
+        }
+    }
+}
+
+impl From<Dialect> for Form {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::OpenaiChat | Dialect::OpenaiResponses | Dialect::Demo => Self::Openai,
+            Dialect::AnthropicMessages => Self::Anthropic,
+            Dialect::GeminiGenerate => Self::Gemini,
+            Dialect::CohereV2 => Self::Cohere,
+        }
+    }
+}
+
+/// Finds an operation; fails if the provider does not declare it, or speaks a form that has none.
+pub(crate) fn find(manifest: &Manifest, kind: Kind) -> Result<Place, CallError> {
+    request::guard(manifest, kind.capability())?;
+    let names = &TABLE.operations[&kind];
+    let operation = names.names.iter().find_map(|name| manifest.endpoints.get(name));
+    let form = Form::of(manifest, operation);
+    let default = names.paths.get(&form);
+    let undeclared = || CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() };
+    let path = operation.map(|operation| &operation.path).or(default).ok_or_else(undeclared)?.clone();
+    let method = operation.map_or_else(|| "POST".to_owned(), |operation| operation.method.to_uppercase());
+    Ok(Place { form, capability: kind.capability(), method, path })
+}
+
+/// The error for an operation that is listed with an adapter which has no such thing.
+pub(crate) fn unknown_form(manifest: &Manifest, kind: Kind) -> CallError {
+    CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() }
+}
+
+impl Place {
+    /// The same place with something behind its path: `/batches/ID/cancel`.
+    pub(crate) fn below(&self, method: &str, rest: &str) -> Self {
+        let (path, query) = self.path.split_once('?').map_or((self.path.as_str(), ""), |(path, query)| (path, query));
+        let mark = if query.is_empty() { "" } else { "?" };
+        let path = format!("{path}{rest}{mark}{query}");
+        Self { form: self.form, capability: self.capability, method: method.to_owned(), path }
+    }
+
+    /// A request with a body of JSON.
+    pub(crate) fn json(&self, target: &Target<'_>, body: Map<String, Value>) -> Result<Request, CallError> {
+        self.request(target, Some("application/json"), Value::Object(body).to_string().into_bytes())
+    }
+
+    /// A request without a body.
+    pub(crate) fn empty(&self, target: &Target<'_>) -> Result<Request, CallError> {
+        self.request(target, None, Vec::new())
+    }
+
+    /// A request that uploads a form.
+    pub(crate) fn multipart(&self, target: &Target<'_>, form: &multipart::Form<'_>) -> Result<Request, CallError> {
+        let (media_type, body) = form.encode();
+        self.request(target, Some(&media_type), body)
+    }
+
+    fn request(&self, target: &Target<'_>, media_type: Option<&str>, body: Vec<u8>) -> Result<Request, CallError> {
+        let Self { form: _, capability, method, path } = self;
+        request::outside_chat(target, Errand { capability: *capability, method, path, media_type, body })
+    }
+}
+
+/// The model's name on the wire.
+pub(crate) fn wire_model<'a>(target: &Target<'a>) -> &'a str {
+    target.entry.and_then(|entry| entry.model_id.as_deref()).unwrap_or(target.model)
+}
+
+/// An option that this form has no place for.
+pub(crate) fn dropped(option: &str) -> Change {
+    let reason = "this provider has no place for it".to_owned();
+    Change { kind: ChangeKind::Dropped, option: option.to_owned(), reason }
+}
+
+/// A part of an id that is put into a path: nothing that could leave it.
+pub(crate) fn path_segment(id: &str) -> Result<&str, CallError> {
+    let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.:~".contains(letter);
+    if !id.is_empty() && id != "." && id != ".." && id.chars().all(is_safe) {
+        Ok(id)
+    } else {
+        Err(CallError::Option { option: "id".to_owned(), reason: format!("{id:?} is not an id of this provider") })
+    }
+}

@@ -1,0 +1,48 @@
+//! What can be asked beside a chat: requests as they are sent, answers as they are read, without a network.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod capabilities {
+    mod embeddings;
+    mod image;
+    mod rerank;
+    mod speech;
+}
+#[path = "support/provider.rs"]
+mod provider;
+
+use std::time::SystemTime;
+
+use pi_provider::{CallError, Manifest, request::Request, response::Reading};
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use serde_json::Value;
+
+const KEY: &str = "sk-planted-0123456789abcdef";
+
+fn redactor() -> Redactor {
+    Redactor::new(Options { secrets: vec![KEY.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep })
+}
+
+/// Reads an answer of this provider.
+fn reading<T>(manifest: &Manifest, read: impl FnOnce(&Reading<'_>) -> T) -> T {
+    read(&Reading { manifest, redactor: &redactor(), received: SystemTime::UNIX_EPOCH })
+}
+
+/// A request must go there with this body.
+#[track_caller]
+fn check_json(request: Result<Request, CallError>, line: &str, body: &Value) {
+    let request = request.unwrap();
+    assert_eq!(format!("{} {}", request.method, request.url), line);
+    assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), *body);
+    assert_eq!(header(&request, "content-type"), Some("application/json"));
+}
+
+fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// The code and the words of an error.
+fn said<T: std::fmt::Debug>(result: Result<T, CallError>) -> String {
+    let error = result.unwrap_err();
+    format!("{} {error}", error.code().number())
+}
