@@ -8,6 +8,7 @@
 //! Start with [`Manifest`], then [`Call`] (what is asked), [`StreamEvent`] (what comes back) and [`CallError`], whose
 //! [`code`](CallError::code) answers whether to try again, whose fault it was, and what to do next.
 
+pub mod batch;
 pub mod breaker;
 pub mod builtin;
 pub mod call;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod capabilities {
+    mod batch;
     mod embeddings;
     mod image;
     mod rerank;
