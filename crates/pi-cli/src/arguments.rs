@@ -1,11 +1,13 @@
 //! The words that a person types.
 
 mod help;
+pub(crate) mod model;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 
+use self::model::ProviderCommand;
 use crate::{
     answer::{self, Answer},
     command,
@@ -39,6 +41,9 @@ pub(crate) enum When {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Check manifests of providers
+    #[command(subcommand, arg_required_else_help = true)]
+    Provider(ProviderCommand),
     /// Print a schema: JSON Schema, TypeScript or WIT
     #[command(arg_required_else_help = true)]
     Schema(SchemaArguments),
@@ -237,9 +242,10 @@ impl Command {
             Command::Envelope(EnvelopeCommand::Diff(arguments)) => arguments.json,
             Command::Envelope(EnvelopeCommand::Stats(arguments)) => arguments.json,
             Command::Policy(PolicyCommand::Explain(arguments)) => arguments.json,
+            Command::Provider(ProviderCommand::Validate(arguments)) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
-            Command::Schema(_) => false,
+            Command::Schema(_) | Command::Provider(ProviderCommand::Promote(_)) => false,
         };
         if json { Reader::Machine } else { Reader::Person }
     }
@@ -249,7 +255,11 @@ impl Command {
         let (name, arguments) = match self {
             Command::Serve(arguments) => ("serve", arguments),
             Command::Ext(arguments) => ("ext", arguments),
-            Command::Schema(_) | Command::Envelope(_) | Command::ExtMessage(_) | Command::Policy(_) => return None,
+            Command::Provider(_)
+            | Command::Schema(_)
+            | Command::Envelope(_)
+            | Command::ExtMessage(_)
+            | Command::Policy(_) => return None,
         };
         let mut words = arguments.anything.iter().take_while(|word| *word != "--");
         words.any(|word| word == "--help" || word == "-h").then_some(name)

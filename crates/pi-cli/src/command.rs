@@ -3,6 +3,7 @@
 mod diff;
 mod explain;
 mod later;
+mod provider;
 pub(crate) mod schema;
 mod stats;
 mod validate;
@@ -17,6 +18,7 @@ use crate::{
 
 pub(crate) fn run(command: &Command, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     match command {
+        Command::Provider(command) => provider::run(command, console),
         Command::Schema(arguments) => schema::run(arguments, console),
         Command::Envelope(EnvelopeCommand::Validate(arguments)) => {
             validate::run(arguments, &validate::ENVELOPES, console)

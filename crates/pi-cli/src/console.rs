@@ -72,6 +72,10 @@ impl Console {
         }
     }
 
+    pub(crate) fn has_colours(&self) -> bool {
+        self.output_colours
+    }
+
     /// Text for standard output in its colour.
     pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         paint(self.output_colours, tone, text)

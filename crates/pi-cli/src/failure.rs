@@ -1,9 +1,12 @@
 //! Why a command could not be carried out, and what to do about it.
 
+mod model;
+
 use std::{error::Error, io, iter};
 
 use pi_transcript::json::Problem;
 
+pub(crate) use self::model::ModelFailure;
 use crate::{exit::Exit, refusal::Refusal};
 
 /// A command that was not carried out. A message repeats neither its source nor the problems in what was read;
@@ -18,8 +21,8 @@ pub(crate) enum Failure {
     Folder { file: String },
     #[error("{file} is larger than {limit} MiB")]
     TooLarge { file: String, limit: u64 },
-    #[error("{folder} contains no .json or .jsonl file")]
-    EmptyFolder { folder: String },
+    #[error("{folder} contains no {endings} file")]
+    EmptyFolder { folder: String, endings: &'static str },
     #[error("standard input can be read only once")]
     InputTwice,
     #[error("the schema {schema} has no form {format}")]
@@ -40,6 +43,8 @@ pub(crate) enum Failure {
     BadPath { what: &'static str, path: String, source: pi_policy::PathFault },
     #[error("{manifest} describes the extension {found}, not {wanted}")]
     OtherExtension { manifest: String, found: String, wanted: String },
+    #[error(transparent)]
+    Model(#[from] ModelFailure),
     #[error("cannot write the output")]
     Unwritable(#[source] io::Error),
     #[error("`pi {command}` is not built yet: {missing}")]
@@ -65,6 +70,10 @@ impl Failure {
             | Failure::NotAManifest { refusal, .. }
             | Failure::NotSettings { refusal, .. }
             | Failure::NotACall { refusal } => refusal.problems.clone(),
+            Failure::Model(ModelFailure::NotAManifest { findings, .. }) => {
+                let plain = |it: &String| Problem { path: String::new(), message: it.clone() };
+                findings.iter().map(plain).collect()
+            }
             Failure::NotAPolicy { problems, .. } => {
                 let plain =
                     |it: &pi_policy::config::Problem| Problem { path: it.path.clone(), message: it.fault.to_string() };
@@ -80,6 +89,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
+            | Failure::Model(ModelFailure::NotText { .. })
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => Vec::new(),
         }
@@ -92,12 +102,13 @@ impl Failure {
             | Failure::UnreadableCall { file, .. }
             | Failure::Folder { file }
             | Failure::TooLarge { file, .. }
-            | Failure::EmptyFolder { folder: file }
+            | Failure::EmptyFolder { folder: file, .. }
             | Failure::NotAnEnvelope { file, .. }
             | Failure::NotAManifest { file, .. }
             | Failure::NotSettings { file, .. }
             | Failure::NotAPolicy { file, .. }
             | Failure::OtherExtension { manifest: file, .. } => Some(file),
+            Failure::Model(failure) => failure.file(),
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
             | Failure::NotACall { .. }
@@ -132,6 +143,7 @@ impl Failure {
             }
             Failure::BadPath { .. } => "write an absolute path".to_owned(),
             Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
+            Failure::Model(failure) => failure.hint(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
         }
@@ -140,6 +152,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::NotBuilt { .. } => Exit::NotBuilt,
+            Failure::Model(failure) => failure.exit(),
             Failure::Unreadable { .. }
             | Failure::UnreadableCall { .. }
             | Failure::Folder { .. }

@@ -1,7 +1,6 @@
 //! The files that a person names: `-`, folders, documents, and files with one document per line.
 
 use std::{
-    ffi::OsStr,
     fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -10,7 +9,7 @@ use std::{
 use pi_transcript::json::Problem;
 
 use crate::{
-    failure::Failure,
+    failure::{Failure, ModelFailure},
     refusal::{self, Numbering, Refusal},
 };
 
@@ -50,9 +49,27 @@ pub(crate) struct Document {
 /// Something that was named or found, or why it cannot be read, with the name that people know it by.
 pub(crate) type Found = (String, Result<Input, Failure>);
 
-/// What is read for the arguments: folders stand for the .json and .jsonl files below them, in order of their names. A
+/// Which files a folder stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct Endings {
+    list: &'static [&'static str],
+    /// As people read them.
+    told: &'static str,
+}
+
+impl Endings {
+    pub(crate) const DOCUMENTS: Endings = Endings { list: &["json", "jsonl"], told: ".json or .jsonl" };
+    pub(crate) const MANIFESTS: Endings = Endings { list: &["yaml", "yml", "json"], told: ".yaml, .yml or .json" };
+
+    fn fit(self, path: &Path) -> bool {
+        let ending = path.extension().unwrap_or_default();
+        self.list.iter().any(|it| ending.eq_ignore_ascii_case(it))
+    }
+}
+
+/// What is read for the arguments: folders stand for the files with these endings below them, in order of their names. A
 /// folder that cannot be listed, or in which nothing is found, does not keep the others from being read.
-pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Found>, Failure> {
+pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>, endings: Endings) -> Result<Vec<Found>, Failure> {
     if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::InputTwice);
     }
@@ -64,10 +81,10 @@ pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>) -> Result<Vec<Fo
             inputs.push((input.name.clone(), Ok(input)));
         } else if path.is_dir() {
             let mut files = Vec::new();
-            collect(path, &mut files);
+            collect(path, endings, &mut files);
             if files.is_empty() {
                 let folder = path.display().to_string();
-                files.push((path.clone(), Some(Failure::EmptyFolder { folder })));
+                files.push((path.clone(), Some(Failure::EmptyFolder { folder, endings: endings.told })));
             }
             files.sort_by(|(left, _), (right, _)| left.cmp(right));
             inputs.extend(files.into_iter().map(|(path, failure)| match failure {
@@ -91,6 +108,12 @@ pub(crate) fn read(path: &Path) -> Result<Document, Failure> {
         if path.as_os_str().is_empty() { "a file without a name".to_owned() } else { path.display().to_string() };
     let bytes = Input { name, source, layout: Layout::One }.whole()?;
     Ok(Document { line: None, bytes })
+}
+
+/// Reads a whole file that holds text.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    let document = read(path)?;
+    String::from_utf8(document.bytes).map_err(|_| ModelFailure::NotText { file: path.display().to_string() }.into())
 }
 
 impl Document {
@@ -123,6 +146,11 @@ impl Input {
             }
             Layout::OnePerLine => self.lines(take),
         }
+    }
+
+    /// The whole of it as text.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        String::from_utf8(self.whole()?).map_err(|_| ModelFailure::NotText { file: self.name.clone() }.into())
     }
 
     fn whole(&self) -> Result<Vec<u8>, Failure> {
@@ -184,7 +212,7 @@ impl Input {
 /// Finds files, and folders that cannot be listed. Names that begin with a dot are passed over, and links to folders are
 /// not followed.
 #[expect(clippy::disallowed_methods, reason = "the command line names folders, and this is where they are listed")]
-fn collect(folder: &Path, files: &mut Vec<(PathBuf, Option<Failure>)>) {
+fn collect(folder: &Path, endings: Endings, files: &mut Vec<(PathBuf, Option<Failure>)>) {
     let unreadable = |source| {
         let failure = Failure::Unreadable { file: folder.display().to_string(), source };
         (folder.to_owned(), Some(failure))
@@ -198,13 +226,9 @@ fn collect(folder: &Path, files: &mut Vec<(PathBuf, Option<Failure>)>) {
         match found {
             Err(error) => files.push(unreadable(error)),
             Ok((_, name, _)) if name.to_string_lossy().starts_with('.') => {}
-            Ok((path, _, true)) => collect(&path, files),
-            Ok((path, _, false)) => {
-                let is_wanted = |it: &OsStr| it.eq_ignore_ascii_case("json") || it.eq_ignore_ascii_case("jsonl");
-                if path.extension().is_some_and(is_wanted) {
-                    files.push((path, None));
-                }
-            }
+            Ok((path, _, true)) => collect(&path, endings, files),
+            Ok((path, _, false)) if endings.fit(&path) => files.push((path, None)),
+            Ok(_) => {}
         }
     }
 }

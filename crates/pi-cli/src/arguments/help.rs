@@ -11,7 +11,8 @@ pub(super) const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Green.on_default());
 
 /// The commands by what people want.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Talk to models", &["provider"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
     ("Run", &["serve", "ext", "help"]),
@@ -26,7 +27,14 @@ const EXAMPLES: [(&str, &str); 5] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 2] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "provider",
+        &[
+            ("pi provider validate ~/.pi/agent/providers/", "check your own manifests"),
+            ("pi provider promote old.yaml > new.yaml", "bring a manifest to version 2"),
+        ],
+    ),
     (
         "envelope",
         &[

@@ -14,7 +14,7 @@ use crate::{
     console::{Console, Tone, printable},
     exit::Exit,
     failure::Failure,
-    input::{self, Document},
+    input::{self, Document, Endings},
     verdict::Verdict,
 };
 
@@ -51,7 +51,7 @@ impl fmt::Display for Place<'_> {
 
 pub(crate) fn run(arguments: &StatsArguments, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Success;
-    for (file, input) in input::expand(arguments.input.files(), arguments.input.layout())? {
+    for (file, input) in input::expand(arguments.input.files(), arguments.input.layout(), Endings::DOCUMENTS)? {
         let take = |document: Document| {
             let place = Place { file: &file, line: document.line };
             match document.parse(pi_envelope::parse) {

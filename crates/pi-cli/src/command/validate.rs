@@ -10,7 +10,7 @@ use crate::{
     console::{Console, Tone, printable},
     exit::Exit,
     failure::Failure,
-    input::{self, Document, Input},
+    input::{self, Document, Endings, Input},
     refusal::Cause,
     verdict::{Fault, Verdict},
 };
@@ -47,7 +47,7 @@ struct Tally {
 }
 
 pub(crate) fn run(arguments: &ValidateArguments, judge: &Judge, console: &mut Console) -> Result<Exit, Failure> {
-    let inputs = input::expand(arguments.input.files(), arguments.input.layout())?;
+    let inputs = input::expand(arguments.input.files(), arguments.input.layout(), Endings::DOCUMENTS)?;
     let count = inputs.len();
     let mut tally = Tally::default();
     for (done, (name, input)) in inputs.into_iter().enumerate() {

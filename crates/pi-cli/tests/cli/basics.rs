@@ -25,6 +25,9 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Usage: pi [OPTIONS] <COMMAND>
 
+    Talk to models:
+      provider  Check manifests of providers
+
     Look into files:
       envelope     Check, compare and sum up prompt envelopes
       ext-message  Check messages between an extension and its host

@@ -6,5 +6,6 @@ mod envelope;
 mod ext_message;
 mod failure;
 mod policy;
+mod provider;
 mod schema;
 mod world;
