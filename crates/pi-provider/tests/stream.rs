@@ -1,5 +1,8 @@
 //! Recorded streams, decoded in one piece and cut everywhere, and the faults that other runtimes have.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
+
 #[path = "support/manifest.rs"]
 mod manifest;
 #[path = "support/transcription.rs"]
@@ -50,10 +53,8 @@ fn check(pipeline: &Pipeline, stream: &str, expected: &str, ending: Ending) {
     }
 }
 
-fn recorded(name: &str, dialect: Dialect, decoder: Value, expected: &str) {
-    let path = format!("{}/tests/streams/{name}", env!("CARGO_MANIFEST_DIR"));
-    let stream = std::fs::read_to_string(path).unwrap();
-    check(&pipeline(dialect, json!({ "decoder": decoder })), &stream, expected, COMPLETE);
+fn recorded(stream: &str, dialect: Dialect, decoder: Value, expected: &str) {
+    check(&pipeline(dialect, json!({ "decoder": decoder })), stream, expected, COMPLETE);
 }
 
 fn sse() -> Value {
@@ -63,7 +64,7 @@ fn sse() -> Value {
 #[test]
 fn chat_completions_are_decoded() {
     recorded(
-        "openai.sse",
+        include_str!("streams/openai.sse"),
         Dialect::OpenaiChat,
         sse(),
         r#"metadata id=chatcmpl-1 model=gpt-x-2026
@@ -87,7 +88,7 @@ end ToolUse (tool_calls)
 #[test]
 fn messages_of_anthropic_are_decoded() {
     recorded(
-        "anthropic.sse",
+        include_str!("streams/anthropic.sse"),
         Dialect::AnthropicMessages,
         json!({"format": "anthropic_sse", "strategy": "anthropic_event_stream"}),
         r#"metadata id=msg_1 model=claude-x prompt=425 completion=1 cache_read=300 cache_write=100 cache_write_1h=40
@@ -108,7 +109,7 @@ end ToolUse (tool_use)
 #[test]
 fn generated_content_of_gemini_is_decoded() {
     recorded(
-        "gemini.sse",
+        include_str!("streams/gemini.sse"),
         Dialect::GeminiGenerate,
         json!({"format": "gemini_sse"}),
         r#"metadata id=resp-1 model=gemini-x prompt=10 total=14 reasoning=4
@@ -131,7 +132,7 @@ end ToolUse (STOP)
 #[test]
 fn an_array_of_gemini_is_decoded() {
     recorded(
-        "gemini_array.json",
+        include_str!("streams/gemini_array.json"),
         Dialect::GeminiGenerate,
         json!({"format": "gemini_json"}),
         r#"content "A \"quoted\" } ] \\ part"
@@ -146,7 +147,7 @@ end MaxTokens (MAX_TOKENS)
 #[test]
 fn chat_of_cohere_is_decoded() {
     recorded(
-        "cohere.sse",
+        include_str!("streams/cohere.sse"),
         Dialect::CohereV2,
         json!({"format": "sse", "strategy": "cohere_v2"}),
         r#"metadata id=c-1
@@ -166,7 +167,7 @@ end ToolUse (TOOL_CALL)
 #[test]
 fn responses_of_openai_are_decoded() {
     recorded(
-        "responses.sse",
+        include_str!("streams/responses.sse"),
         Dialect::OpenaiResponses,
         sse(),
         r#"metadata id=resp_1 model=gpt-x
