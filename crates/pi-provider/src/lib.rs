@@ -8,6 +8,7 @@
 //! Start with [`Manifest`], then [`Call`] (what is asked), [`StreamEvent`] (what comes back) and [`CallError`], whose
 //! [`code`](CallError::code) answers whether to try again, whose fault it was, and what to do next.
 
+pub mod assembly;
 pub mod batch;
 pub mod breaker;
 pub mod builtin;
@@ -41,6 +42,7 @@ pub mod tokens;
 pub mod transport;
 
 pub use self::{
+    assembly::{Asked, Assembly},
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
     catalog::Catalog,
     dialect::Dialect,
@@ -49,4 +51,5 @@ pub use self::{
     manifest::Manifest,
     request::{Mode, Request, Target},
     secret::Secret,
+    stream::{Decoder, Pipeline},
 };

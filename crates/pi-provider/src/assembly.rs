@@ -1,0 +1,382 @@
+//! From events to the message of a transcript.
+//!
+//! An [`Assembly`] takes the events of one answer, keeps the message so far, and says how it grew. Only the first of
+//! several candidates becomes a message. Money is computed from the model's prices; where the provider says what a call
+//! cost, that stands beside it.
+
+mod money;
+mod partial;
+
+use pi_transcript::{
+    AssistantMessageEvent, Block, Message, ModelId, ProviderId, StopReason, ThinkingLevel, ToolCall, ToolCallId,
+    content::{TextBlock, ThinkingBlock},
+    json::{Extra, Loose, Open},
+    message::AssistantMessage,
+};
+use serde_json::Map;
+
+pub use self::{money::usage, partial::PartialReader};
+use crate::{
+    error::Failure,
+    event::{Finish, StreamEvent, Termination, TokenUsage},
+    manifest::model::Pricing,
+};
+
+/// What is known of an answer before it comes.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The dialect, by the name that transcripts use.
+    pub api: String,
+    pub provider: ProviderId,
+    pub model: ModelId,
+    pub pricing: Option<Pricing>,
+    pub thinking_level: Option<ThinkingLevel>,
+    /// Milliseconds since 1970.
+    pub timestamp: u64,
+}
+
+/// A message that grows.
+#[derive(Debug)]
+pub struct Assembly {
+    message: AssistantMessage,
+    pricing: Option<Pricing>,
+    usage: TokenUsage,
+    blocks: Vec<Growth>,
+    /// The block of text or thinking that may go on; there is never more than one.
+    flowing: Option<usize>,
+    finish: Option<Finish>,
+    failure: Option<Failure>,
+    started: bool,
+}
+
+/// What is remembered of a block beside its content.
+#[derive(Debug)]
+struct Growth {
+    /// The provider's number.
+    number: Option<u64>,
+    open: bool,
+    /// Of a tool call.
+    arguments: Option<PartialReader>,
+}
+
+/// Why no more events come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The stream said so.
+    Proper,
+    /// Somebody stopped it.
+    Aborted,
+    /// It broke off, for this reason.
+    Broken(String),
+}
+
+impl Assembly {
+    pub fn new(asked: Asked) -> Self {
+        let message = AssistantMessage {
+            content: Vec::new(),
+            api: asked.api,
+            provider: asked.provider,
+            model: asked.model,
+            usage: Loose::Known(usage(&TokenUsage::default(), asked.pricing.as_ref())),
+            stop_reason: Open::Known(StopReason::Pending),
+            error_message: None,
+            timestamp: asked.timestamp,
+            response_id: None,
+            response_model: None,
+            raw_stop_reason: None,
+            thinking_level: asked.thinking_level.map(Open::Known),
+            provider_thinking_level: None,
+            diagnostics: None,
+            deferred: None,
+            end_turn: None,
+            extra: Extra::new(),
+        };
+        Self {
+            message,
+            pricing: asked.pricing,
+            usage: TokenUsage::default(),
+            blocks: Vec::new(),
+            flowing: None,
+            finish: None,
+            failure: None,
+            started: false,
+        }
+    }
+
+    /// The message so far. Arguments of calls that are still open hold what is certain.
+    pub fn message(&self) -> &AssistantMessage {
+        &self.message
+    }
+
+    /// What the provider has counted so far.
+    pub fn usage(&self) -> &TokenUsage {
+        &self.usage
+    }
+
+    /// The error that the stream reported.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Calls whose arguments are not a whole object. They must not be run: half of a file is not a file.
+    pub fn unfinished_calls(&self) -> impl Iterator<Item = &ToolCallId> {
+        let calls = self.message.content.iter().zip(&self.blocks).filter_map(|(block, growth)| match block {
+            Block::ToolCall(call) => Some((call, growth)),
+            Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
+        });
+        let is_whole = |growth: &Growth| growth.arguments.as_ref().is_some_and(PartialReader::is_complete);
+        calls.filter(move |(_, growth)| !is_whole(growth)).map(|(call, _)| &call.id)
+    }
+
+    /// Takes the next event and appends what it means for the message.
+    pub fn push(&mut self, event: StreamEvent, out: &mut Vec<AssistantMessageEvent>) {
+        self.start(out);
+        match event {
+            StreamEvent::PartialContentDelta { candidate: 0, block, content, signature } => {
+                self.text(block, content, signature, out);
+            }
+            StreamEvent::ThinkingDelta { candidate: 0, block, thinking, signature, redacted } => {
+                self.thinking(block, thinking, signature, redacted, out);
+            }
+            StreamEvent::ToolCallStarted { candidate: 0, index, tool_call_id, tool_name, signature } => {
+                self.begin_call(index, tool_call_id, tool_name, signature, out);
+            }
+            StreamEvent::PartialToolCall { candidate: 0, tool_call_id, arguments, .. } => {
+                self.arguments(&tool_call_id, arguments, out);
+            }
+            StreamEvent::ToolCallEnded { candidate: 0, tool_call_id, .. } => {
+                if let Some(place) = self.place_of_call(&tool_call_id) {
+                    self.close(place, out);
+                }
+            }
+            StreamEvent::Metadata { usage, response_id, model } => self.metadata(usage, response_id, model),
+            StreamEvent::FinalCandidate { candidate: 0, finish } | StreamEvent::StreamEnd { finish } => {
+                self.finish = self.finish.take().or(finish);
+            }
+            StreamEvent::StreamError { failure } => {
+                self.failure.get_or_insert(failure);
+            }
+            StreamEvent::PartialContentDelta { .. }
+            | StreamEvent::ThinkingDelta { .. }
+            | StreamEvent::ToolCallStarted { .. }
+            | StreamEvent::PartialToolCall { .. }
+            | StreamEvent::ToolCallEnded { .. }
+            | StreamEvent::FinalCandidate { .. }
+            | StreamEvent::Other { .. } => {}
+        }
+    }
+
+    /// Closes what is open and says how it ended. An error that the stream reported makes any end an error.
+    pub fn finish(mut self, end: End, out: &mut Vec<AssistantMessageEvent>) -> AssistantMessage {
+        self.start(out);
+        for place in 0..self.blocks.len() {
+            self.close(place, out);
+        }
+        self.message.raw_stop_reason = self.finish.as_ref().map(|finish| finish.raw.clone());
+        let (is_aborted, is_proper) = (end == End::Aborted, end == End::Proper);
+        let said = self.failure.as_ref().map(Failure::to_string).filter(|_| !is_aborted);
+        let refused = self.finish.as_ref().filter(|finish| is_proper && finish.reason == Termination::Refusal);
+        self.message.error_message = match end {
+            End::Broken(reason) => Some(said.unwrap_or(reason)),
+            End::Proper | End::Aborted => {
+                said.or_else(|| refused.map(|finish| format!("the provider refused to answer ({})", finish.raw)))
+            }
+        };
+        let reason = match &self.message.error_message {
+            _ if is_aborted => StopReason::Aborted,
+            Some(_) => StopReason::Error,
+            None => self.stop_reason(),
+        };
+        self.message.stop_reason = Open::Known(reason);
+        let message = Some(Message::Assistant(Box::new(self.message.clone())));
+        let reason = Open::Known(reason);
+        out.push(match reason {
+            Open::Known(StopReason::Error | StopReason::Aborted) => {
+                AssistantMessageEvent::Error { reason, error: message }
+            }
+            Open::Known(_) | Open::Other(_) => AssistantMessageEvent::Done { reason, message },
+        });
+        self.message
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        let has_calls = self.message.content.iter().any(|block| matches!(block, Block::ToolCall(_)));
+        match self.finish.as_ref().map(|finish| finish.reason) {
+            Some(Termination::MaxTokens) => StopReason::Length,
+            Some(Termination::ToolUse) => StopReason::ToolUse,
+            _ if has_calls => StopReason::ToolUse,
+            Some(
+                Termination::EndTurn
+                | Termination::StopSequence
+                | Termination::Refusal
+                | Termination::PauseTurn
+                | Termination::Other,
+            )
+            | None => StopReason::Stop,
+        }
+    }
+
+    fn start(&mut self, out: &mut Vec<AssistantMessageEvent>) {
+        if !self.started {
+            self.started = true;
+            out.push(AssistantMessageEvent::Start { partial: None });
+        }
+    }
+
+    fn text(
+        &mut self,
+        number: Option<u64>,
+        delta: String,
+        signature: Option<String>,
+        out: &mut Vec<AssistantMessageEvent>,
+    ) {
+        let found = self.place_of(number, |block| matches!(block, Block::Text(text) if text.text_signature.is_none()));
+        let place = found.unwrap_or_else(|| {
+            self.open(number, Block::text(""), out);
+            let content_index = index(self.blocks.len() - 1);
+            out.push(AssistantMessageEvent::TextStart { content_index, partial: None });
+            self.blocks.len() - 1
+        });
+        if let Block::Text(TextBlock { text, text_signature, .. }) = &mut self.message.content[place] {
+            text.push_str(&delta);
+            if signature.is_some() {
+                *text_signature = signature;
+            }
+        }
+        if !delta.is_empty() {
+            out.push(AssistantMessageEvent::TextDelta { content_index: index(place), delta, partial: None });
+        }
+    }
+
+    fn thinking(
+        &mut self,
+        number: Option<u64>,
+        delta: String,
+        signature: Option<String>,
+        redacted: bool,
+        out: &mut Vec<AssistantMessageEvent>,
+    ) {
+        // Without a number nothing says that a second signature continues the first.
+        let continues = |block: &Block| match block {
+            Block::Thinking(block) => {
+                block.redacted.unwrap_or(false) == redacted && (number.is_some() || block.thinking_signature.is_none())
+            }
+            Block::Text(_) | Block::Image(_) | Block::ToolCall(_) | Block::Other(_) => false,
+        };
+        let found = self.place_of(number, continues);
+        let place = found.unwrap_or_else(|| {
+            let block = ThinkingBlock {
+                thinking: String::new(),
+                thinking_signature: None,
+                redacted: redacted.then_some(true),
+                extra: Extra::new(),
+            };
+            self.open(number, Block::Thinking(block), out);
+            let content_index = index(self.blocks.len() - 1);
+            out.push(AssistantMessageEvent::ThinkingStart { content_index, partial: None });
+            self.blocks.len() - 1
+        });
+        if let Block::Thinking(ThinkingBlock { thinking, thinking_signature, .. }) = &mut self.message.content[place] {
+            thinking.push_str(&delta);
+            if let Some(signature) = signature {
+                thinking_signature.get_or_insert_default().push_str(&signature);
+            }
+        }
+        if !delta.is_empty() {
+            out.push(AssistantMessageEvent::ThinkingDelta { content_index: index(place), delta, partial: None });
+        }
+    }
+
+    fn begin_call(
+        &mut self,
+        number: Option<u64>,
+        id: String,
+        name: String,
+        signature: Option<String>,
+        out: &mut Vec<AssistantMessageEvent>,
+    ) {
+        let call = ToolCall {
+            id: ToolCallId(id),
+            name,
+            arguments: Map::new(),
+            thought_signature: signature,
+            namespace: None,
+            extra: Extra::new(),
+        };
+        let (id, tool_name) = (Some(call.id.clone()), Some(call.name.clone()));
+        self.open(number, Block::ToolCall(call), out);
+        let content_index = index(self.blocks.len() - 1);
+        out.push(AssistantMessageEvent::ToolCallStart { content_index, id, tool_name, partial: None });
+    }
+
+    fn arguments(&mut self, id: &str, delta: String, out: &mut Vec<AssistantMessageEvent>) {
+        let Some(place) = self.place_of_call(id) else { return };
+        if let (Block::ToolCall(call), Some(reader)) =
+            (&mut self.message.content[place], &mut self.blocks[place].arguments)
+        {
+            reader.push(&delta, &mut call.arguments);
+        }
+        out.push(AssistantMessageEvent::ToolCallDelta { content_index: index(place), delta, partial: None });
+    }
+
+    fn metadata(&mut self, counted: Option<TokenUsage>, response_id: Option<String>, model: Option<String>) {
+        if let Some(counted) = counted {
+            self.message.usage = Loose::Known(usage(&counted, self.pricing.as_ref()));
+            self.usage = counted;
+        }
+        if response_id.is_some() {
+            self.message.response_id = response_id;
+        }
+        if let Some(model) = model.filter(|model| *model != self.message.model.0) {
+            self.message.response_model = Some(ModelId(model));
+        }
+    }
+
+    /// A new block. Text and thinking end where something else begins; calls may go on beside each other.
+    fn open(&mut self, number: Option<u64>, block: Block, out: &mut Vec<AssistantMessageEvent>) {
+        if let Some(place) = self.flowing.take() {
+            self.close(place, out);
+        }
+        let arguments = matches!(block, Block::ToolCall(_)).then(PartialReader::new);
+        self.flowing = arguments.is_none().then_some(self.blocks.len());
+        self.message.content.push(block);
+        self.blocks.push(Growth { number, open: true, arguments });
+    }
+
+    fn close(&mut self, place: usize, out: &mut Vec<AssistantMessageEvent>) {
+        let growth = &mut self.blocks[place];
+        if !std::mem::replace(&mut growth.open, false) {
+            return;
+        }
+        let content_index = index(place);
+        match &self.message.content[place] {
+            Block::Text(block) => {
+                let content = block.text.clone();
+                out.push(AssistantMessageEvent::TextEnd { content_index, content, partial: None });
+            }
+            Block::Thinking(block) => {
+                let content = block.thinking.clone();
+                out.push(AssistantMessageEvent::ThinkingEnd { content_index, content, partial: None });
+            }
+            Block::ToolCall(call) => {
+                let tool_call = Block::ToolCall(call.clone());
+                out.push(AssistantMessageEvent::ToolCallEnd { content_index, tool_call, partial: None });
+            }
+            Block::Image(_) | Block::Other(_) => {}
+        }
+    }
+
+    /// The block that goes on, if it has this number and fits.
+    fn place_of(&self, number: Option<u64>, fits: impl Fn(&Block) -> bool) -> Option<usize> {
+        self.flowing.filter(|&place| self.blocks[place].number == number && fits(&self.message.content[place]))
+    }
+
+    fn place_of_call(&self, id: &str) -> Option<usize> {
+        let is_meant = |block: &Block| matches!(block, Block::ToolCall(call) if call.id.as_str() == id);
+        self.message.content.iter().rposition(is_meant)
+    }
+}
+
+fn index(place: usize) -> u64 {
+    u64::try_from(place).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,215 @@
+//! Events of a stream become the message of a transcript.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/manifest.rs"]
+mod manifest;
+
+use pi_provider::{
+    Dialect, ErrorCode, Failure, Finish, Pipeline, StreamEvent, Termination,
+    assembly::{Asked, Assembly, End},
+    manifest::model::Pricing,
+};
+use pi_transcript::{AssistantMessageEvent, Block, ModelId, ProviderId, ThinkingLevel};
+use serde_json::{Value, json};
+
+use self::manifest::manifest;
+
+fn asked() -> Asked {
+    Asked {
+        api: "test-api".to_owned(),
+        provider: ProviderId::from("test"),
+        model: ModelId::from("claude-x"),
+        pricing: Some(Pricing { input_per_1m: Some(2.0), output_per_1m: Some(10.0), ..Pricing::default() }),
+        thinking_level: Some(ThinkingLevel::Low),
+        timestamp: 5,
+    }
+}
+
+fn events_of(stream: &str, dialect: Dialect) -> Vec<StreamEvent> {
+    let manifest = manifest("http://127.0.0.1:1", json!({"streaming": {"decoder": {"format": "sse"}}}));
+    let mut decoder = Pipeline::compile(&manifest, dialect).unwrap().start_with(fastrand::Rng::with_seed(7));
+    let mut events = Vec::new();
+    decoder.push(stream.as_bytes(), &mut events).unwrap();
+    decoder.finish(&mut events).unwrap();
+    events
+}
+
+/// The message, and how it grew: one line per event, without the message itself.
+fn assemble(events: Vec<StreamEvent>, end: End) -> (Value, Vec<String>) {
+    let mut assembly = Assembly::new(asked());
+    let mut steps = Vec::new();
+    events.into_iter().for_each(|event| assembly.push(event, &mut steps));
+    let message = assembly.finish(end, &mut steps);
+    let lines = steps.iter().map(|step| {
+        let step = serde_json::to_value(step).unwrap();
+        let part = |name: &str| step.get(name).map(|value| format!(" {value}")).unwrap_or_default();
+        let parts = ["contentIndex", "toolName", "delta", "content", "reason"].map(part).concat();
+        format!("{}{parts}", step["type"].as_str().unwrap())
+    });
+    (serde_json::to_value(&message).unwrap(), lines.collect())
+}
+
+#[test]
+fn a_stream_becomes_a_message() {
+    let stream = include_str!("streams/anthropic.sse");
+    let (message, steps) = assemble(events_of(stream, Dialect::AnthropicMessages), End::Proper);
+    let expected = json!({
+        "content": [
+            {"type": "thinking", "thinking": "Let me think", "thinkingSignature": "EqQB"},
+            {"type": "thinking", "thinking": "", "thinkingSignature": "secret==", "redacted": true},
+            {"type": "text", "text": "Olá"},
+            {"type": "toolCall", "id": "toolu_1", "name": "get_weather", "arguments": {"city": "Paris"}},
+        ],
+        "api": "test-api", "provider": "test", "model": "claude-x",
+        "usage": {
+            "input": 25, "output": 89, "cacheRead": 300, "cacheWrite": 100, "cacheWrite1h": 40, "totalTokens": 514,
+            "cost": {"input": 0.00005, "output": 0.00089, "cacheRead": 0.0006, "cacheWrite": 0.00028, "total": 0.00182},
+        },
+        "stopReason": "toolUse", "timestamp": 5, "responseId": "msg_1", "rawStopReason": "tool_use", "thinkingLevel": "low",
+    });
+    assert_eq!(message, expected);
+    assert_eq!(
+        steps,
+        [
+            "start",
+            "thinking_start 0",
+            "thinking_delta 0 \"Let me think\"",
+            "thinking_end 0 \"Let me think\"",
+            "thinking_start 1",
+            "thinking_end 1 \"\"",
+            "text_start 2",
+            "text_delta 2 \"Olá\"",
+            "text_end 2 \"Olá\"",
+            "toolcall_start 3 \"get_weather\"",
+            "toolcall_delta 3 \"{\\\"city\\\": \\\"Paris\\\"}\"",
+            "toolcall_end 3",
+            "done \"toolUse\"",
+        ]
+    );
+}
+
+#[test]
+fn parts_of_gemini_keep_their_order_and_signatures() {
+    let (message, _) = assemble(events_of(include_str!("streams/gemini.sse"), Dialect::GeminiGenerate), End::Proper);
+    let expected = json!([
+        {"type": "thinking", "thinking": "Planning"},
+        {"type": "text", "text": "One "},
+        {"type": "toolCall", "id": "call_c5fc598e707e4291b8f4d74b451e8c20", "name": "get_weather",
+         "arguments": {"city": "Paris", "days": 2}, "thoughtSignature": "c2ln"},
+        {"type": "text", "text": "two"},
+        {"type": "toolCall", "id": "fc-2", "name": "now", "arguments": {}},
+        {"type": "text", "text": "", "textSignature": "ZW5k"},
+    ]);
+    assert_eq!(message["content"], expected);
+    assert_eq!((&message["stopReason"], &message["responseModel"]), (&json!("toolUse"), &json!("gemini-x")));
+}
+
+#[test]
+fn items_of_responses_keep_what_goes_back() {
+    let (message, _) =
+        assemble(events_of(include_str!("streams/responses.sse"), Dialect::OpenaiResponses), End::Proper);
+    let item = r#"{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"First"}],"encrypted_content":"gAAA"}"#;
+    let expected = json!([
+        {"type": "thinking", "thinking": "First\n\nSecond", "thinkingSignature": item},
+        {"type": "text", "text": "Hej då", "textSignature": "msg_1"},
+        {"type": "toolCall", "id": "call_1|fc_1", "name": "get_weather", "arguments": {"city": "Oslo"}},
+        {"type": "toolCall", "id": "call_2|fc_2", "name": "now", "arguments": {"zone": "UTC"}},
+    ]);
+    assert_eq!(message["content"], expected);
+}
+
+fn call(id: &str) -> StreamEvent {
+    let (tool_call_id, tool_name) = (id.to_owned(), "write".to_owned());
+    StreamEvent::ToolCallStarted { candidate: 0, index: None, tool_call_id, tool_name, signature: None }
+}
+
+fn arguments(id: &str, piece: &str) -> StreamEvent {
+    let (tool_call_id, arguments) = (id.to_owned(), piece.to_owned());
+    StreamEvent::PartialToolCall { candidate: 0, index: None, tool_call_id, arguments }
+}
+
+#[test]
+fn arguments_can_be_read_while_they_stream() {
+    let mut assembly = Assembly::new(asked());
+    let mut steps = Vec::new();
+    let mut seen = Vec::new();
+    assembly.push(call("a"), &mut steps);
+    for piece in ["{\"path\": \"/tmp/", "x\", \"lines\": [1", "0, true", "]}"] {
+        assembly.push(arguments("a", piece), &mut steps);
+        let Block::ToolCall(call) = &assembly.message().content[0] else { panic!("it is a call") };
+        seen.push(Value::Object(call.arguments.clone()));
+    }
+    let expected = [
+        json!({"path": "/tmp/"}),
+        json!({"path": "/tmp/x", "lines": [1]}),
+        json!({"path": "/tmp/x", "lines": [10, null]}),
+        json!({"path": "/tmp/x", "lines": [10, true]}),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(assembly.unfinished_calls().count(), 0);
+}
+
+#[test]
+fn calls_may_arrive_side_by_side_and_unfinished_ones_are_known() {
+    let mut assembly = Assembly::new(asked());
+    let mut steps = Vec::new();
+    for event in [call("a"), call("b"), arguments("b", "{\"n\":"), arguments("a", "{\"m\":1}"), arguments("b", "2")] {
+        assembly.push(event, &mut steps);
+    }
+    assert_eq!(assembly.unfinished_calls().map(|id| id.as_str()).collect::<Vec<_>>(), ["b"]);
+    let message = assembly.finish(End::Broken("the connection was closed".to_owned()), &mut steps);
+    assert_eq!(message.error_message.as_deref(), Some("the connection was closed"));
+    assert!(matches!(steps.last(), Some(AssistantMessageEvent::Error { .. })));
+    let content = serde_json::to_value(&message.content).unwrap();
+    assert_eq!((&content[0]["arguments"], &content[1]["arguments"]), (&json!({"m": 1}), &json!({"n": 2})));
+}
+
+#[test]
+fn the_end_has_a_reason() {
+    let text =
+        || StreamEvent::PartialContentDelta { candidate: 0, block: None, content: "a".to_owned(), signature: None };
+    let finish = |reason, raw: &str| Some(Finish { reason, raw: raw.to_owned() });
+    let failure = Failure {
+        code: ErrorCode::Overloaded,
+        status: None,
+        provider_code: None,
+        message: "busy".to_owned(),
+        retry_after: None,
+        request_id: None,
+    };
+    let final_ = |reason, raw| StreamEvent::FinalCandidate { candidate: 0, finish: finish(reason, raw) };
+    let broken = || End::Broken("gone".to_owned());
+    for (events, end, reason, error) in [
+        (vec![text(), final_(Termination::EndTurn, "stop")], End::Proper, "stop", Value::Null),
+        (vec![text(), final_(Termination::MaxTokens, "length")], End::Proper, "length", Value::Null),
+        (vec![text(), final_(Termination::PauseTurn, "pause_turn")], End::Proper, "stop", Value::Null),
+        (
+            vec![text(), final_(Termination::Refusal, "safety")],
+            End::Proper,
+            "error",
+            json!("the provider refused to answer (safety)"),
+        ),
+        (vec![call("a"), final_(Termination::EndTurn, "stop")], End::Proper, "toolUse", Value::Null),
+        (vec![text()], End::Aborted, "aborted", Value::Null),
+        (vec![text()], broken(), "error", json!("gone")),
+        (vec![text(), StreamEvent::StreamError { failure }], broken(), "error", json!("overloaded: busy")),
+        (vec![], End::Proper, "stop", Value::Null),
+    ] {
+        let (message, steps) = assemble(events, end);
+        let expected = (reason, &error);
+        assert_eq!((message["stopReason"].as_str().unwrap(), &message["errorMessage"]), expected);
+        let kind = if matches!(reason, "error" | "aborted") { "error" } else { "done" };
+        assert_eq!(steps.last().unwrap(), &format!("{kind} \"{reason}\""));
+    }
+}
+
+#[test]
+fn other_candidates_are_no_part_of_the_message() {
+    let of = |candidate, content: &str| {
+        let content = content.to_owned();
+        StreamEvent::PartialContentDelta { candidate, block: None, content, signature: None }
+    };
+    let (message, _) = assemble(vec![of(0, "a"), of(1, "x"), of(0, "b")], End::Proper);
+    assert_eq!(message["content"], json!([{"type": "text", "text": "ab"}]));
+}
