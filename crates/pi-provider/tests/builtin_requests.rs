@@ -1,0 +1,234 @@
+//! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use pi_provider::{
+    Call, Manifest, Mode, Request, Target, builtin, demo,
+    manifest::{
+        ModelEntry,
+        load::{Format, load},
+    },
+    request::{build, plain},
+};
+use pi_transcript::ThinkingLevel;
+use serde_json::{Map, Value, json};
+
+fn manifest(id: &str) -> Manifest {
+    let built_in = builtin::find(id).unwrap();
+    load(built_in.text, &built_in.path(), Format::Yaml).manifest.unwrap()
+}
+
+fn environment(name: &str) -> Option<String> {
+    (name == "AZURE_RESOURCE_NAME").then(|| "mine".to_owned())
+}
+
+/// Models that answer in text.
+fn chats(entry: &ModelEntry) -> bool {
+    let Some(modalities) = &entry.modalities else { return true };
+    modalities.output.iter().any(|kind| kind == "text") && modalities.input.iter().any(|kind| kind == "text")
+}
+
+fn request(manifest: &Manifest, model: &str, thinking: ThinkingLevel, parameters: Value) -> Request {
+    let Value::Object(parameters) = parameters else { panic!("parameters are an object") };
+    let messages =
+        [json!({ "role": "system", "content": "Be brief." }), json!({ "role": "user", "content": "Hello!" })];
+    let mut plain = plain(&messages, &parameters).unwrap();
+    plain.options.thinking = thinking;
+    let target = Target { manifest, model, entry: manifest.models.get(model), base_url: None, lookup: &environment };
+    build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Stream).unwrap()
+}
+
+fn body(request: &Request) -> Map<String, Value> {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+/// Members that are not the conversation itself.
+fn members(id: &str, model: &str, thinking: ThinkingLevel) -> Value {
+    let request = request(&manifest(id), model, thinking, json!({ "max_tokens": 30000 }));
+    const OTHERS: [&str; 12] = [
+        "model",
+        "messages",
+        "input",
+        "instructions",
+        "contents",
+        "system",
+        "systemInstruction",
+        "stream",
+        "stream_options",
+        "store",
+        "max_tokens",
+        "max_output_tokens",
+    ];
+    Value::Object(
+        body(&request)
+            .into_iter()
+            .filter(|(name, _)| !OTHERS.contains(&name.as_str()) && name != "max_completion_tokens")
+            .collect(),
+    )
+}
+
+#[test]
+fn requests_go_where_the_provider_listens() {
+    let table = [
+        ("openai", "gpt-6-sol", "https://api.openai.com/v1/responses"),
+        ("openai", "gpt-4.1", "https://api.openai.com/v1/chat/completions"),
+        ("anthropic", "claude-opus-5-5", "https://api.anthropic.com/v1/messages"),
+        (
+            "gemini",
+            "gemini-3.8-flash",
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
+        ),
+        ("azure-openai", "gpt-4.1", "https://mine.openai.azure.com/openai/v1/chat/completions"),
+        ("azure-openai", "gpt-5.5", "https://mine.openai.azure.com/openai/v1/responses"),
+        ("mistral", "mistral-large-4", "https://api.mistral.ai/v1/chat/completions"),
+        ("cohere", "command-a-03-2025", "https://api.cohere.com/v2/chat"),
+        ("deepseek", "deepseek-flash", "https://api.deepseek.com/chat/completions"),
+        ("groq", "openai/gpt-oss-120b", "https://api.groq.com/openai/v1/chat/completions"),
+        ("perplexity", "sonar", "https://api.perplexity.ai/chat/completions"),
+        ("zhipu", "glm-5.2", "https://api.z.ai/api/paas/v4/chat/completions"),
+        ("huggingface", "openai/gpt-oss-120b", "https://router.huggingface.co/v1/chat/completions"),
+        ("ollama", "qwen3:8b", "http://127.0.0.1:11434/v1/chat/completions"),
+        ("llamacpp", "any", "http://127.0.0.1:8080/v1/chat/completions"),
+    ];
+    for (id, model, url) in table {
+        assert_eq!(request(&manifest(id), model, ThinkingLevel::Off, json!({})).url.as_str(), url);
+    }
+}
+
+#[test]
+fn thinking_is_asked_for_in_each_providers_words() {
+    use ThinkingLevel::{High, Low, Medium, Off, Xhigh};
+    let summary = |effort: &str| json!({ "reasoning": { "effort": effort, "summary": "auto" }, "include": ["reasoning.encrypted_content"] });
+    let adaptive = |effort: &str| json!({ "thinking": { "type": "adaptive", "display": "summarized" }, "output_config": { "effort": effort } });
+    let table = [
+        ("openai", "gpt-6-sol", High, summary("high")),
+        ("openai", "gpt-6-sol", Off, summary("none")),
+        ("openai", "gpt-6-astra", Off, summary("low")),
+        ("openai", "gpt-4.1", High, json!({})),
+        ("anthropic", "claude-opus-5-5", Xhigh, adaptive("xhigh")),
+        ("anthropic", "claude-opus-5-5", Off, adaptive("low")),
+        ("anthropic", "claude-sonnet-5-5", Off, json!({ "thinking": { "type": "between_tools" } })),
+        ("anthropic", "claude-haiku-5-5", Off, json!({ "thinking": { "type": "disabled" } })),
+        ("anthropic", "claude-haiku-4-5", Medium, json!({ "thinking": { "type": "enabled", "budget_tokens": 8192 } })),
+        ("deepseek", "deepseek-flash", High, json!({ "thinking": { "type": "enabled" }, "reasoning_effort": "high" })),
+        ("deepseek", "deepseek-v4-pro", Off, json!({ "thinking": { "type": "disabled" } })),
+        ("groq", "openai/gpt-oss-20b", Low, json!({ "reasoning_effort": "low" })),
+        ("groq", "qwen/qwen3.8-27b", Off, json!({ "reasoning_effort": "none", "reasoning_format": "parsed" })),
+        ("mistral", "mistral-medium-3.5", High, json!({ "reasoning_effort": "high" })),
+        ("mistral", "mistral-medium-3.5", Off, json!({ "reasoning_effort": "none" })),
+        (
+            "openrouter",
+            "anthropic/claude-opus-5.5",
+            Medium,
+            json!({ "reasoning": { "effort": "medium" }, "usage": { "include": true } }),
+        ),
+        ("qwen", "qwen3.7-plus", Low, json!({ "enable_thinking": true, "thinking_budget": 2048 })),
+        ("qwen", "qwen3.7-plus", Off, json!({ "enable_thinking": false })),
+        ("zhipu", "glm-5.1", High, json!({ "thinking": { "type": "enabled" }, "tool_stream": true })),
+        (
+            "zhipu",
+            "glm-5.2",
+            Xhigh,
+            json!({ "thinking": { "type": "enabled" }, "reasoning_effort": "max", "tool_stream": true }),
+        ),
+        ("moonshot", "kimi-k3", Off, json!({ "thinking": { "type": "disabled" } })),
+        ("moonshot", "kimi-k2.7-code", High, json!({})),
+        ("cohere", "command-a-plus-05-2026", Low, json!({ "thinking": { "type": "enabled", "token_budget": 2048 } })),
+        ("cohere", "command-a-03-2025", Low, json!({})),
+        (
+            "nvidia",
+            "nvidia/nemotron-3-super-120b-a12b",
+            High,
+            json!({ "chat_template_kwargs": { "enable_thinking": true } }),
+        ),
+        ("doubao", "doubao-seed-1-8-251228", High, json!({ "thinking": { "type": "enabled" } })),
+        ("xai", "grok-4.7", Xhigh, json!({ "reasoning_effort": "xhigh" })),
+        ("minimax", "MiniMax-M3", Off, json!({ "reasoning_split": true })),
+        ("together", "Qwen/Qwen3.5-397B-A17B", Off, json!({ "reasoning": { "enabled": false } })),
+        ("demo", "demo", Low, json!({ "reasoning_effort": "low" })),
+    ];
+    for (id, model, level, expected) in table {
+        assert_eq!(members(id, model, level), expected, "{id}/{model} {level}");
+    }
+    let thoughts =
+        |model: &str, level| body(&request(&manifest("gemini"), model, level, json!({})))["generationConfig"].clone();
+    assert_eq!(
+        thoughts("gemini-3.8-flash", High),
+        json!({ "thinkingConfig": { "thinkingLevel": "high", "includeThoughts": true } })
+    );
+    assert_eq!(
+        thoughts("gemini-2.5-pro", Low),
+        json!({ "thinkingConfig": { "thinkingBudget": 2048, "includeThoughts": true } })
+    );
+}
+
+/// Whatever is asked of a model, a request comes out of it, and what the model has is not changed.
+#[test]
+fn every_chat_model_can_be_asked_at_every_level() {
+    for built_in in builtin::MANIFESTS {
+        let manifest = manifest(built_in.id);
+        for (id, entry) in manifest.models.iter().filter(|(_, entry)| chats(entry)) {
+            for level in ThinkingLevel::ALL {
+                let request = request(&manifest, id, level, json!({ "max_tokens": 2000 }));
+                let body = body(&request);
+                assert!(
+                    body.contains_key("messages") || body.contains_key("input") || body.contains_key("contents"),
+                    "{id}"
+                );
+                let named = entry
+                    .thinking_levels
+                    .as_ref()
+                    .is_some_and(|levels| levels.get(level.as_str()).is_some_and(|value| !value.is_null()));
+                let changed = request.changes.iter().any(|change| change.option == "thinking");
+                assert!(!(named && changed), "{}/{id} {level}: {:?}", built_in.id, request.changes);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_that_refuses_sampling_is_not_sent_any() {
+    for (id, model) in
+        [("openai", "gpt-6-sol"), ("anthropic", "claude-opus-5-5"), ("openrouter", "anthropic/claude-opus-5.5")]
+    {
+        let request = request(&manifest(id), model, ThinkingLevel::Low, json!({ "temperature": 0.5, "top_p": 0.9 }));
+        let body = body(&request);
+        assert!(!body.contains_key("temperature") && !body.contains_key("top_p"), "{id}");
+        let dropped: Vec<&str> = request.changes.iter().map(|change| change.option.as_str()).collect();
+        assert!(dropped.contains(&"temperature") && dropped.contains(&"top_p"), "{id}: {dropped:?}");
+    }
+}
+
+#[test]
+fn a_forced_tool_choice_is_not_sent_to_a_model_that_refuses_it() {
+    let tools = json!([{ "type": "function", "function": { "name": "read", "parameters": { "type": "object" } } }]);
+    let choice = |model: &str| {
+        let request = request(
+            &manifest("anthropic"),
+            model,
+            ThinkingLevel::Off,
+            json!({ "tools": tools, "tool_choice": "required" }),
+        );
+        body(&request).get("tool_choice").cloned()
+    };
+    assert_eq!(choice("claude-opus-5-5"), None);
+    assert_eq!(choice("claude-sonnet-5"), Some(json!({ "type": "any" })));
+}
+
+/// The demo model understands what the request builder makes for it.
+#[test]
+fn the_demo_model_is_asked_through_the_request_builder() {
+    let demo = manifest("demo");
+    let tools = json!([{ "type": "function", "function": { "name": "ls", "parameters": { "type": "object", "properties": { "path": { "type": "string" } } } } }]);
+    let messages = [json!({ "role": "user", "content": "list the files in src/" })];
+    let mut parameters = Map::new();
+    parameters.insert("tools".to_owned(), tools);
+    let plain = plain(&messages, &parameters).unwrap();
+    let target =
+        Target { manifest: &demo, model: "demo", entry: demo.models.get("demo"), base_url: None, lookup: &environment };
+    let request = build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap();
+    let answer = demo::answer(&request.body);
+    let body: Value = serde_json::from_slice(&answer.body()).unwrap();
+    let function = &body["choices"][0]["message"]["tool_calls"][0]["function"];
+    assert_eq!((answer.status, function), (200, &json!({ "name": "ls", "arguments": r#"{"path":"src/"}"# })));
+}
