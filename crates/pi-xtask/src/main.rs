@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask test | tidy | codegen | fuzz | bench`.
+//! The tasks of this repository: `cargo xtask test | tidy | codegen | compliance | fuzz | bench`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
@@ -8,6 +8,7 @@
 mod bench;
 mod cargo;
 mod codegen;
+mod compliance;
 mod console;
 mod files;
 mod fuzz;
@@ -45,6 +46,8 @@ enum Task {
     Tidy,
     /// Write the files that the binary can print: schemas, TypeScript, WIT
     Codegen(codegen::Arguments),
+    /// Run AI-Protocol's compliance cases, those beside the checkout or any folder of their layout
+    Compliance(compliance::Arguments),
     /// Feed the parsers with generated input, guided by coverage
     Fuzz(fuzz::Arguments),
     /// Measure in a release build, beside a peer or a limit in the same run
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Task::Test(arguments) => test::run(&arguments),
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
+        Task::Compliance(arguments) => compliance::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
     };
