@@ -22,6 +22,7 @@ use crate::{
     operation::{self, Form, Kind, Place, multipart},
     request::{Request, Target},
     response::{Answers, Reading},
+    secret::redactor,
 };
 
 /// One question of a batch.
@@ -158,7 +159,7 @@ fn answer(reading: &Reading<'_>, answers: &Answers, line: &Value) -> Result<Vec<
 fn refusal(reading: &Reading<'_>, status: u16, body: &Value) -> CallError {
     let (headers, body) = (HeaderMap::new(), body.to_string());
     let refusal = Refusal { status, headers: &headers, body: body.as_bytes(), received: reading.received };
-    let failure = classify::classify(reading.manifest, refusal, reading.redactor);
+    let failure = classify::classify(reading.manifest, refusal, &redactor(reading.secret));
     CallError::Refused { provider: reading.manifest.id.clone(), failure }
 }
 

@@ -10,7 +10,6 @@ mod mapped;
 use std::time::SystemTime;
 
 use indexmap::IndexMap;
-use pi_redact::Redactor;
 use serde_json::Value;
 
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
     error::CallError,
     event::{StreamEvent, TokenUsage},
     manifest::Manifest,
+    secret::{Secret, redactor},
     stream::{
         CompileError, Pipeline,
         usage::{Counts, UsagePaths},
@@ -34,11 +34,11 @@ pub struct Answers {
 }
 
 /// Whose answer is read, and what may not be quoted from it.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
     pub manifest: &'a Manifest,
-    /// Knows the credential that was sent.
-    pub redactor: &'a Redactor,
+    /// The credential that was sent.
+    pub secret: Option<&'a Secret>,
     /// When the answer came, for dates in it.
     pub received: SystemTime,
 }
@@ -102,13 +102,13 @@ impl Reading<'_> {
 
     /// The error for an answer that is one.
     pub fn refused(&self, error: &Value) -> CallError {
-        let failure = classify_event(self.manifest, error, self.redactor, self.received);
+        let failure = classify_event(self.manifest, error, &redactor(self.secret), self.received);
         CallError::Refused { provider: self.manifest.id.clone(), failure }
     }
 
     /// The provider's words, without secrets.
     pub fn safe(&self, words: &str) -> String {
-        self.redactor.redact_text(words).into_owned()
+        redactor(self.secret).redact_text(words).into_owned()
     }
 
     /// What an answer that is no chat's says about tokens.

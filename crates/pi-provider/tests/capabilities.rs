@@ -14,19 +14,14 @@ mod provider;
 
 use std::time::SystemTime;
 
-use pi_provider::{CallError, Manifest, request::Request, response::Reading};
-use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_provider::{CallError, Manifest, Secret, request::Request, response::Reading};
 use serde_json::Value;
 
 const KEY: &str = "sk-planted-0123456789abcdef";
 
-fn redactor() -> Redactor {
-    Redactor::new(Options { secrets: vec![KEY.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep })
-}
-
 /// Reads an answer of this provider.
 fn reading<T>(manifest: &Manifest, read: impl FnOnce(&Reading<'_>) -> T) -> T {
-    read(&Reading { manifest, redactor: &redactor(), received: SystemTime::UNIX_EPOCH })
+    read(&Reading { manifest, secret: Some(&Secret::new(KEY)), received: SystemTime::UNIX_EPOCH })
 }
 
 /// A request must go there with this body.

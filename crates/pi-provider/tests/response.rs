@@ -6,11 +6,10 @@ mod provider;
 use std::time::SystemTime;
 
 use pi_provider::{
-    CallError, Dialect, Finish, Manifest, StreamEvent, Termination, TokenUsage,
+    CallError, Dialect, Finish, Manifest, Secret, StreamEvent, Termination, TokenUsage,
     manifest::contract::ResponseMapping,
     response::{Answers, Reading},
 };
-use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::{Value, json};
 
 use self::provider::{built_in, target};
@@ -18,9 +17,7 @@ use self::provider::{built_in, target};
 const KEY: &str = "sk-planted-0123456789abcdef";
 
 fn read(manifest: &Manifest, dialect: Dialect, body: &str) -> Result<Vec<StreamEvent>, CallError> {
-    let options = Options { secrets: vec![KEY.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep };
-    let redactor = Redactor::new(options);
-    let reading = Reading { manifest, redactor: &redactor, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest, secret: Some(&Secret::new(KEY)), received: SystemTime::UNIX_EPOCH };
     Answers::of(manifest, dialect).expect("its paths can be compiled").read(&reading, body.as_bytes())
 }
 
@@ -368,9 +365,8 @@ fn error_with_a_good_status_is_an_error_in_every_form() {
     assert_eq!(said("<html>"), format!("{start}no JSON: expected value at line 1 column 1"));
     assert_eq!(said("{\"choices\": ["), format!("{start}no JSON: EOF while parsing a list at line 1 column 13"));
     let invalid = Answers::of(&built_in("openai"), Dialect::OpenaiChat).unwrap();
-    let redactor = Redactor::new(Options { secrets: vec![], evidence: Evidence::Shapes, personal: Personal::Keep });
     let manifest = built_in("openai");
-    let reading = Reading { manifest: &manifest, redactor: &redactor, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
     let fault = invalid.read(&reading, b"{\"choices\": \"\xFF\"}").unwrap_err();
     assert_eq!(fault.to_string(), "the answer of openai cannot be read: no UTF-8");
 }
