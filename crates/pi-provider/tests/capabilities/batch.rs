@@ -68,6 +68,38 @@ fn openai_gets_a_file_of_lines_and_then_a_batch() {
 }
 
 #[test]
+fn mistral_is_told_the_same_in_other_words() {
+    let manifest = built_in("mistral");
+    let target = target(&manifest, "mistral-small-latest");
+    let items = questions(&manifest, "mistral-small-latest");
+    let Ok(Start::Upload(upload)) = start(&target, &items) else { panic!("a file comes first") };
+    assert_eq!(line(&upload), "POST https://api.mistral.ai/v1/files");
+    let text = String::from_utf8(upload.body).unwrap();
+    let first: Value = serde_json::from_str(text.lines().find(|line| line.starts_with('{')).unwrap()).unwrap();
+    let body: Value = serde_json::from_slice(&items[0].request.body).unwrap();
+    assert_eq!(first, json!({"custom_id": "one", "body": body}));
+    check_json(
+        creation(&target, &items, "f1"),
+        "POST https://api.mistral.ai/v1/batch/jobs",
+        &json!({
+            "input_files": ["f1"],
+            "model": "mistral-small-latest",
+            "endpoint": "/v1/chat/completions",
+            "timeout_hours": 24,
+        }),
+    );
+    let batch = described(
+        &manifest,
+        &json!({
+            "id": "j1", "status": "SUCCESS", "output_file": "out", "error_file": null,
+            "total_requests": 2, "succeeded_requests": 2, "failed_requests": 0,
+        }),
+    );
+    assert_eq!((batch.state, batch.files.as_slice()), (State::Completed, &["out".to_owned()][..]));
+    assert_eq!(batch.counts, Counts { total: Some(2), succeeded: Some(2), failed: Some(0) });
+}
+
+#[test]
 fn anthropic_gets_the_questions_in_the_request() {
     let manifest = built_in("anthropic");
     let items = questions(&manifest, "claude-haiku-4-5");
