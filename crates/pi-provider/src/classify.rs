@@ -62,7 +62,9 @@ pub fn classify(manifest: &Manifest, refusal: Refusal<'_>, redactor: &Redactor) 
         None => Said::from_text(&String::from_utf8_lossy(body)),
     };
     let message = said.message.as_deref().unwrap_or_default();
-    let code = meaning(manifest, &said, message, Some(status));
+    // Some send an error with a status of success.
+    let telling = if status >= 400 { Some(status) } else { said.status() };
+    let code = meaning(manifest, &said, message, telling);
     let waits = &Builtin::get().waits;
     let retry_after = asked_wait(manifest, headers, value.as_ref().unwrap_or(&Value::Null), message, waits, received);
     let reason = || StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());

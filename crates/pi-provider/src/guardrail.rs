@@ -40,6 +40,13 @@ pub struct Finding {
     pub texts: usize,
 }
 
+impl Finding {
+    /// The text was changed.
+    pub fn is_masked(&self) -> bool {
+        self.action == FilterAction::Mask
+    }
+}
+
 impl Guardrails {
     pub fn compile(written: &resilience::Guardrails) -> Self {
         let mut problems = Vec::new();

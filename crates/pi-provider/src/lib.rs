@@ -15,6 +15,7 @@ pub mod builtin;
 pub mod call;
 pub mod catalog;
 pub mod classify;
+pub mod client;
 pub mod condition;
 pub mod credential;
 pub mod demo;

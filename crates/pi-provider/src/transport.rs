@@ -15,6 +15,7 @@ use reqwest::{
     header::{HeaderMap, HeaderValue, USER_AGENT},
     redirect,
 };
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::credential::{Attachment, Lookup};
@@ -58,9 +59,11 @@ pub enum TransportError {
 #[derive(Debug, Clone)]
 pub struct Transport {
     http: reqwest::Client,
+    connect_timeout: Duration,
 }
 
-/// A request that is ready but for the credential.
+/// A request that is ready but for the credential. Clones share the body.
+#[derive(Clone)]
 pub struct Outgoing {
     pub method: Method,
     pub url: Url,
@@ -71,8 +74,8 @@ pub struct Outgoing {
 /// Why no answer, or no more of it, came.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportFault {
-    #[error("no connection was made in time")]
-    ConnectTimeout,
+    #[error("no connection was made in {after:?}")]
+    ConnectTimeout { after: Duration },
     #[error("the connection failed")]
     Unreachable(#[source] reqwest::Error),
     #[error("the connection ended in the middle of the answer")]
@@ -102,7 +105,8 @@ impl Transport {
             .referer(false);
         let builder = network.proxies.apply(builder)?;
         let builder = network.roots.load()?.apply(builder);
-        Ok(Self { http: builder.build().map_err(|source| TransportError::Tls { source })? })
+        let http = builder.build().map_err(|source| TransportError::Tls { source })?;
+        Ok(Self { http, connect_timeout })
     }
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
@@ -121,34 +125,40 @@ impl Transport {
         let mut request = reqwest::Request::new(method, url);
         *request.headers_mut() = headers;
         *request.body_mut() = Some(body.into());
-        self.http.execute(request).await.map_err(TransportFault::before_answer)
+        self.http.execute(request).await.map_err(|error| {
+            if error.is_connect() && error.is_timeout() {
+                return TransportFault::ConnectTimeout { after: self.connect_timeout };
+            }
+            TransportFault::Unreachable(error.without_url())
+        })
     }
 }
 
-/// Reads the rest of an answer, up to a limit.
+/// Reads a whole answer, up to a limit.
 pub async fn read_body(response: &mut Response, limit: usize) -> Result<Bytes, TransportFault> {
-    let Some(first) = next_piece(response).await? else { return Ok(Bytes::new()) };
-    if first.len() > limit {
-        return Err(TransportFault::TooLarge { limit });
+    match next_piece(response).await? {
+        Some(first) => read_rest(first, response, limit).await,
+        None => Ok(Bytes::new()),
     }
-    // Most answers come in one piece, which is then not copied.
-    let Some(second) = next_piece(response).await? else { return Ok(first) };
-    let mut body = BytesMut::from(first);
-    let mut next = Some(second);
-    while let Some(piece) = next {
-        if body.len() + piece.len() > limit {
+}
+
+/// Reads the rest of an answer of which the first piece is there, up to a limit. An answer in one piece is not copied.
+pub async fn read_rest(first: Bytes, response: &mut Response, limit: usize) -> Result<Bytes, TransportFault> {
+    let mut body = Body::One(first);
+    loop {
+        if body.len() > limit {
             return Err(TransportFault::TooLarge { limit });
         }
-        body.extend_from_slice(&piece);
-        next = next_piece(response).await?;
+        let Some(piece) = next_piece(response).await? else { return Ok(body.into_bytes()) };
+        body = body.and(&piece);
     }
-    Ok(body.freeze())
 }
 
-/// The beginning of an answer, as far as it comes and fits: for the text of an error, half of which is better than none.
-pub async fn read_beginning(response: &mut Response, limit: usize) -> Bytes {
+/// The beginning of an answer, as far as it comes in time and fits: half of an error's text is better than none.
+pub async fn read_beginning(response: &mut Response, limit: usize, patience: Duration) -> Bytes {
+    let deadline = Instant::now() + patience;
     let mut body = BytesMut::new();
-    while let Ok(Some(piece)) = next_piece(response).await {
+    while let Ok(Ok(Some(piece))) = timeout_at(deadline, next_piece(response)).await {
         let room = limit - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
         if body.len() == limit {
@@ -163,12 +173,33 @@ pub async fn next_piece(response: &mut Response) -> Result<Option<Bytes>, Transp
     response.chunk().await.map_err(|error| TransportFault::Broken(error.without_url()))
 }
 
-impl TransportFault {
-    fn before_answer(error: reqwest::Error) -> Self {
-        if error.is_connect() && error.is_timeout() {
-            Self::ConnectTimeout
-        } else {
-            Self::Unreachable(error.without_url())
+/// What has been read of an answer.
+enum Body {
+    One(Bytes),
+    Many(BytesMut),
+}
+
+impl Body {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(bytes) => bytes.len(),
+            Self::Many(bytes) => bytes.len(),
+        }
+    }
+
+    fn and(self, piece: &[u8]) -> Self {
+        let mut bytes = match self {
+            Self::One(bytes) => BytesMut::from(bytes),
+            Self::Many(bytes) => bytes,
+        };
+        bytes.extend_from_slice(piece);
+        Self::Many(bytes)
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::One(bytes) => bytes,
+            Self::Many(bytes) => bytes.freeze(),
         }
     }
 }

@@ -1,0 +1,366 @@
+//! Asks a provider and hands out its answer.
+//!
+//! A call goes: build the request, filter and intercept it, ask the breaker, send it, try again while no byte of the
+//! answer has arrived, then decode what comes. [`Client::stream`] gives an [`Answer`] that is read event by event,
+//! [`Client::complete`] waits for a whole answer, [`Client::send`] is for requests that are no chats. Deliberately not
+//! here: retrying an answer that has begun, which is the session's decision.
+
+mod answer;
+mod exchange;
+mod prepared;
+mod seam;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use reqwest::{
+    Method,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    answer::Source,
+    exchange::{Exchange, ReplyBody},
+    prepared::{Prepared, PreparedProviders},
+};
+pub use self::{
+    answer::{Answer, Completion, Facts, Whole},
+    seam::{Draft, EventStream, ForeignCall, ForeignStream, Interception, Interceptor, Replacer},
+};
+use crate::{
+    breaker::{Breakers, Outcome, Pass},
+    call::Call,
+    credential::{Credential, attach},
+    demo,
+    dialect::Dialect,
+    error::CallError,
+    guardrail::Finding,
+    manifest::Manifest,
+    request::{Mode, Request, Target, build},
+    transport::{Network, Outgoing, Transport, TransportError},
+};
+
+/// What a client is made of.
+pub struct Settings {
+    pub network: Network,
+    pub timeouts: Timeouts,
+    /// The largest answer that is read as a whole, in bytes.
+    pub largest_answer: usize,
+    /// Shared with whoever shows them.
+    pub breakers: Breakers,
+    pub interceptor: Option<Arc<dyn Interceptor>>,
+    /// Between 0 and 1, for the delays of retries.
+    pub chance: fn() -> f64,
+    /// Between two pieces of the demo model's answers, as if somebody were writing.
+    pub demo_pause: Duration,
+}
+
+/// How long to wait for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// From the request to the first byte of a streamed answer. Models may think for minutes before they say a word.
+    pub first_byte: Duration,
+    /// Between two pieces of a stream.
+    pub idle: Duration,
+    /// For a whole answer; `None` leaves it to the manifest's `timeout_ms`, else ten minutes.
+    pub total: Option<Duration>,
+}
+
+/// Asks providers. Cheap to clone; clones share connections and breakers.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    transport: Transport,
+    timeouts: Timeouts,
+    largest_answer: usize,
+    breakers: Breakers,
+    interceptor: Option<Arc<dyn Interceptor>>,
+    chance: fn() -> f64,
+    demo_pause: Duration,
+    prepared: PreparedProviders,
+}
+
+const TOTAL: Duration = Duration::from_secs(600);
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(300),
+            total: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The usual ones, for this network.
+    pub fn new(network: Network) -> Self {
+        Self {
+            network,
+            timeouts: Timeouts::default(),
+            largest_answer: 64 * 1024 * 1024,
+            breakers: Breakers::new(),
+            interceptor: None,
+            chance: fastrand::f64,
+            demo_pause: Duration::ZERO,
+        }
+    }
+}
+
+impl Client {
+    pub fn new(settings: Settings) -> Result<Self, TransportError> {
+        let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, demo_pause } = settings;
+        let transport = Transport::new(&network, timeouts.connect)?;
+        let prepared = PreparedProviders::default();
+        let inner = Inner { transport, timeouts, largest_answer, breakers, interceptor, chance, demo_pause, prepared };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub fn breakers(&self) -> &Breakers {
+        &self.inner.breakers
+    }
+
+    /// Asks for an answer in pieces and returns when its first byte has arrived. Cancelling the token, or dropping the
+    /// future, closes the connection.
+    pub async fn stream(
+        &self,
+        target: &Target<'_>,
+        call: Call<'_>,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let request = build(target, call, Mode::Stream)?;
+        let prepared = self.inner.prepared.get(target.manifest, request.dialect)?;
+        until_cancelled(cancel, self.ask(target, request, &prepared, Mode::Stream, credential, cancel)).await
+    }
+
+    /// Asks for a whole answer and returns when it is there. Cancelling the token, or dropping the future, closes the
+    /// connection.
+    pub async fn complete(
+        &self,
+        target: &Target<'_>,
+        call: Call<'_>,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Completion, CallError> {
+        let request = build(target, call, Mode::Whole)?;
+        let prepared = self.inner.prepared.get(target.manifest, request.dialect)?;
+        let answer = self.ask(target, request, &prepared, Mode::Whole, credential, cancel);
+        until_cancelled(cancel, answer).await?.into_completion().await
+    }
+
+    /// Sends a request that is no chat and returns the whole body. It is not filtered and not intercepted.
+    pub async fn send(
+        &self,
+        manifest: &Manifest,
+        request: Request,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Whole, CallError> {
+        let mut facts = Facts { changes: request.changes.clone(), ..Facts::new(request.dialect) };
+        let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential)?;
+        let mut reply = until_cancelled(cancel, exchange.run()).await?;
+        facts.take(&mut reply);
+        match reply.body {
+            ReplyBody::Whole(body) => {
+                reply.pass.report(Outcome::Succeeded);
+                Ok(Whole { body, facts })
+            }
+            ReplyBody::Stream { .. } => unreachable!("a whole answer was asked for"),
+        }
+    }
+
+    /// Takes an answer that somebody else produces, with the same filters, timeouts and cancellation. It is neither
+    /// retried nor counted by a breaker: whoever produces it does that.
+    pub async fn stream_foreign(
+        &self,
+        foreign: &dyn ForeignStream,
+        manifest: &Manifest,
+        model: &str,
+        call: Call<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let dialect = Dialect::of(manifest, None);
+        let prepared = self.inner.prepared.get(manifest, dialect)?;
+        let (masked, findings) = seam::filter_prompt(&prepared.guardrails, call.prompt)?;
+        let replaced_by = masked.iter().map(|_| Replacer::Guardrail).collect();
+        let call = Call { prompt: masked.as_ref().unwrap_or(call.prompt), options: call.options };
+        let asked = ForeignCall { provider: &manifest.id, model, call, cancel };
+        let events = until_cancelled(cancel, foreign.open(asked)).await?;
+        let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
+        let source = Source::Foreign(events);
+        Ok(self.answer(manifest, &prepared, facts, source, None, None, cancel))
+    }
+
+    async fn ask(
+        &self,
+        target: &Target<'_>,
+        mut request: Request,
+        prepared: &Prepared,
+        mode: Mode,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let manifest = target.manifest;
+        let (replaced_by, findings) = self.change(target, &mut request, prepared).await?;
+        let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
+        facts.changes = std::mem::take(&mut request.changes);
+        let outgoing = outgoing(manifest, request)?;
+        facts.sent_body = (!facts.replaced_by.is_empty()).then(|| outgoing.body.clone());
+        if facts.dialect == Dialect::Demo {
+            return self.ask_demo(manifest, prepared, &outgoing.body, facts, mode, cancel);
+        }
+        let mut reply = self.exchange(manifest, outgoing, mode, credential)?.run().await?;
+        reply.pass.begun();
+        facts.take(&mut reply);
+        let source = Source::of_reply(reply.body, prepared, manifest, &facts.headers);
+        Ok(self.answer(manifest, prepared, facts, source, Some(reply.pass), credential, cancel))
+    }
+
+    /// The demo model answers inside this process, in the bytes that a server would send.
+    fn ask_demo(
+        &self,
+        manifest: &Manifest,
+        prepared: &Prepared,
+        body: &[u8],
+        facts: Facts,
+        mode: Mode,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let reply = demo::answer(body);
+        if reply.status != 200 {
+            return Err(exchange::refused(manifest, reply.status, &HeaderMap::new(), &reply.body(), None));
+        }
+        let facts = Facts { status: Some(reply.status), attempts: 1, ..facts };
+        let source = match mode {
+            Mode::Stream => {
+                let pieces = Box::pin(reply.into_stream(self.inner.demo_pause));
+                Source::Local { pieces, decoder: prepared.pipeline.start() }
+            }
+            Mode::Whole => Source::Whole(reply.body()),
+        };
+        Ok(self.answer(manifest, prepared, facts, source, None, None, cancel))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of an answer, in one private place")]
+    fn answer(
+        &self,
+        manifest: &Manifest,
+        prepared: &Prepared,
+        facts: Facts,
+        source: Source,
+        pass: Option<Pass>,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        let secret = credential.map(|credential| credential.secret.clone());
+        let timeouts = self.inner.timeouts;
+        Answer::new(manifest.id.clone(), prepared, facts, source, pass, secret, timeouts.idle, cancel.clone())
+    }
+
+    /// Lets filters and the interceptor see the request, and change it.
+    async fn change(
+        &self,
+        target: &Target<'_>,
+        request: &mut Request,
+        prepared: &Prepared,
+    ) -> Result<(Vec<Replacer>, Vec<Finding>), CallError> {
+        let (mut replaced_by, mut findings) = (Vec::new(), Vec::new());
+        let interceptor = self.inner.interceptor.as_deref();
+        if interceptor.is_none() && !prepared.guardrails.has_input() {
+            return Ok((replaced_by, findings));
+        }
+        let mut payload: Value = serde_json::from_slice(&request.body).map_err(|_| CallError::Option {
+            option: "body".to_owned(),
+            reason: "it is not JSON, so it can be neither filtered nor intercepted".to_owned(),
+        })?;
+        findings.extend(prepared.guardrails.filter_input(&mut payload)?);
+        if findings.iter().any(Finding::is_masked) {
+            replaced_by.push(Replacer::Guardrail);
+            request.body = payload.to_string().into_bytes();
+        }
+        if let Some(interceptor) = interceptor {
+            let draft = Draft {
+                provider: &target.manifest.id,
+                model: target.model,
+                payload: &payload,
+                headers: &request.headers,
+            };
+            if let Interception::Replaced { payload, headers } = interceptor.intercept(draft).await? {
+                replaced_by.push(Replacer::Interceptor);
+                request.body =
+                    payload.map_or_else(|| std::mem::take(&mut request.body), |it| it.to_string().into_bytes());
+                request.headers = headers.unwrap_or_else(|| std::mem::take(&mut request.headers));
+            }
+        }
+        Ok((replaced_by, findings))
+    }
+
+    fn exchange<'a>(
+        &'a self,
+        manifest: &'a Manifest,
+        outgoing: Outgoing,
+        mode: Mode,
+        credential: Option<&'a Credential>,
+    ) -> Result<Exchange<'a>, CallError> {
+        let attachment = credential.map(|credential| attach(&manifest.endpoint.auth, credential)).transpose();
+        let attachment = attachment
+            .map_err(|error| CallError::Option { option: "credential".to_owned(), reason: error.to_string() })?;
+        let written = manifest.endpoint.timeout_ms.map(Duration::from_millis);
+        Ok(Exchange {
+            transport: &self.inner.transport,
+            breakers: &self.inner.breakers,
+            chance: self.inner.chance,
+            manifest,
+            outgoing,
+            attachment,
+            secret: credential.map(|credential| &credential.secret),
+            mode,
+            patience: match mode {
+                Mode::Stream => self.inner.timeouts.first_byte,
+                Mode::Whole => self.inner.timeouts.total.or(written).unwrap_or(TOTAL),
+            },
+            largest_answer: self.inner.largest_answer,
+        })
+    }
+}
+
+/// The request as HTTP has it; the body is not copied.
+fn outgoing(manifest: &Manifest, request: Request) -> Result<Outgoing, CallError> {
+    let unusable = |option: &str| CallError::Option {
+        option: option.to_owned(),
+        reason: format!("it is not something that HTTP can carry (manifest of {})", manifest.id),
+    };
+    let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| unusable("method"))?;
+    let mut headers = HeaderMap::with_capacity(request.headers.len() + 4);
+    for (name, value) in &request.headers {
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable(name))?;
+        headers.insert(header, HeaderValue::from_str(value).map_err(|_| unusable(name))?);
+    }
+    Ok(Outgoing { method, url: request.url, headers, body: request.body.into() })
+}
+
+/// Waits for the work, unless it is cancelled first; then the work is dropped at once.
+async fn until_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T, CallError>>,
+) -> Result<T, CallError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(CallError::Cancelled),
+        outcome = work => outcome,
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.inner;
+        f.debug_struct("Client").field("timeouts", &inner.timeouts).field("breakers", &inner.breakers).finish()
+    }
+}

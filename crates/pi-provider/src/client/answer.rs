@@ -1,0 +1,370 @@
+//! An answer, while it comes and when it is there.
+
+use std::{collections::VecDeque, fmt, pin::Pin, time::Duration};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, Stream, StreamExt};
+use pi_transcript::ProviderId;
+use reqwest::{Response, header::HeaderMap};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    exchange::{Reply, ReplyBody, SHAPES, now, redactor},
+    prepared::Prepared,
+    seam::{EventStream, Replacer},
+};
+use crate::{
+    breaker::{self, Pass},
+    classify::request_id,
+    dialect::Dialect,
+    error::{CallError, Failure, Phase},
+    event::StreamEvent,
+    guardrail::{Finding, OutputGuard},
+    limits::Limits,
+    manifest::Manifest,
+    request::Change,
+    response::Reading,
+    secret::Secret,
+    stream::{Decoder, FrameTooLarge, Outcome},
+    transport::{TransportFault, next_piece, read_rest},
+};
+
+/// What is known about a call beside its answer.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Absent where no server was asked.
+    pub status: Option<u16>,
+    pub headers: HeaderMap,
+    pub limits: Limits,
+    /// The provider's number of the request.
+    pub request_id: Option<String>,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// How long was waited between attempts.
+    pub waited: Duration,
+    pub dialect: Dialect,
+    /// What was not sent as it was asked for.
+    pub changes: Vec<Change>,
+    /// Who changed the request after it was built.
+    pub replaced_by: Vec<Replacer>,
+    /// The body that was sent, where somebody changed it.
+    pub sent_body: Option<Bytes>,
+    /// What the guardrails found, in the prompt and so far in the answer.
+    pub findings: Vec<Finding>,
+}
+
+/// An answer that comes in pieces. Dropping it closes the connection.
+pub struct Answer {
+    provider: ProviderId,
+    facts: Facts,
+    source: Source,
+    /// Decoded and filtered, in order.
+    ready: VecDeque<StreamEvent>,
+    /// Kept for its memory: what the decoder writes into.
+    decoded: Vec<StreamEvent>,
+    /// How it will end when `ready` is empty.
+    ending: Option<Ending>,
+    guard: Option<OutputGuard>,
+    pass: Option<Pass>,
+    secret: Option<Secret>,
+    idle: Duration,
+    cancel: CancellationToken,
+    prepared: Prepared,
+}
+
+/// A whole answer to a chat.
+#[derive(Debug)]
+pub struct Completion {
+    pub events: Vec<StreamEvent>,
+    pub body: Bytes,
+    pub facts: Facts,
+}
+
+/// A whole answer to anything else.
+#[derive(Debug)]
+pub struct Whole {
+    pub body: Bytes,
+    pub facts: Facts,
+}
+
+/// Where the events come from.
+pub(super) enum Source {
+    Http {
+        first: Option<Bytes>,
+        rest: Box<Response>,
+        decoder: Decoder,
+    },
+    Local {
+        pieces: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
+        decoder: Decoder,
+    },
+    Foreign(EventStream),
+    /// All of it is here, and was not streamed.
+    Whole(Bytes),
+    /// A whole answer although a stream was asked for; the rest of it is still to come.
+    Unstreamed {
+        begin: Bytes,
+        rest: Box<Response>,
+    },
+    Over,
+}
+
+enum Ending {
+    Complete,
+    Error(CallError),
+}
+
+impl Facts {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            status: None,
+            headers: HeaderMap::new(),
+            limits: Limits::default(),
+            request_id: None,
+            attempts: 0,
+            waited: Duration::ZERO,
+            dialect,
+            changes: Vec::new(),
+            replaced_by: Vec::new(),
+            sent_body: None,
+            findings: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, reply: &mut Reply) {
+        self.status = Some(reply.status);
+        self.headers = std::mem::take(&mut reply.headers);
+        self.limits = reply.limits;
+        self.request_id = request_id(&self.headers);
+        self.attempts = reply.attempts;
+        self.waited = reply.waited;
+    }
+}
+
+impl Source {
+    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, manifest: &Manifest, headers: &HeaderMap) -> Self {
+        match body {
+            ReplyBody::Whole(body) => Self::Whole(body),
+            ReplyBody::Stream { first, rest } if is_unstreamed(manifest, headers) => {
+                Self::Unstreamed { begin: first, rest }
+            }
+            ReplyBody::Stream { first, rest } => {
+                Self::Http { first: Some(first), rest, decoder: prepared.pipeline.start() }
+            }
+        }
+    }
+}
+
+/// Some servers answer a request for a stream with one object. Where the manifest's own streams are JSON, that is fine.
+fn is_unstreamed(manifest: &Manifest, headers: &HeaderMap) -> bool {
+    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let format = manifest.streaming.as_ref().and_then(|streaming| streaming.decoder.format.as_deref());
+    kind.starts_with("application/json") && !format.is_some_and(|format| format.contains("json"))
+}
+
+impl Answer {
+    #[expect(clippy::too_many_arguments, reason = "the parts of an answer, in one private place")]
+    pub(super) fn new(
+        provider: ProviderId,
+        prepared: &Prepared,
+        facts: Facts,
+        source: Source,
+        pass: Option<Pass>,
+        secret: Option<Secret>,
+        idle: Duration,
+        cancel: CancellationToken,
+    ) -> Self {
+        let guard = prepared.guardrails.has_output().then(|| prepared.guardrails.stream_output());
+        let prepared = prepared.clone();
+        let (ready, decoded) = (VecDeque::new(), Vec::new());
+        Self { provider, facts, source, ready, decoded, ending: None, guard, pass, secret, idle, cancel, prepared }
+    }
+
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The next event; `None` after the end. An error is the last thing that comes. Dropping the future loses nothing;
+    /// cancelling the token closes the connection and gives [`CallError::Cancelled`].
+    pub async fn next(&mut self) -> Option<Result<StreamEvent, CallError>> {
+        loop {
+            match self.ready.pop_front() {
+                Some(StreamEvent::StreamError { failure }) => return Some(Err(self.report(failure))),
+                Some(event) => return Some(Ok(event)),
+                None => {}
+            }
+            match self.ending.take() {
+                Some(Ending::Complete) => {
+                    self.close(breaker::Outcome::Succeeded);
+                    return None;
+                }
+                Some(Ending::Error(error)) => return Some(Err(self.fail(error))),
+                None if matches!(self.source, Source::Over) => return None,
+                None => {}
+            }
+            let (cancel, idle) = (self.cancel.clone(), self.idle);
+            let fetched = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(CallError::Cancelled),
+                fetched = timeout(idle, self.fetch()) => match fetched {
+                    Ok(fetched) => fetched,
+                    Err(_) => Err(CallError::TimedOut { provider: self.provider.clone(), phase: Phase::Idle, after: idle }),
+                },
+            };
+            if let Err(error) = fetched.and_then(|()| self.filter()) {
+                return Some(Err(self.fail(error)));
+            }
+        }
+    }
+
+    /// Reads the rest of it.
+    pub(super) async fn into_completion(mut self) -> Result<Completion, CallError> {
+        let body = if let Source::Whole(body) = &self.source { body.clone() } else { Bytes::new() };
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event?);
+        }
+        Ok(Completion { events, body, facts: self.facts })
+    }
+
+    /// Waits for the next piece and decodes it.
+    async fn fetch(&mut self) -> Result<(), CallError> {
+        let piece = match &mut self.source {
+            Source::Http { first, rest, .. } => match first.take() {
+                Some(first) => Some(first),
+                None => next_piece(rest).await.map_err(|fault| broken(&self.provider, &fault))?,
+            },
+            Source::Local { pieces, .. } => pieces.next().await,
+            Source::Foreign(events) => {
+                match events.next().await {
+                    Some(Ok(event)) => self.decoded.push(event),
+                    Some(Err(error)) => return Err(error),
+                    None => self.ending = Some(Ending::Complete),
+                }
+                return Ok(());
+            }
+            Source::Unstreamed { begin, rest } => {
+                let body = read_rest(begin.clone(), rest, LARGEST_UNSTREAMED).await;
+                self.source = Source::Whole(body.map_err(|fault| broken(&self.provider, &fault))?);
+                return Ok(());
+            }
+            Source::Whole(body) => {
+                let body = std::mem::take(body);
+                return self.read_whole(&body);
+            }
+            Source::Over => return Ok(()),
+        };
+        self.decode(piece.as_ref())
+    }
+
+    fn decode(&mut self, piece: Option<&Bytes>) -> Result<(), CallError> {
+        let (Source::Http { decoder, .. } | Source::Local { decoder, .. }) = &mut self.source else { return Ok(()) };
+        let too_large = |error: FrameTooLarge| malformed(&self.provider, &error.to_string());
+        if let Some(piece) = piece {
+            decoder.push(piece, &mut self.decoded).map_err(too_large)?;
+            if !decoder.is_done() {
+                return Ok(());
+            }
+        }
+        // The end of the body is usually here already; taking it lets the connection be used again.
+        if let Source::Http { rest, .. } = &mut self.source {
+            let _ = next_piece(rest).now_or_never();
+        }
+        let source = std::mem::replace(&mut self.source, Source::Over);
+        let (Source::Http { decoder, .. } | Source::Local { decoder, .. }) = source else { return Ok(()) };
+        let ending = decoder.finish(&mut self.decoded).map_err(too_large)?;
+        self.ending = Some(match ending.outcome {
+            Outcome::Complete => Ending::Complete,
+            Outcome::Truncated => Ending::Error(CallError::Truncated { provider: self.provider.clone() }),
+            Outcome::Failed => Ending::Error(malformed(&self.provider, "it reported an error without saying which")),
+        });
+        Ok(())
+    }
+
+    fn read_whole(&mut self, body: &[u8]) -> Result<(), CallError> {
+        self.source = Source::Over;
+        let reading = Reading { manifest: &self.prepared.manifest, redactor: &SHAPES, received: now() };
+        self.decoded = self.prepared.answers.read(&reading, body).map_err(|error| match (error, &self.secret) {
+            (CallError::Refused { provider, failure }, Some(secret)) => {
+                CallError::Refused { provider, failure: without(secret, failure) }
+            }
+            (error, _) => error,
+        })?;
+        self.ending = Some(Ending::Complete);
+        Ok(())
+    }
+
+    /// Moves what was decoded to what is ready, through the guardrails.
+    fn filter(&mut self) -> Result<(), CallError> {
+        let Some(guard) = &mut self.guard else {
+            self.ready.extend(self.decoded.drain(..));
+            return Ok(());
+        };
+        let mut passed = Vec::new();
+        let mut outcome = self.decoded.drain(..).try_for_each(|event| guard.push(event, &mut passed));
+        if outcome.is_ok() && self.ending.is_some() {
+            outcome = guard.finish(&mut passed);
+            self.facts.findings.extend(guard.findings().iter().cloned());
+        }
+        self.ready.extend(passed);
+        if let Err(error) = outcome {
+            self.ending = Some(Ending::Error(error));
+            self.guard = None;
+        }
+        Ok(())
+    }
+
+    /// An error that the provider reported in its answer.
+    fn report(&mut self, failure: Failure) -> CallError {
+        let failure = match &self.secret {
+            Some(secret) => without(secret, failure),
+            None => failure,
+        };
+        self.fail(CallError::Refused { provider: self.provider.clone(), failure })
+    }
+
+    fn fail(&mut self, error: CallError) -> CallError {
+        self.ready.clear();
+        self.ending = None;
+        self.close(breaker::Outcome::of(&error));
+        error
+    }
+
+    fn close(&mut self, outcome: breaker::Outcome) {
+        self.source = Source::Over;
+        if let Some(pass) = &mut self.pass {
+            pass.report(outcome);
+        }
+    }
+}
+
+/// The largest answer that is accepted in one piece where a stream was asked for, in bytes.
+const LARGEST_UNSTREAMED: usize = 8 * 1024 * 1024;
+
+fn broken(provider: &ProviderId, fault: &TransportFault) -> CallError {
+    tracing::debug!(%provider, %fault, "the stream broke off");
+    CallError::Truncated { provider: provider.clone() }
+}
+
+fn malformed(provider: &ProviderId, reason: &str) -> CallError {
+    CallError::Malformed { provider: provider.clone(), reason: reason.to_owned() }
+}
+
+/// The failure without the credential, should the provider have quoted it.
+fn without(secret: &Secret, failure: Failure) -> Failure {
+    let redactor = redactor(Some(secret));
+    let safe = |text: String| redactor.redact_text(&text).into_owned();
+    Failure {
+        message: safe(failure.message),
+        provider_code: failure.provider_code.map(safe),
+        request_id: failure.request_id.map(safe),
+        ..failure
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("provider", &self.provider).field("facts", &self.facts).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,185 @@
+//! One request and the beginning of its answer, tried again while there is none.
+
+use std::{
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use reqwest::{Response, header::HeaderMap};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    breaker::{Breakers, Outcome, Pass},
+    classify::{Refusal, classify},
+    credential::Attachment,
+    error::{CallError, Phase},
+    limits::Limits,
+    manifest::Manifest,
+    request::Mode,
+    retry::{Decision, Trouble},
+    secret::Secret,
+    transport::{Outgoing, Transport, TransportFault, next_piece, read_beginning, read_rest},
+};
+
+/// As much of a refusal's body is read, in bytes.
+const LARGEST_REFUSAL: usize = 64 * 1024;
+/// A refusal's body is not waited for longer than this.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is needed to send a request as often as it takes.
+pub(super) struct Exchange<'a> {
+    pub(super) transport: &'a Transport,
+    pub(super) breakers: &'a Breakers,
+    pub(super) chance: fn() -> f64,
+    pub(super) manifest: &'a Manifest,
+    pub(super) outgoing: Outgoing,
+    pub(super) attachment: Option<Attachment>,
+    pub(super) secret: Option<&'a Secret>,
+    pub(super) mode: Mode,
+    /// For each attempt: the first byte of a stream, or a whole answer.
+    pub(super) patience: Duration,
+    pub(super) largest_answer: usize,
+}
+
+/// The answer has begun.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) limits: Limits,
+    pub(super) body: ReplyBody,
+    pub(super) attempts: u32,
+    pub(super) waited: Duration,
+    pub(super) pass: Pass,
+}
+
+pub(super) enum ReplyBody {
+    Stream { first: Bytes, rest: Box<Response> },
+    Whole(Bytes),
+}
+
+/// What one attempt brought.
+struct Begun {
+    status: u16,
+    headers: HeaderMap,
+    limits: Limits,
+    body: ReplyBody,
+}
+
+impl Exchange<'_> {
+    /// Sends the request until an answer begins or the policy gives up. The breaker is asked before every attempt; if it
+    /// refuses a later one, the error that came before is the better explanation.
+    pub(super) async fn run(&self) -> Result<Reply, CallError> {
+        let provider = &self.manifest.id;
+        let mut waited = Duration::ZERO;
+        let mut earlier = None;
+        for attempt in 1_u32.. {
+            let mut pass = match self.breakers.admit(self.manifest) {
+                Ok(pass) => pass,
+                Err(open) => return Err(earlier.unwrap_or(open)),
+            };
+            let has_begun = AtomicBool::new(false);
+            let error = match self.attempt(&has_begun).await {
+                Ok(Begun { status, headers, limits, body }) => {
+                    tracing::debug!(%provider, attempt, status, "the answer begins");
+                    return Ok(Reply { status, headers, limits, body, attempts: attempt, waited, pass });
+                }
+                Err(error) => error,
+            };
+            pass.report(Outcome::of(&error));
+            let decision = self.manifest.retry_policy.decide(attempt, Trouble::of(&error), (self.chance)());
+            tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
+            match decision {
+                Decision::Retry { after } if !has_begun.into_inner() => {
+                    waited += after;
+                    earlier = Some(error);
+                    sleep(after).await;
+                }
+                Decision::Retry { .. }
+                | Decision::NotRetryable
+                | Decision::NotListed
+                | Decision::Exhausted
+                | Decision::AskedTooLong { .. } => return Err(error),
+            }
+        }
+        Err(earlier.unwrap_or(CallError::Cancelled))
+    }
+
+    /// One attempt; `has_begun` is set when a byte of the answer is there, also if the rest never comes.
+    async fn attempt(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
+        let phase = match self.mode {
+            Mode::Stream => Phase::FirstByte,
+            Mode::Whole => Phase::Total,
+        };
+        let provider = || self.manifest.id.clone();
+        let outcome = timeout(self.patience, self.begin(has_begun)).await;
+        outcome.map_err(|_| CallError::TimedOut { provider: provider(), phase, after: self.patience })?
+    }
+
+    async fn begin(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
+        let sent = self.transport.send(self.outgoing.clone(), self.attachment.as_ref()).await;
+        let mut response = sent.map_err(|fault| self.fault(fault))?;
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        if !status.is_success() {
+            let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
+            return Err(refused(self.manifest, status.as_u16(), &headers, &body, self.secret));
+        }
+        let limits = Limits::read(&self.manifest.rate_limit_headers, &headers, now());
+        let first = next_piece(&mut response).await.map_err(|fault| self.fault(fault))?;
+        has_begun.store(first.is_some(), Ordering::Relaxed);
+        let body = match (self.mode, first) {
+            (Mode::Stream, Some(first)) => ReplyBody::Stream { first, rest: Box::new(response) },
+            (Mode::Stream, None) => return Err(CallError::Truncated { provider: self.manifest.id.clone() }),
+            (Mode::Whole, Some(first)) => {
+                let rest = read_rest(first, &mut response, self.largest_answer).await;
+                ReplyBody::Whole(rest.map_err(|fault| self.fault(fault))?)
+            }
+            (Mode::Whole, None) => ReplyBody::Whole(Bytes::new()),
+        };
+        Ok(Begun { status: status.as_u16(), headers, limits, body })
+    }
+
+    fn fault(&self, fault: TransportFault) -> CallError {
+        let provider = self.manifest.id.clone();
+        match fault {
+            TransportFault::ConnectTimeout { after } => CallError::TimedOut { provider, phase: Phase::Connect, after },
+            TransportFault::Unreachable(source) => CallError::Unreachable { provider, source: Box::new(source) },
+            TransportFault::Broken(_) => CallError::Truncated { provider },
+            TransportFault::TooLarge { limit } => {
+                CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }
+            }
+        }
+    }
+}
+
+/// A refusal, judged by the manifest and without the credential that the provider may have quoted.
+pub(super) fn refused(
+    manifest: &Manifest,
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+    secret: Option<&Secret>,
+) -> CallError {
+    let refusal = Refusal { status, headers, body, received: now() };
+    let failure = classify(manifest, refusal, &redactor(secret));
+    CallError::Refused { provider: manifest.id.clone(), failure }
+}
+
+/// Hides whatever looks like a credential. Making one takes a millisecond, so this is the one for the usual case.
+pub(super) static SHAPES: LazyLock<Redactor> = LazyLock::new(|| redactor(None));
+
+/// Hides the credential and whatever looks like one.
+pub(super) fn redactor(secret: Option<&Secret>) -> Redactor {
+    let secrets = secret.map(|secret| secret.expose().to_owned()).into_iter().collect();
+    Redactor::new(Options { secrets, evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
+}
+
+#[expect(clippy::disallowed_methods, reason = "dates in answers are held against the clock here")]
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
+}
