@@ -3,12 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use pi_provider::{
-    Call, Manifest, Mode, Request, Target, builtin, demo,
+    Call, Manifest, Mode, Request, Target, batch, builtin, demo,
+    embeddings::{self, Embed},
+    image::{self, Draw},
+    manifest::Capability,
     manifest::{
         ModelEntry,
         load::{Format, load},
     },
     request::{build, plain},
+    rerank::{self, Rerank},
+    speech::{self, Detail, Speak, Transcribe},
 };
 use pi_transcript::ThinkingLevel;
 use serde_json::{Map, Value, json};
@@ -231,4 +236,75 @@ fn the_demo_model_is_asked_through_the_request_builder() {
     let body: Value = serde_json::from_slice(&answer.body()).unwrap();
     let function = &body["choices"][0]["message"]["tool_calls"][0]["function"];
     assert_eq!((answer.status, function), (200, &json!({ "name": "ls", "arguments": r#"{"path":"src/"}"# })));
+}
+
+/// Where each provider is asked for what it declares beside chats.
+#[test]
+fn what_is_declared_beside_chats_can_be_asked_for() {
+    let mut lines = Vec::new();
+    for built_in in builtin::MANIFESTS {
+        let manifest = manifest(built_in.id);
+        let target = Target { manifest: &manifest, model: "m", entry: None, base_url: None, lookup: &environment };
+        let embed = Embed { texts: vec!["a".to_owned()], dimensions: None, purpose: None };
+        let rank = Rerank { query: "q".to_owned(), documents: vec!["d".to_owned()], top: None };
+        let draw = Draw { prompt: "p".to_owned(), count: None, size: None, parameters: Map::new() };
+        let hear = Transcribe {
+            file_name: "a.wav".to_owned(),
+            media_type: "audio/wav".to_owned(),
+            audio: vec![0],
+            language: None,
+            prompt: None,
+            temperature: None,
+            detail: Detail::Text,
+        };
+        let speak =
+            Speak { text: "t".to_owned(), voice: "v".to_owned(), format: None, speed: None, instructions: None };
+        let request = request(&manifest, "m", ThinkingLevel::Off, json!({ "max_tokens": 9 }));
+        let items = [batch::Item { id: "1".to_owned(), request }];
+        let start = |start| match start {
+            batch::Start::Upload(request) | batch::Start::Create(request) => request,
+        };
+        let asked = [
+            (Capability::Embeddings, embeddings::request(&target, &embed)),
+            (Capability::Rerank, rerank::request(&target, &rank)),
+            (Capability::ImageGeneration, image::request(&target, &draw)),
+            (Capability::Stt, speech::transcription(&target, &hear)),
+            (Capability::Tts, speech::synthesis(&target, &speak)),
+            (Capability::Batch, batch::start(&target, &items).map(start)),
+        ];
+        let mut parts = Vec::new();
+        for (capability, request) in asked {
+            assert_eq!(
+                request.is_ok(),
+                manifest.capabilities.has(capability),
+                "{} {capability}: {request:?}",
+                built_in.id
+            );
+            parts.extend(request.map(|request| format!("{capability} {}", request.url.path())));
+        }
+        if !parts.is_empty() {
+            lines.push(format!("{}: {}", built_in.id, parts.join(", ")));
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    anthropic: batch /v1/messages/batches
+    azure-openai: embeddings /openai/v1/embeddings, image_generation /openai/v1/images/generations, stt /openai/v1/audio/transcriptions, tts /openai/v1/audio/speech, batch /openai/v1/files
+    cohere: embeddings /v2/embed, rerank /v2/rerank
+    doubao: embeddings /api/v3/embeddings, image_generation /api/v3/images/generations
+    fireworks: embeddings /inference/v1/embeddings, rerank /inference/v1/rerank
+    gemini: embeddings /v1beta/models/m:embedContent
+    groq: stt /openai/v1/audio/transcriptions, tts /openai/v1/audio/speech, batch /openai/v1/files
+    mistral: embeddings /v1/embeddings, stt /v1/audio/transcriptions, batch /v1/files
+    nvidia: embeddings /v1/embeddings
+    openai: embeddings /v1/embeddings, image_generation /v1/images/generations, stt /v1/audio/transcriptions, tts /v1/audio/speech, batch /v1/files
+    openrouter: embeddings /api/v1/embeddings
+    qwen: embeddings /compatible-mode/v1/embeddings, batch /compatible-mode/v1/files
+    together: embeddings /v1/embeddings, rerank /v1/rerank, image_generation /v1/images/generations, stt /v1/audio/transcriptions, tts /v1/audio/speech
+    xai: image_generation /v1/images/generations
+    zhipu: image_generation /api/paas/v4/images/generations
+    llamacpp: embeddings /v1/embeddings, rerank /v1/rerank
+    lmstudio: embeddings /v1/embeddings
+    ollama: embeddings /v1/embeddings
+    vllm: embeddings /v1/embeddings, rerank /v1/rerank
+    ");
 }
