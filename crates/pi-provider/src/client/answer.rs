@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    exchange::{Reply, ReplyBody, SHAPES, now, redactor},
+    exchange::{Reply, ReplyBody, now},
     prepared::Prepared,
     seam::{EventStream, Replacer},
 };
@@ -25,7 +25,7 @@ use crate::{
     manifest::Manifest,
     request::Change,
     response::Reading,
-    secret::Secret,
+    secret::{Secret, redactor},
     stream::{Decoder, FrameTooLarge, Outcome},
     transport::{TransportFault, next_piece, read_rest},
 };
@@ -284,13 +284,8 @@ impl Answer {
 
     fn read_whole(&mut self, body: &[u8]) -> Result<(), CallError> {
         self.source = Source::Over;
-        let reading = Reading { manifest: &self.prepared.manifest, redactor: &SHAPES, received: now() };
-        self.decoded = self.prepared.answers.read(&reading, body).map_err(|error| match (error, &self.secret) {
-            (CallError::Refused { provider, failure }, Some(secret)) => {
-                CallError::Refused { provider, failure: without(secret, failure) }
-            }
-            (error, _) => error,
-        })?;
+        let reading = Reading { manifest: &self.prepared.manifest, secret: self.secret.as_ref(), received: now() };
+        self.decoded = self.prepared.answers.read(&reading, body)?;
         self.ending = Some(Ending::Complete);
         Ok(())
     }

@@ -1,15 +1,11 @@
 //! One request and the beginning of its answer, tried again while there is none.
 
 use std::{
-    sync::{
-        LazyLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use pi_redact::{Evidence, Options, Personal, Redactor};
 use reqwest::{Response, header::HeaderMap};
 use tokio::time::{sleep, timeout};
 
@@ -22,7 +18,7 @@ use crate::{
     manifest::Manifest,
     request::Mode,
     retry::{Decision, Trouble},
-    secret::Secret,
+    secret::{Secret, redactor},
     transport::{Outgoing, Transport, TransportFault, next_piece, read_beginning, read_rest},
 };
 
@@ -168,15 +164,6 @@ pub(super) fn refused(
     let refusal = Refusal { status, headers, body, received: now() };
     let failure = classify(manifest, refusal, &redactor(secret));
     CallError::Refused { provider: manifest.id.clone(), failure }
-}
-
-/// Hides whatever looks like a credential. Making one takes a millisecond, so this is the one for the usual case.
-pub(super) static SHAPES: LazyLock<Redactor> = LazyLock::new(|| redactor(None));
-
-/// Hides the credential and whatever looks like one.
-pub(super) fn redactor(secret: Option<&Secret>) -> Redactor {
-    let secrets = secret.map(|secret| secret.expose().to_owned()).into_iter().collect();
-    Redactor::new(Options { secrets, evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
 }
 
 #[expect(clippy::disallowed_methods, reason = "dates in answers are held against the clock here")]
