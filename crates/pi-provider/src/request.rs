@@ -1,8 +1,14 @@
 //! What is sent to a provider: a request built from a prompt, which can be shown without being sent.
 //!
 //! [`build`] decides everything that differs between providers from manifest, contract and model entry; the modules
-//! named after dialects only write what was decided. No credential is in a [`Request`]: it is attached when the request
-//! is sent, so that showing one cannot give it away.
+//! named after dialects only write what was decided.
+//!
+//! Beside text and images a prompt may hold documents, audio, video, and images by address, as blocks of the transcript's
+//! open kind: `{"type": "document" | "audio" | "video" | "image", "data": base64 | "url": address, "mimeType": …,
+//! "fileName": …}`. What a model cannot take is degraded as its contract says.
+//!
+//! No credential is in a [`Request`]: it is attached when the request is sent, so that showing one cannot give it
+//! away.
 
 mod address;
 mod anthropic_messages;
@@ -150,8 +156,8 @@ impl Request {
     pub fn show(&self) -> String {
         let mut url = self.url.clone();
         // An address that somebody wrote with a password in it is no credential of ours, and still none to be shown.
-        if url.password().is_some() && url.set_password(Some("***")).is_err() {
-            url.set_path("/***");
+        if url.password().is_some() {
+            url.set_password(Some("***")).expect("an address that has a password can have another");
         }
         let mut text = format!("{} {url}\n", self.method);
         for (name, value) in &self.headers {

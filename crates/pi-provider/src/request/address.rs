@@ -44,10 +44,13 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallErr
         whole
     };
     let whole = interpolate(target, &whole)?.replace("{model}", &escaped(model));
-    Url::parse(&whole).map_err(|fault| CallError::Option {
-        option: "base_url".to_owned(),
-        reason: format!("{whole} is not an address: {fault}"),
-    })
+    // The text itself is not told: a password may be in it.
+    let refuse = |reason: String| CallError::Option { option: "base_url".to_owned(), reason };
+    let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
+    if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
+        return Err(refuse("it is not the address of a server".to_owned()));
+    }
+    Ok(url)
 }
 
 /// The operation that speaks this dialect. One that is named for streams comes first where a stream is asked for.

@@ -52,15 +52,13 @@ fn models_and_values_of_the_environment_are_put_in() {
         Whole,
         Err("the address of mock-one needs MISSING, which is not set"),
     );
-    check(
-        "not an address",
-        json!({}),
-        "m",
-        Whole,
-        Err(
-            "option base_url cannot be sent: not an address/chat/completions is not an address: relative URL without a base",
-        ),
-    );
+    for (base_url, reason) in [
+        ("nowhere", "it is not an address: relative URL without a base"),
+        ("me:hunter2@nowhere", "it is not the address of a server"),
+        ("https://me:hunter2@:1", "it is not an address: empty host"),
+    ] {
+        check(base_url, json!({}), "m", Whole, Err(&format!("option base_url cannot be sent: {reason}")));
+    }
 }
 
 #[test]
