@@ -1,17 +1,18 @@
 //! Many questions at once, answered within a day for less money.
 //!
-//! A batch is put up, looked at until it is over, and its results are fetched. The functions here are pure: they make
-//! requests and read answers; sending and receiving is the client's. Forms: OpenAI's (a file of lines goes up first),
+//! A batch is put up, looked at until it is over, and its results are fetched. [`submit`], [`wait`] and
+//! [`fetch`] send; the other functions make requests and read answers and are pure. Forms: OpenAI's (a file of lines goes up first),
 //! Mistral's (the same with other words) and Anthropic's (the questions are in the request). Each question is a
 //! [`Request`] as [`build`](crate::request::build) makes it for an answer that is not streamed, and each answer is read as
 //! any other.
 
 mod status;
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
 
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 
 pub use self::status::{Batch, Counts, State, read_status};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     dialect::Dialect,
     error::CallError,
     event::StreamEvent,
-    operation::{self, Form, Kind, Place, multipart},
+    operation::{self, Answered, Asking, Form, Kind, Place, multipart},
     request::{Request, Target},
     response::{Answers, Reading},
     secret::redactor,
@@ -50,6 +51,53 @@ pub struct Outcome {
     pub id: String,
     /// The events of the answer, as if it had been streamed.
     pub answer: Result<Vec<StreamEvent>, CallError>,
+}
+
+/// Puts up a batch. If the file is up and the batch is refused, the file stays with the provider.
+pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batch>, CallError> {
+    let request = match start(asking.target, items)? {
+        Start::Create(request) => request,
+        Start::Upload(request) => {
+            let file = asking.send(request, |reading, whole| read_upload(reading, &whole.body)).await?.value;
+            creation(asking.target, items, &file)?
+        }
+    };
+    asking.send(request, |reading, whole| read_status(reading, &whole.body)).await
+}
+
+/// Asks how a batch is.
+pub async fn look(asking: &Asking<'_>, id: &str) -> Result<Answered<Batch>, CallError> {
+    asking.send(status(asking.target, id)?, |reading, whole| read_status(reading, &whole.body)).await
+}
+
+/// Looks at a batch every so often until it is over. Dropping the future, or cancelling, ends the waiting and not the
+/// batch.
+pub async fn wait(asking: &Asking<'_>, id: &str, every: Duration) -> Result<Answered<Batch>, CallError> {
+    loop {
+        let batch = look(asking, id).await?;
+        if batch.value.state.is_over() {
+            return Ok(batch);
+        }
+        tokio::select! {
+            () = asking.cancel.cancelled() => return Err(CallError::Cancelled),
+            () = sleep(every) => {}
+        }
+    }
+}
+
+/// Ends a batch early; what is answered already can still be fetched.
+pub async fn cancel(asking: &Asking<'_>, id: &str) -> Result<Answered<Batch>, CallError> {
+    asking.send(cancellation(asking.target, id)?, |reading, whole| read_status(reading, &whole.body)).await
+}
+
+/// Fetches what there is of a batch: answers and errors.
+pub async fn fetch(asking: &Asking<'_>, batch: &Batch) -> Result<Vec<Outcome>, CallError> {
+    let mut outcomes = Vec::new();
+    for request in results(asking.target, batch)? {
+        let read = asking.send(request, |reading, whole| read_results(reading, asking.target, &whole.body)).await?;
+        outcomes.extend(read.value);
+    }
+    Ok(outcomes)
 }
 
 /// The first request for a batch.

@@ -19,6 +19,7 @@ use reqwest::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::exchange::now;
 use self::{
     answer::Source,
     exchange::{Exchange, ReplyBody},

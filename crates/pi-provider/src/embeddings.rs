@@ -1,6 +1,6 @@
 //! Texts as vectors.
 //!
-//! [`request()`] and [`read`] are pure; sending the one and receiving the other is the client's. Forms: OpenAI's, which most
+//! [`request()`] and [`read`] are pure; [`embed`] puts the wire between them. Forms: OpenAI's, which most
 //! have, Gemini's, Cohere's version 2 and Ollama's own.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     error::CallError,
     event::TokenUsage,
-    operation::{self, Form, Kind},
+    operation::{self, Answered, Asking, Form, Kind},
     request::{Request, Target},
     response::Reading,
 };
@@ -44,6 +44,12 @@ pub struct Embeddings {
     /// The model that answered, if the provider says.
     pub model: Option<String>,
     pub usage: Option<TokenUsage>,
+}
+
+/// Turns texts into vectors.
+pub async fn embed(asking: &Asking<'_>, embed: &Embed) -> Result<Answered<Embeddings>, CallError> {
+    let request = request(asking.target, embed)?;
+    asking.send(request, |reading, whole| read(reading, &whole.body, embed.texts.len())).await
 }
 
 /// The request for these texts.

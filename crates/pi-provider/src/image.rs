@@ -1,6 +1,6 @@
 //! Pictures from words.
 //!
-//! [`request()`] and [`read`] are pure; sending the one and receiving the other is the client's. OpenAI's form has an
+//! [`request()`] and [`read`] are pure; [`draw`] puts the wire between them. OpenAI's form has an
 //! operation of its own; Gemini's models answer a chat with a picture.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     error::CallError,
     event::TokenUsage,
-    operation::{self, Form, Kind},
+    operation::{self, Answered, Asking, Form, Kind},
     request::{Request, Target},
     response::Reading,
 };
@@ -49,6 +49,11 @@ pub enum ImageSource {
     },
     /// Where it can be fetched, for a while.
     Url(String),
+}
+
+/// Makes pictures.
+pub async fn draw(asking: &Asking<'_>, draw: &Draw) -> Result<Answered<Images>, CallError> {
+    asking.send(request(asking.target, draw)?, |reading, whole| read(reading, &whole.body)).await
 }
 
 /// The request for these pictures.

@@ -28,7 +28,7 @@ pub mod image;
 pub mod limits;
 pub mod local;
 pub mod manifest;
-mod operation;
+pub mod operation;
 pub mod path;
 pub mod request;
 pub mod rerank;

@@ -1,8 +1,9 @@
 //! What can be asked of a provider beside a chat: where, and in which form.
 //!
-//! Embeddings, ranking, pictures, speech and batches have a module each, with what is asked, what comes back, and two pure
-//! functions between them and the wire. Here is what these have in common: a capability that is not declared is refused,
-//! the manifest's endpoints say where an operation is and, by their adapter, in which form it speaks.
+//! Embeddings, ranking, pictures, speech and batches have a module each, with what is asked, what comes back, two pure
+//! functions between them and the wire, and one that sends. Here is what these have in common: a capability that is not
+//! declared is refused, the manifest's endpoints say where an operation is and, by their adapter, in which form it
+//! speaks. [`Asking`] says whom to ask, [`Answered`] is what came back.
 
 pub(crate) mod multipart;
 
@@ -11,17 +12,38 @@ use std::sync::LazyLock;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
+    client::{self, Client, Facts, Whole},
+    credential::Credential,
     dialect::Dialect,
     error::CallError,
     manifest::{Capability, Manifest, Operation},
     request::{self, Change, ChangeKind, Errand, Request, Target},
+    response::Reading,
 };
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     serde_saphyr::from_str(include_str!("operation/table.yaml")).expect("table.yaml is checked by a test")
 });
+
+/// Whom to ask, with which credential, and until when.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    pub client: &'a Client,
+    pub target: &'a Target<'a>,
+    pub credential: Option<&'a Credential>,
+    /// Cancelling it closes the connection; the call then ends with [`CallError::Cancelled`].
+    pub cancel: &'a CancellationToken,
+}
+
+/// An answer, and what is known about the call beside it.
+#[derive(Debug, Clone)]
+pub struct Answered<T> {
+    pub value: T,
+    pub facts: Facts,
+}
 
 /// Something that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -79,6 +101,21 @@ struct Names {
 struct End {
     path: String,
     form: Form,
+}
+
+impl Asking<'_> {
+    /// Sends a request as chats are sent, and reads what comes back.
+    pub(crate) async fn send<T>(
+        &self,
+        request: Request,
+        read: impl FnOnce(&Reading<'_>, &Whole) -> Result<T, CallError>,
+    ) -> Result<Answered<T>, CallError> {
+        let manifest = self.target.manifest;
+        let whole = self.client.send(manifest, request, self.credential, self.cancel).await?;
+        let secret = self.credential.map(|credential| &credential.secret);
+        let value = read(&Reading { manifest, secret, received: client::now() }, &whole)?;
+        Ok(Answered { value, facts: whole.facts })
+    }
 }
 
 impl Kind {

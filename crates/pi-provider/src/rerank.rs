@@ -1,6 +1,6 @@
 //! Documents in the order in which they answer a question.
 //!
-//! [`request()`] and [`read`] are pure; sending the one and receiving the other is the client's. Cohere's version 2 and Jina's
+//! [`request()`] and [`read`] are pure; [`rerank()`] puts the wire between them. Cohere's version 2 and Jina's
 //! form, which llama.cpp, vLLM and Together took, ask alike and differ in what they answer.
 
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::CallError,
     event::TokenUsage,
-    operation::{self, Form, Kind},
+    operation::{self, Answered, Asking, Form, Kind},
     request::{Request, Target},
     response::Reading,
 };
@@ -40,6 +40,12 @@ pub struct Ranked {
     pub index: usize,
     /// Higher is better; how high is the model's own matter.
     pub score: f64,
+}
+
+/// Puts documents in order.
+pub async fn rerank(asking: &Asking<'_>, rerank: &Rerank) -> Result<Answered<Ranking>, CallError> {
+    let request = request(asking.target, rerank)?;
+    asking.send(request, |reading, whole| read(reading, &whole.body, rerank.documents.len())).await
 }
 
 /// The request for this ranking.

@@ -1,16 +1,18 @@
 //! Speech to text and text to speech.
 //!
-//! The functions are pure; sending and receiving is the client's. One form, OpenAI's: a file goes up in a multipart form,
+//! [`transcribe`] and [`speak`] send; the other functions are pure. One form, OpenAI's: a file goes up in a multipart form,
 //! sound comes back as bytes.
 
 use std::time::Duration;
 
+use reqwest::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
 use crate::{
+    client::Whole,
     error::CallError,
     event::TokenUsage,
-    operation::{self, Form, Kind, multipart},
+    operation::{self, Answered, Asking, Form, Kind, multipart},
     request::{Request, Target},
     response::Reading,
 };
@@ -73,6 +75,18 @@ pub struct Speak {
 pub struct Sound {
     pub media_type: String,
     pub bytes: Vec<u8>,
+}
+
+/// Writes down what is said.
+pub async fn transcribe(asking: &Asking<'_>, transcribe: &Transcribe) -> Result<Answered<Transcript>, CallError> {
+    let request = transcription(asking.target, transcribe)?;
+    asking.send(request, |reading, whole| read_transcript(reading, media_type(whole), &whole.body)).await
+}
+
+/// Says what is written.
+pub async fn speak(asking: &Asking<'_>, speak: &Speak) -> Result<Answered<Sound>, CallError> {
+    let request = synthesis(asking.target, speak)?;
+    asking.send(request, |reading, whole| read_sound(reading, media_type(whole), &whole.body)).await
 }
 
 /// The request for a transcript.
@@ -153,6 +167,10 @@ pub fn read_sound(reading: &Reading<'_>, media_type: Option<&str>, body: &[u8]) 
         return Err(reading.malformed("no sound in it"));
     }
     Ok(Sound { media_type: media_type.to_owned(), bytes: body.to_vec() })
+}
+
+fn media_type(whole: &Whole) -> Option<&str> {
+    whole.facts.headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
 fn only_openai(target: &Target<'_>, form: Form, kind: Kind) -> Result<(), CallError> {

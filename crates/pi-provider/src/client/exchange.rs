@@ -167,6 +167,6 @@ pub(super) fn refused(
 }
 
 #[expect(clippy::disallowed_methods, reason = "dates in answers are held against the clock here")]
-pub(super) fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }

@@ -1,0 +1,255 @@
+//! What can be asked beside a chat, over real sockets: a scripted server, the client that also carries chats, typed answers.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/provider.rs"]
+mod provider;
+
+use std::time::Duration;
+
+use pi_provider::{
+    Call, CallError, Manifest, Secret,
+    batch::{self, Item, State},
+    client::{Client, Settings},
+    credential::Credential,
+    embeddings::{Embed, embed},
+    image::{Draw, ImageSource, draw},
+    manifest::resilience::Strategy,
+    operation::Asking,
+    request::{Mode, Target, build, plain},
+    rerank::{Ranked, Rerank, rerank},
+    speech::{Detail, Speak, Transcribe, speak, transcribe},
+    transport::Network,
+};
+use pi_testkit::server::{Framing, Reply, Request, Script, Server, Step};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use self::provider::built_in;
+
+const KEY: &str = "sk-planted-0123456789abcdef";
+
+/// Everything that a call needs, against a server with this script.
+struct Scene {
+    server: Server,
+    url: String,
+    manifest: Manifest,
+    client: Client,
+    credential: Credential,
+    cancel: CancellationToken,
+}
+
+impl Scene {
+    async fn new(provider: &str, script: Script) -> Self {
+        let server = Server::start(script).await.unwrap();
+        let mut manifest = built_in(provider);
+        manifest.retry_policy.min_delay_ms = 0;
+        manifest.retry_policy.max_delay_ms = 1;
+        let client = Client::new(Settings::new(Network::default())).unwrap();
+        let credential = Credential::key(Secret::new(KEY));
+        Self { url: server.url(), server, manifest, client, credential, cancel: CancellationToken::new() }
+    }
+
+    fn target<'a>(&'a self, model: &'a str) -> Target<'a> {
+        Target { base_url: Some(&self.url), ..provider::target(&self.manifest, model) }
+    }
+
+    fn asking<'a>(&'a self, target: &'a Target<'a>) -> Asking<'a> {
+        Asking { client: &self.client, target, credential: Some(&self.credential), cancel: &self.cancel }
+    }
+
+    fn request(&self, number: usize) -> Request {
+        self.server.requests()[number].clone()
+    }
+}
+
+fn texts(texts: &[&str]) -> Embed {
+    Embed { texts: texts.iter().map(|&text| text.to_owned()).collect(), dimensions: None, purpose: None }
+}
+
+fn vectors() -> Value {
+    json!({"data": [{"index": 0, "embedding": [0.5]}], "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+}
+
+#[tokio::test]
+async fn texts_become_vectors_with_the_credential_where_the_manifest_puts_it() {
+    let scene = Scene::new("openai", Script::new().once("/embeddings", Reply::json(200, &vectors()))).await;
+    let target = scene.target("text-embedding-3-small");
+    let answered = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap();
+    assert_eq!((answered.value.vectors, answered.facts.attempts), (vec![vec![0.5]], 1));
+    let request = scene.request(0);
+    assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/embeddings"));
+    assert_eq!(request.header("authorization"), Some(&*format!("Bearer {KEY}")));
+    assert_eq!(request.json(), json!({"model": "text-embedding-3-small", "input": ["a"]}));
+}
+
+#[tokio::test]
+async fn gemini_gets_its_key_and_several_texts_in_one_request() {
+    let answer = json!({"embeddings": [{"values": [1.0]}, {"values": [2.0]}]});
+    let scene = Scene::new("gemini", Script::new().then(Reply::json(200, &answer))).await;
+    let target = scene.target("gemini-embedding-001");
+    let answered = embed(&scene.asking(&target), &texts(&["a", "b"])).await.unwrap();
+    assert_eq!(answered.value.vectors, [[1.0], [2.0]]);
+    let request = scene.request(0);
+    assert!(request.target.starts_with("/models/gemini-embedding-001:batchEmbedContents"), "{}", request.target);
+    let keys = [request.header("x-goog-api-key") == Some(KEY), request.target.contains(&format!("key={KEY}"))];
+    assert_eq!(keys.iter().filter(|has| **has).count(), 1);
+}
+
+#[tokio::test]
+async fn documents_are_ranked() {
+    let answer = json!({"results": [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.2}]});
+    let scene = Scene::new("cohere", Script::new().once("/rerank", Reply::json(200, &answer))).await;
+    let target = scene.target("rerank-v3.5");
+    let ask = Rerank { query: "q".to_owned(), documents: vec!["a".to_owned(), "b".to_owned()], top: None };
+    let answered = rerank(&scene.asking(&target), &ask).await.unwrap();
+    assert_eq!(answered.value.results, [Ranked { index: 1, score: 0.9 }, Ranked { index: 0, score: 0.2 }]);
+    assert_eq!(scene.request(0).json(), json!({"model": "rerank-v3.5", "query": "q", "documents": ["a", "b"]}));
+}
+
+#[tokio::test]
+async fn pictures_are_drawn() {
+    let answer = json!({"data": [{"b64_json": "iVBORw0KGgo="}]});
+    let scene = Scene::new("openai", Script::new().once("/images/generations", Reply::json(200, &answer))).await;
+    let target = scene.target("gpt-image-1");
+    let ask = Draw { prompt: "a cat".to_owned(), count: None, size: None, parameters: Map::new() };
+    let answered = draw(&scene.asking(&target), &ask).await.unwrap();
+    let ImageSource::Bytes { media_type, bytes } = &answered.value.images[0].source else { panic!("no bytes") };
+    assert_eq!((media_type.as_str(), bytes.len()), ("image/png", 8));
+}
+
+#[tokio::test]
+async fn sound_goes_up_and_comes_down_byte_by_byte() {
+    let sound: Vec<u8> = (0..=255).cycle().take(70_000).collect();
+    let script = Script::new()
+        .once("/audio/transcriptions", Reply::json(200, &json!({"text": "hello"})))
+        .once("/audio/speech", Reply::whole(200, "audio/mpeg", &sound));
+    let scene = Scene::new("openai", script).await;
+    let target = scene.target("whisper-1");
+    let ask = Transcribe {
+        file_name: "talk.mp3".to_owned(),
+        media_type: "audio/mpeg".to_owned(),
+        audio: sound.clone(),
+        language: None,
+        prompt: None,
+        temperature: None,
+        detail: Detail::Text,
+    };
+    assert_eq!(transcribe(&scene.asking(&target), &ask).await.unwrap().value.text, "hello");
+    let request = scene.request(0);
+    let boundary = request.header("content-type").unwrap().strip_prefix("multipart/form-data; boundary=").unwrap();
+    let start = request.body.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(request.body[start..start + sound.len()], sound);
+    let rest = String::from_utf8(request.body[start + sound.len()..].to_vec()).unwrap();
+    assert!(rest.starts_with(&format!("\r\n--{boundary}\r\n")) && rest.ends_with(&format!("--{boundary}--\r\n")));
+
+    let words =
+        Speak { text: "hello".to_owned(), voice: "alloy".to_owned(), format: None, speed: None, instructions: None };
+    let answered = speak(&scene.asking(&target), &words).await.unwrap();
+    assert_eq!((answered.value.media_type.as_str(), answered.value.bytes == sound), ("audio/mpeg", true));
+}
+
+fn question(scene: &Scene, id: &str) -> Item {
+    let plain = plain(&[json!({"role": "user", "content": id})], &Map::new()).unwrap();
+    let call = Call { prompt: &plain.prompt, options: &plain.options };
+    Item { id: id.to_owned(), request: build(&scene.target("gpt-4o-mini"), call, Mode::Whole).unwrap() }
+}
+
+#[tokio::test]
+async fn batch_goes_up_is_waited_for_and_fetched() {
+    let status = |word: &str| json!({"id": "batch_1", "status": word, "output_file_id": "file-2"});
+    let message = json!({"role": "assistant", "content": "42"});
+    let body = json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+    let line = json!({"custom_id": "one", "response": {"status_code": 200, "body": body}});
+    let script = Script::new()
+        .once("/files", Reply::json(200, &json!({"id": "file-1"})))
+        .once("/batches", Reply::json(200, &status("validating")))
+        .once("/batches/batch_1", Reply::json(200, &status("in_progress")))
+        .once("/batches/batch_1", Reply::json(200, &status("completed")))
+        .once("/files/file-2/content", Reply::whole(200, "application/jsonl", line.to_string().as_bytes()))
+        .once("/batches/batch_1/cancel", Reply::json(200, &status("cancelling")));
+    let scene = Scene::new("openai", script).await;
+    let target = scene.target("gpt-4o-mini");
+    let asking = scene.asking(&target);
+    let items = [question(&scene, "one")];
+    let batch = batch::submit(&asking, &items).await.unwrap().value;
+    assert_eq!((batch.id.as_str(), batch.state), ("batch_1", State::Waiting));
+    assert_eq!(scene.request(1).json()["input_file_id"], json!("file-1"));
+    let batch = batch::wait(&asking, &batch.id, Duration::ZERO).await.unwrap().value;
+    assert_eq!(batch.state, State::Completed);
+    let outcomes = batch::fetch(&asking, &batch).await.unwrap();
+    assert_eq!((outcomes.len(), outcomes[0].id.as_str()), (1, "one"));
+    assert!(outcomes[0].answer.as_ref().unwrap().iter().any(|event| format!("{event:?}").contains("\"42\"")));
+    assert_eq!(batch::cancel(&asking, &batch.id).await.unwrap().value.state, State::Cancelling);
+    let seen: Vec<String> = scene.server.requests().iter().map(|it| format!("{} {}", it.method, it.target)).collect();
+    assert_eq!(
+        seen,
+        [
+            "POST /files",
+            "POST /batches",
+            "GET /batches/batch_1",
+            "GET /batches/batch_1",
+            "GET /files/file-2/content",
+            "POST /batches/batch_1/cancel",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn refusal_is_judged_and_the_same_request_is_sent_again() {
+    let busy = json!({"error": {"code": "rate_limit_exceeded", "message": "slow down"}});
+    let script = Script::new().then(Reply::json(429, &busy)).then(Reply::json(200, &vectors()));
+    let scene = Scene::new("openai", script).await;
+    let target = scene.target("m");
+    let answered = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap();
+    assert_eq!(answered.facts.attempts, 2);
+    assert_eq!(scene.request(0).body, scene.request(1).body);
+
+    let wrong = json!({"error": {"code": "invalid_api_key", "message": format!("no such key: {KEY}")}});
+    let scene = Scene::new("openai", Script::new().otherwise(Reply::json(401, &wrong))).await;
+    let target = scene.target("m");
+    let error = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap_err();
+    assert_eq!((error.code().number(), scene.server.requests().len()), ("E1002", 1));
+    assert!(!format!("{error} {error:?}").contains(KEY), "{error:?}");
+}
+
+#[tokio::test]
+async fn undeclared_operation_never_reaches_the_server() {
+    let scene = Scene::new("groq", Script::new().otherwise(Reply::json(200, &vectors()))).await;
+    let target = scene.target("m");
+    let error = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap_err();
+    assert_eq!((error.code().number(), scene.server.requests().len()), ("E1005", 0));
+}
+
+#[tokio::test]
+async fn cancelling_closes_the_connection() {
+    let scene = Scene::new("openai", Script::new().otherwise(Reply::hang())).await;
+    let target = scene.target("m");
+    let (asking, ask) = (scene.asking(&target), texts(&["a"]));
+    let cancel = async {
+        scene.server.received(1).await;
+        scene.cancel.cancel();
+    };
+    let (outcome, ()) = tokio::join!(embed(&asking, &ask), cancel);
+    assert!(matches!(outcome, Err(CallError::Cancelled)), "{outcome:?}");
+    scene.server.abandoned(1).await;
+}
+
+/// What `openai` without retries makes of this reply.
+async fn fault(reply: Reply) -> CallError {
+    let mut scene = Scene::new("openai", Script::new().then(reply)).await;
+    scene.manifest.retry_policy.strategy = Strategy::None;
+    let target = scene.target("m");
+    embed(&scene.asking(&target), &texts(&["a"])).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn connection_that_is_reset_and_answer_that_breaks_off_are_told_apart() {
+    let reset = fault(Reply::reset()).await;
+    assert!(matches!(reset, CallError::Unreachable { .. }), "{reset:?}");
+    let head = Step::Head { status: 200, headers: Vec::new(), framing: Framing::Length(100) };
+    let cut = fault(Reply { steps: vec![head, Step::Bytes(b"{\"data\": [".to_vec()), Step::Cut] }).await;
+    assert!(matches!(cut, CallError::Truncated { .. }), "{cut:?}");
+    let other = fault(Reply::text(200, "hello")).await;
+    assert!(matches!(other, CallError::Malformed { .. }), "{other:?}");
+}
