@@ -3,13 +3,16 @@
 #[path = "support/provider.rs"]
 mod provider;
 
-use std::time::SystemTime;
+use std::{sync::OnceLock, time::SystemTime};
 
 use pi_provider::{
-    CallError, Dialect, Finish, Manifest, Secret, StreamEvent, Termination, TokenUsage,
+    CallError, Dialect, Finish, Manifest, Secret, StreamEvent, Termination, TokenUsage, batch, embeddings, image,
     manifest::contract::ResponseMapping,
+    rerank,
     response::{Answers, Reading},
+    speech,
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use self::provider::{built_in, target};
@@ -403,3 +406,80 @@ fn termination_is_the_standard_one() {
     let finish = Finish { reason: Termination::MaxTokens, raw: "length".to_owned() };
     assert_eq!(events.last(), Some(&StreamEvent::StreamEnd { finish: Some(finish) }));
 }
+
+/// JSON whose members are words that the rules look for, so that they meet more than nothing.
+fn documents() -> impl Strategy<Value = Value> {
+    let words = vec![
+        "choices",
+        "message",
+        "content",
+        "tool_calls",
+        "function",
+        "name",
+        "arguments",
+        "candidates",
+        "parts",
+        "text",
+        "type",
+        "output",
+        "usage",
+        "prompt_tokens",
+        "finish_reason",
+        "error",
+        "id",
+        "index",
+        "data",
+        "embedding",
+        "results",
+        "relevance_score",
+        "embeddings",
+        "base_resp",
+        "status_code",
+        "custom_id",
+        "response",
+        "result",
+    ];
+    let word = prop::sample::select(words);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.clone().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 5, move |inner| {
+        let members = prop::collection::hash_map(word.clone(), inner.clone(), 0..5);
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Value::Array),
+            members.prop_map(|members| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_answer_makes_a_reader_panic(document in documents(), cut in any::<prop::sample::Index>()) {
+        let body = document.to_string();
+        let half = &body.as_bytes()[..cut.index(body.len())];
+        let manifest = OPENAI.get_or_init(|| built_in("openai"));
+        let reading = Reading { manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+        for body in [body.as_bytes(), half] {
+            for answers in READERS.get_or_init(|| Dialect::ALL.map(|dialect| Answers::of(manifest, dialect).unwrap())) {
+                let _ = answers.read(&reading, body);
+            }
+            let _ = embeddings::read(&reading, body, 1);
+            let _ = rerank::read(&reading, body, 1);
+            let _ = image::read(&reading, body);
+            let _ = speech::read_transcript(&reading, None, body);
+            let _ = speech::read_sound(&reading, Some("application/json"), body);
+            let _ = batch::read_status(&reading, body);
+            let _ = batch::read_results(&reading, &target(manifest, "m"), body);
+        }
+    }
+}
+
+static OPENAI: OnceLock<Manifest> = OnceLock::new();
+static READERS: OnceLock<[Answers; 6]> = OnceLock::new();

@@ -1,8 +1,11 @@
 //! Answers, in pieces and whole: frames, rules, events and what they add up to.
 
+use std::time::SystemTime;
+
 use pi_provider::{
     Dialect, Finish, Manifest, StreamEvent, TokenUsage,
     manifest::streaming::{Accumulator, Decoder, Rule, Streaming},
+    response::{Answers, Reading},
     stream::{
         Ending, Outcome, Pipeline,
         framing::{FRAME_LIMIT, Form, Framing},
@@ -86,9 +89,12 @@ pub(super) fn accumulate(folder: &Folder, case: &Case) -> Result<Answer, Trouble
 pub(super) fn parse(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
     let manifest = manifest(folder, case)?;
     let body: Value = member(case, "response_body")?;
-    let mut events = Vec::new();
-    let ending = pipeline(&manifest)?.read_whole(&body.to_string(), &mut events);
-    let mut answer = summary(&events, ending);
+    let answers = Answers::compile(&manifest, Dialect::of(&manifest, None));
+    let answers = answers.map_err(|error| Trouble::Refused(error.to_string()))?;
+    let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let events = answers.read(&reading, body.to_string().as_bytes());
+    let events = events.map_err(|error| Trouble::Refused(error.to_string()))?;
+    let mut answer = summary(&events, Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 });
     let calls = answer.get("accumulated_tool_calls").cloned().unwrap_or_default();
     answer.insert("tool_calls".to_owned(), calls);
     Ok(Answer::valid(Value::Object(answer)))
