@@ -222,6 +222,11 @@ impl Decoder {
         self.reader.done
     }
 
+    /// The bytes that it holds for frames; what has been handed on belongs to the caller.
+    pub fn memory(&self) -> usize {
+        self.framing.memory() + self.reader.tape.memory()
+    }
+
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Ending {
         let reader = &mut self.reader;
         let is_complete = reader.done || reader.stopped || reader.interpreter.is_finished();

@@ -94,6 +94,11 @@ impl Tape {
         View { tape: self, text: "", at: 0 }
     }
 
+    /// The bytes that it holds.
+    pub fn memory(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>() + self.unescaped.capacity()
+    }
+
     fn clear(&mut self) {
         self.nodes.clear();
         self.nodes.shrink_to(KEPT / size_of::<Node>());

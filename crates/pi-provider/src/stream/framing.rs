@@ -87,6 +87,15 @@ impl Framing {
         }
     }
 
+    /// The bytes that it holds.
+    pub fn memory(&self) -> usize {
+        match self {
+            Self::Sse(sse) => sse.memory(),
+            Self::Delimited(delimited) => delimited.memory(),
+            Self::JsonArray(array) => array.memory(),
+        }
+    }
+
     /// Takes the next bytes and hands on the frames that they complete.
     pub fn push(&mut self, bytes: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
         match self {

@@ -20,6 +20,10 @@ impl JsonArray {
         Self { limit, pending: Vec::new(), depth: 0, in_string: false, after_backslash: false }
     }
 
+    pub(super) fn memory(&self) -> usize {
+        self.pending.capacity()
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {

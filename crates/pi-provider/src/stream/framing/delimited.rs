@@ -29,6 +29,10 @@ impl Delimited {
         }
     }
 
+    pub(super) fn memory(&self) -> usize {
+        self.pending.capacity() + self.event.capacity() + self.id.capacity()
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
         let width = self.delimiter.needle().len();
         let mut pending = std::mem::take(&mut self.pending);
@@ -43,8 +47,10 @@ impl Delimited {
             start = end + width;
             search = start;
         }
-        pending.drain(..start);
-        pending.shrink_to(KEPT);
+        if start > 0 {
+            pending.drain(..start);
+            pending.shrink_to(KEPT);
+        }
         self.pending = pending;
         // The end of it may be the beginning of a delimiter.
         self.check((self.pending.len() + 1).saturating_sub(width))

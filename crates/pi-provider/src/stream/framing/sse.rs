@@ -43,6 +43,10 @@ impl Sse {
         self.retry_milliseconds
     }
 
+    pub(super) fn memory(&self) -> usize {
+        self.line.capacity() + self.data.capacity() + self.event.capacity() + self.id.capacity()
+    }
+
     pub(super) fn push(&mut self, mut bytes: &[u8], visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
         loop {
             if self.after_return && !bytes.is_empty() {
