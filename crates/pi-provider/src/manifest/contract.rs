@@ -19,6 +19,30 @@ pub struct Contract {
     pub capability_contracts: CapabilityContracts,
     #[serde(default)]
     pub degradation: Degradation,
+    #[serde(default)]
+    pub rate_limit_contract: RateLimitContract,
+    #[serde(default)]
+    pub authentication_contract: AuthenticationContract,
+}
+
+/// What the provider says about its limits. Shown; the headers themselves are named in the manifest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RateLimitContract {
+    pub supports_header_parsing: Option<bool>,
+    /// `header`, `body` or `none`.
+    pub retry_after_source: Option<String>,
+    pub quota_tracking: Option<bool>,
+}
+
+/// How the provider wants credentials. Shown; what is sent follows the manifest's `endpoint.auth`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuthenticationContract {
+    /// `bearer`, `api_key_header`, `query_param` or `oauth2`.
+    pub method: Option<String>,
+    pub token_refresh: Option<bool>,
+    pub multi_key_support: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +166,7 @@ pub struct CapabilityContracts {
     pub tools: ToolsContract,
     pub structured_output: StructuredOutputContract,
     pub mcp: McpContract,
+    pub computer_use: ComputerUseContract,
     pub generative: GenerativeContract,
     /// Ours.
     pub caching: CachingContract,
@@ -198,6 +223,14 @@ pub struct McpContract {
     pub requires_beta_header: Option<String>,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ComputerUseContract {
+    pub integration_method: Option<String>,
+    pub action_format: Option<String>,
+    pub requires_beta_header: Option<String>,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GenerativeContract {
@@ -205,6 +238,16 @@ pub struct GenerativeContract {
     /// Standard count to its path inside the usage.
     pub token_usage_fields: IndexMap<String, String>,
     pub reasoning_mode: ReasoningMode,
+    pub context_window_contract: ContextWindowContract,
+}
+
+/// How the provider says that a prompt is too long.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextWindowContract {
+    pub max_context_tokens_field: Option<String>,
+    pub overflow_error_code: Option<String>,
+    pub overflow_ai_protocol_code: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -214,6 +257,7 @@ pub struct ReasoningMode {
     pub activation_method: Option<String>,
     pub activation_field: Option<String>,
     pub thinking_block_format: Option<String>,
+    pub supports_streaming_thinking: Option<bool>,
     /// Ours: the forms in which a model is told how hard to think, by name. A model names one in `thinking_format`;
     /// otherwise the one called `default` is used, and without one the dialect's own.
     pub formats: IndexMap<String, ThinkingFormat>,
