@@ -21,6 +21,7 @@ mod promote;
 pub mod resilience;
 pub mod streaming;
 mod tree;
+mod write;
 
 use indexmap::IndexMap;
 use pi_transcript::ProviderId;
@@ -39,6 +40,7 @@ pub use self::{
     names::{Module, modules},
     parameter::Parameter,
     streaming::Streaming,
+    write::{to_document, to_yaml},
 };
 
 /// A provider.
