@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Experimental {
+    pub description: Option<String>,
+    pub status: Option<String>,
     pub multimodal_interleave: Option<MultimodalInterleave>,
     pub rtc_events: Option<RtcEvents>,
     pub schema_less_mapping: Option<SchemaLessMapping>,

@@ -66,11 +66,6 @@ pub(super) fn promote(root: &mut Node, generation: Generation, report: &mut Repo
         Generation::Second | Generation::Unknown => first::hybrid(root, report),
     }
     operations::gather(root, generation);
-    if let Some(metadata) = root.get_mut("metadata")
-        && let Some(models) = metadata.take("models")
-    {
-        root.set_default("models", models.at, models.node);
-    }
     if let Some(performance) = root.take("performance")
         && let Some(experimental) = root.map_mut("experimental", performance.at)
     {

@@ -57,6 +57,8 @@ pub(super) struct SyntaxError {
 pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// Deeper values are not read; it also bounds the recursion over a tree.
 pub(super) const MAX_DEPTH: usize = 48;
+/// Members of one map: they are looked up one after the other.
+const MAX_MEMBERS: usize = 5000;
 /// Values in one document.
 const MAX_NODES: usize = 200_000;
 

@@ -11,7 +11,7 @@ use crate::manifest::{
     diagnostic::Severity,
     endpoint::{Auth, Endpoint, Header, Placement},
     promote::Generation,
-    tree::{Node, Position},
+    tree::{Member, Node, Position},
 };
 
 /// What of `endpoint` is left when its paths have moved to the operations.
@@ -60,7 +60,7 @@ static VARIABLE_NAME: LazyLock<Regex> =
 const LEAST_TIMEOUT_MS: u64 = 100;
 
 pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Endpoint> {
-    let Some(node) = root.get("endpoint") else {
+    let Some(section @ Member { node, .. }) = root.member("endpoint") else {
         missing(report, "ring1.endpoint", root.at, "endpoint");
         return None;
     };
@@ -69,13 +69,13 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
         return None;
     }
     if node.get("base_url").is_none() {
-        missing(report, "ring1.base-url", node.at, "endpoint.base_url");
+        missing(report, "ring1.base-url", section.at, "endpoint.base_url");
         report.hint("the address that every path is joined to, such as https://api.example.com/v1");
         return None;
     }
     let written: Option<WrittenEndpoint> = report.read(Severity::Error, "ring1.endpoint", node, "endpoint");
-    let auth = auth(root, node, generation, report);
-    chat(root, node, report);
+    let auth = auth(section, generation, report);
+    chat(root, section.at, report);
     let written = written?;
     let at = node.get("base_url").map_or(node.at, |url| url.at);
     check_address(at, &written.base_url, "endpoint.base_url", Severity::Error, report);
@@ -92,12 +92,12 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     Some(Endpoint { base_url: written.base_url, timeout_ms, auth: auth? })
 }
 
-fn chat(root: &Node, endpoint: &Node, report: &mut Report<'_>) {
+fn chat(root: &Node, at: Position, report: &mut Report<'_>) {
     match root.find("endpoints.chat.path") {
         Some(path) if path.as_str().is_some_and(|path| !path.is_empty()) => {}
         Some(path) => report.error("ring1.chat", path.at, "endpoint.chat", "the path of a chat is expected"),
         None if is_chat_provider(root) => {
-            missing(report, "ring1.chat", endpoint.at, "endpoint.chat");
+            missing(report, "ring1.chat", at, "endpoint.chat");
             report.hint("the path of a chat, such as /chat/completions");
         }
         None => {}
@@ -160,15 +160,15 @@ fn is_near(host: &Host<&str>) -> bool {
     }
 }
 
-fn auth(root: &Node, endpoint: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Auth> {
+fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> Option<Auth> {
     const PATH: &str = "endpoint.auth";
-    let Some(node) = endpoint.get("auth") else {
+    let Some(node) = endpoint.node.get("auth") else {
         if !generation.is_promoted() {
             missing(report, "ring1.auth", endpoint.at, PATH);
             report.hint("type: bearer, custom_header or query_param; none for a local server that asks for nothing");
             return None;
         }
-        report.note("promote.auth", root.at, PATH, "no credential is described: a bearer token is assumed");
+        report.note("promote.auth", endpoint.at, PATH, "no credential is described: a bearer token is assumed");
         let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
         return Some(Auth { placement, token_env: None, extra_headers: Vec::new() });
     };

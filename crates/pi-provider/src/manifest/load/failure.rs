@@ -25,7 +25,7 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     let by_status = root.get(SECTION).and_then(|section| section.get("by_http_status"));
     let is_empty = by_status.is_none_or(|map| map.as_map().is_some_and(<[Member]>::is_empty));
     if is_empty && !generation.is_promoted() {
-        let at = root.get(SECTION).map_or(root.at, |section| section.at);
+        let at = root.member(SECTION).map_or(root.at, |section| section.at);
         let path = if root.get(SECTION).is_some() { "error_classification.by_http_status" } else { SECTION };
         missing(report, "ring1.error-classification", at, path);
         report.hint("map at least 400, 401, 429 and 500 to standard names");

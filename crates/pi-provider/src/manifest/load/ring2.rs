@@ -146,16 +146,19 @@ fn checked(declared: bool) -> Severity {
 fn streaming(root: &Node, capabilities: &Capabilities, report: &mut Report<'_>) -> Option<Streaming> {
     const SECTION: &str = "streaming";
     let declared = capabilities.has(Capability::Streaming);
-    let Some(node) = root.get(SECTION) else {
+    let Some(member) = root.member(SECTION) else {
         if declared {
             let message = "streaming is declared and not described; the usual stream of the dialect is assumed";
-            report.warning("ring2.streaming", root.at, SECTION, message);
+            let at = root.member("capabilities").map_or(root.at, |capabilities| capabilities.at);
+            report.warning("ring2.streaming", at, SECTION, message);
             report.hint("add streaming.decoder");
         }
         return None;
     };
+    let node = &member.node;
     if node.as_map().is_some() && node.get("decoder").is_none() {
-        report.push(checked(declared), "ring2.decoder", node.at, "streaming.decoder", "decoder is missing".to_owned());
+        let message = "streaming.decoder is missing".to_owned();
+        report.push(checked(declared), "ring2.decoder", member.at, "streaming.decoder", message);
         report.hint("format and strategy say how the stream is read, such as sse and openai_chat");
         return None;
     }

@@ -10,6 +10,7 @@ use crate::{
         Manifest, Status,
         declared::{ApiFamilies, ApiFamily},
         diagnostic::Severity,
+        experimental::{CircuitBreaker, Experimental, Performance},
         names,
         resilience::{Guardrails, RetryPolicy, TerminationMap},
         tree::{Member, Node, Tree},
@@ -61,8 +62,7 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "termination" => manifest.termination = termination(member, report),
         "guardrails" => manifest.guardrails = guardrails(member, report),
         "provider_contract" => manifest.contract = or_default("ring3.contract", member, report),
-        "models" => manifest.models = model::models(&member.node, "models", report),
-        "metadata" => manifest.metadata = or_default("ring3.metadata", member, report),
+        "metadata" => metadata(member, manifest, report),
         "default_api_family" => {
             manifest.default_api_family = optional("ring3.default-api-family", member, report);
         }
@@ -79,12 +79,21 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         // Its rules reject a file, so it is read after everything else.
         "capability_profile" => {}
         "features" => manifest.features = or_default("ring3.features", member, report),
-        "experimental" => manifest.experimental = or_default("experimental", member, report),
+        "experimental" => manifest.experimental = experimental(member, report),
         other => {
             report.ignore(member.at, other);
             manifest.extensions.insert(other.to_owned(), member.node.to_json());
         }
     }
+}
+
+/// What the file says about itself, and its models.
+fn metadata(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
+    let mut member = member.clone();
+    if let Some(models) = member.node.take("models") {
+        manifest.models = model::models(&models.node, "metadata.models", report);
+    }
+    manifest.metadata = or_default("ring3.metadata", &member, report);
 }
 
 fn optional<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> Option<T> {
@@ -189,6 +198,49 @@ fn guardrails(member: &Member, report: &mut Report<'_>) -> Guardrails {
         }
     }
     guardrails
+}
+
+/// One part that cannot be read leaves the others alone.
+fn experimental(member: &Member, report: &mut Report<'_>) -> Experimental {
+    const RULE: &str = "experimental.section";
+    let mut section = Experimental::default();
+    for part in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
+        let path = format!("{}.{}", member.key, part.key);
+        let node = &part.node;
+        match part.key.as_str() {
+            _ if node.is_null() => {}
+            "description" => section.description = report.read(Severity::Warning, RULE, node, &path),
+            "status" => section.status = report.read(Severity::Warning, RULE, node, &path),
+            "multimodal_interleave" => {
+                section.multimodal_interleave = report.read(Severity::Warning, RULE, node, &path);
+            }
+            "rtc_events" => section.rtc_events = report.read(Severity::Warning, RULE, node, &path),
+            "schema_less_mapping" => section.schema_less_mapping = report.read(Severity::Warning, RULE, node, &path),
+            "streaming_events_v2" => section.streaming_events_v2 = report.read(Severity::Warning, RULE, node, &path),
+            "performance" => section.performance = performance(node, &path, report),
+            "names" => section.names = report.read(Severity::Warning, RULE, node, &path).unwrap_or_default(),
+            _ => report.ignore(part.at, path),
+        }
+    }
+    section
+}
+
+/// A breaker that would never open, or always be open, is replaced by the usual one.
+fn performance(node: &Node, path: &str, report: &mut Report<'_>) -> Performance {
+    const RULE: &str = "experimental.performance";
+    let mut section: Performance = report.read(Severity::Warning, RULE, node, path).unwrap_or_default();
+    let breaker = &section.circuit_breaker;
+    let is_sound = breaker.failure_threshold > 0.0
+        && breaker.failure_threshold <= 1.0
+        && breaker.recovery_timeout_ms > 0
+        && breaker.monitoring_window_ms > 0;
+    if !is_sound {
+        let at = node.get("circuit_breaker").map_or(node.at, |breaker| breaker.at);
+        let message = "failure_threshold must be over 0 and at most 1, and the times over 0";
+        report.warning(RULE, at, &format!("{path}.circuit_breaker"), message);
+        section.circuit_breaker = CircuitBreaker::default();
+    }
+    section
 }
 
 /// A list of names, or an object of formats.

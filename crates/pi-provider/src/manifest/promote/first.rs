@@ -10,11 +10,11 @@ use crate::manifest::{
 
 pub(super) fn promote(root: &mut Node, report: &mut Report<'_>) {
     address(root);
+    capabilities(root, report);
     hybrid(root, report);
     if let Some(auth) = root.get_mut("endpoint").and_then(|endpoint| endpoint.get_mut("auth")) {
         credentials(auth);
     }
-    capabilities(root, report);
     errors(root);
     contract::promote(root, report);
     streaming(root);
@@ -27,6 +27,11 @@ pub(super) fn promote(root: &mut Node, report: &mut Report<'_>) {
 
 /// Members that moved between the generations and turn up in files of either.
 pub(super) fn hybrid(root: &mut Node, report: &mut Report<'_>) {
+    if let Some(list) = root.get("capabilities").filter(|section| section.as_list().is_some()) {
+        let at = list.at;
+        report.note("promote.capabilities", at, "capabilities", "the list is read as what is required");
+        capabilities(root, report);
+    }
     let Some(auth) = root.take("auth") else { return };
     let at = auth.at;
     let Some(endpoint) = root.map_mut("endpoint", at) else { return };

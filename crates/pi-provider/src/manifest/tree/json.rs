@@ -1,7 +1,7 @@
 //! JSON into a tree. Only the structure is ours: texts and numbers are read by `serde_json`, so that we accept what it
 //! accepts.
 
-use super::{MAX_DEPTH, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
+use super::{MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -53,6 +53,13 @@ impl<'a> Parser<'a> {
             if members.iter().any(|member| member.key == key) {
                 let message = format!("duplicate mapping key: {key}");
                 return Err(SyntaxError { at, rule: "file.duplicate-key", message });
+            }
+            if members.len() == MAX_MEMBERS {
+                return Err(SyntaxError {
+                    at,
+                    rule: "file.budget",
+                    message: "an object has too many members".to_owned(),
+                });
             }
             self.space();
             if !self.eat(':') {

@@ -130,6 +130,24 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         result.map_err(|error| locate(error, self.node, self.trail))
     }
 
+    /// Without this a list would be taken for the members in their order.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        if self.node.as_map().is_some() {
+            return self.deserialize_any(visitor);
+        }
+        let error = ReadError::custom(format_args!("an object is expected, not {}", self.node.kind()));
+        Err(locate(error, self.node, self.trail))
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let Position { line, column } = self.at;
         self.ignored.borrow_mut().push(Ignored { path: self.trail.to_string(), line, column });
@@ -138,7 +156,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        tuple_struct identifier
     }
 }
 

@@ -4,9 +4,13 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
-use serde_saphyr::{Spanned, options::DuplicateKeyPolicy};
+use serde_saphyr::{Error, Spanned, budget::BudgetBreach, options::DuplicateKeyPolicy};
 
-use super::{MAX_BYTES, MAX_DEPTH, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
+use super::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
+
+/// Values that come from anchors. Manifests share little, and a merge costs many times what it brings.
+const MAX_REPLAYED: usize = 10_000;
+const TOO_MANY: &str = "an object has too many members";
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let options = serde_saphyr::options! {
@@ -17,11 +21,11 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
             max_events: 4 * MAX_NODES,
             max_documents: 1,
             max_total_scalar_bytes: MAX_BYTES,
-            max_recorded_anchor_bytes: MAX_BYTES,
-            max_recorded_anchor_events: MAX_NODES,
+            max_recorded_anchor_bytes: MAX_BYTES / 4,
+            max_recorded_anchor_events: MAX_REPLAYED,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MAX_NODES,
+            max_total_replayed_events: MAX_REPLAYED,
             max_replay_stack_depth: 16,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
@@ -34,17 +38,36 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     }
     serde_saphyr::from_str_with_options::<Located>(text, options).map(|Located(node)| node).map_err(|error| {
         let at = error.location().map_or_else(Position::default, |location| position(&location));
-        let rule = match &error {
-            serde_saphyr::Error::DuplicateMappingKey { .. } => "file.duplicate-key",
-            serde_saphyr::Error::Budget { .. } => "file.budget",
-            _ => "file.syntax",
-        };
-        SyntaxError { at, rule, message: message(&error) }
+        let (rule, message) = explain(&error);
+        SyntaxError { at, rule, message }
     })
 }
 
+fn explain(error: &Error) -> (&'static str, String) {
+    match error {
+        Error::AliasError { error, .. } => explain(error),
+        Error::DuplicateMappingKey { key, .. } => {
+            ("file.duplicate-key", format!("duplicate mapping key: {}", key.as_deref().unwrap_or_default()))
+        }
+        Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+            ("file.syntax", "a file holds one document".to_owned())
+        }
+        Error::Budget { breach, .. } => ("file.budget", format!("the document is too large or too deep: {breach:?}")),
+        Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            ("file.budget", "the document repeats its anchors too often".to_owned())
+        }
+        _ => match message(error) {
+            message if message.ends_with(TOO_MANY) => ("file.budget", message),
+            message => ("file.syntax", message),
+        },
+    }
+}
+
 /// The library ends its messages with the place, which the diagnostic has already.
-fn message(error: &serde_saphyr::Error) -> String {
+fn message(error: &Error) -> String {
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -130,6 +153,9 @@ impl<'de> Visitor<'de> for BareVisitor {
         let mut members: Vec<Member> = Vec::new();
         while let Some(key) = access.next_key::<Spanned<String>>()? {
             let Located(node) = access.next_value()?;
+            if members.len() == MAX_MEMBERS {
+                return Err(A::Error::custom(TOO_MANY));
+            }
             // Keys that differ as YAML (`1` and `"1"`) can still be the same text.
             if members.iter().any(|member| member.key == key.value) {
                 return Err(A::Error::custom(format!("duplicate mapping key: {}", key.value)));
