@@ -107,13 +107,15 @@ fn thinking_is_asked_for_in_each_providers_words() {
     let adaptive = |effort: &str| json!({ "thinking": { "type": "adaptive", "display": "summarized" }, "output_config": { "effort": effort } });
     let table = [
         ("openai", "gpt-6-sol", High, summary("high")),
-        ("openai", "gpt-6-sol", Off, summary("none")),
+        ("openai", "gpt-6-sol", Off, json!({ "reasoning": { "effort": "none" } })),
+        ("openai", "gpt-6.1-sol", Off, summary("low")),
         ("openai", "gpt-6-astra", Off, summary("low")),
         ("openai", "gpt-4.1", High, json!({})),
         ("anthropic", "claude-opus-5-5", Xhigh, adaptive("xhigh")),
         ("anthropic", "claude-opus-5-5", Off, adaptive("low")),
         ("anthropic", "claude-sonnet-5-5", Off, json!({ "thinking": { "type": "between_tools" } })),
         ("anthropic", "claude-haiku-5-5", Off, json!({ "thinking": { "type": "disabled" } })),
+        ("anthropic", "claude-opus-4-8", Off, json!({})),
         ("anthropic", "claude-haiku-4-5", Medium, json!({ "thinking": { "type": "enabled", "budget_tokens": 8192 } })),
         ("deepseek", "deepseek-flash", High, json!({ "thinking": { "type": "enabled" }, "reasoning_effort": "high" })),
         ("deepseek", "deepseek-v4-pro", Off, json!({ "thinking": { "type": "disabled" } })),
@@ -161,6 +163,7 @@ fn thinking_is_asked_for_in_each_providers_words() {
         thoughts("gemini-3.8-flash", High),
         json!({ "thinkingConfig": { "thinkingLevel": "high", "includeThoughts": true } })
     );
+    assert_eq!(thoughts("gemini-2.5-flash", Off), json!({ "thinkingConfig": { "thinkingBudget": 0 } }));
     assert_eq!(
         thoughts("gemini-2.5-pro", Low),
         json!({ "thinkingConfig": { "thinkingBudget": 2048, "includeThoughts": true } })
