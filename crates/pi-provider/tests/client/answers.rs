@@ -1,0 +1,141 @@
+//! What comes back when all goes well, and when the answer itself is broken.
+
+use pi_provider::{CallError, ErrorCode, Finish, Manifest, StreamEvent, Termination};
+use pi_testkit::{Reply, Script, server::Step};
+use serde_json::json;
+
+use super::*;
+
+fn content(content: &str) -> StreamEvent {
+    StreamEvent::PartialContentDelta { candidate: 0, block: None, content: content.to_owned(), signature: None }
+}
+
+#[tokio::test]
+async fn stream_is_handed_out_event_by_event_with_its_facts() {
+    let reply = hello()
+        .header("x-request-id", "req_1")
+        .header("x-ratelimit-limit-requests", "60")
+        .header("x-ratelimit-remaining-requests", "59");
+    let fixture = Fixture::new(Script::new().then(reply)).await;
+    let mut answer = fixture.stream().await.unwrap();
+    let facts = answer.facts().clone();
+    let mut events = Vec::new();
+    while let Some(event) = answer.next().await {
+        events.push(event.unwrap());
+    }
+    let finish = Some(Finish { reason: Termination::EndTurn, raw: "stop".to_owned() });
+    assert_eq!(events[..2], [content("Hello, "), content("world")]);
+    assert_eq!(events.last(), Some(&StreamEvent::StreamEnd { finish }));
+    assert!(answer.next().await.is_none(), "it stays over");
+    assert_eq!((facts.status, facts.attempts, facts.request_id.as_deref()), (Some(200), 1, Some("req_1")));
+    assert_eq!((facts.limits.requests.limit, facts.limits.requests.remaining), (Some(60), Some(59)));
+    let request = &fixture.server.requests()[0];
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {PLANTED}").as_str()));
+    assert_eq!(request.json()["stream"], true);
+}
+
+#[tokio::test]
+async fn whole_answer_gives_the_same_kind_of_events() {
+    let fixture = Fixture::new(Script::new().then(whole("Hi"))).await;
+    let completion = fixture.complete().await.unwrap();
+    assert!(completion.events.contains(&content("Hi")), "{:?}", completion.events);
+    assert!(matches!(completion.events.last(), Some(StreamEvent::StreamEnd { finish: Some(_) })));
+    assert_eq!(completion.facts.status, Some(200));
+    assert!(!completion.body.is_empty());
+    assert_ne!(fixture.server.requests()[0].json()["stream"], true);
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let fixture = Fixture::new(Script::new().then(hello()).then(whole("a")).then(hello())).await;
+    fixture.text().await.unwrap();
+    fixture.complete().await.unwrap();
+    fixture.text().await.unwrap();
+    let connections: Vec<usize> = fixture.server.requests().iter().map(|request| request.connection).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn stream_that_ends_in_the_middle_is_truncated() {
+    for (name, reply) in [
+        ("no end", Reply::events([delta("Hel")])),
+        ("cut off", Reply::events([delta("Hel")]).and(Step::Cut)),
+        ("reset", Reply::events([delta("Hel")]).and(Step::Reset)),
+    ] {
+        let fixture = Fixture::new(Script::new().then(reply)).await;
+        let mut answer = fixture.stream().await.unwrap();
+        assert_eq!(answer.next().await.unwrap().unwrap(), content("Hel"), "{name}");
+        let error = answer.next().await.unwrap().unwrap_err();
+        assert!(matches!(error, CallError::Truncated { .. }), "{name}: {error}");
+        assert!(answer.next().await.is_none(), "{name}");
+        assert_eq!(fixture.server.requests().len(), 1, "{name}: an answer that has begun is not asked for again");
+    }
+}
+
+#[tokio::test]
+async fn error_inside_a_stream_is_classified_and_ends_it() {
+    let error = json!({"error": {"code": "server_error", "message": format!("upstream saw {PLANTED}")}});
+    let reply = Reply::events([delta("Hel"), format!("data: {error}\n\n"), delta("lo")]);
+    let fixture = Fixture::new(Script::new().then(reply)).await;
+    let mut answer = fixture.stream().await.unwrap();
+    answer.next().await.unwrap().unwrap();
+    let error = answer.next().await.unwrap().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ServerError);
+    assert_eq!(error.to_string(), "mock-one answered: server_error: upstream saw [REDACTED]");
+    assert!(answer.next().await.is_none());
+}
+
+#[tokio::test]
+async fn whole_answer_to_a_request_for_a_stream_is_read_all_the_same() {
+    let fixture = Fixture::new(Script::new().then(whole("all at once"))).await;
+    assert_eq!(fixture.text().await.unwrap(), "all at once");
+    let error = json!({"error": {"code": 402, "message": "no credits"}});
+    let fixture = Fixture::new(Script::new().then(Reply::json(200, &error))).await;
+    assert_eq!(fixture.error().await.code(), ErrorCode::QuotaExhausted);
+}
+
+#[tokio::test]
+async fn unreadable_answers_are_malformed() {
+    let broken = Fixture::new(Script::new().otherwise(Reply::json(200, &json!({"odd": 1})))).await;
+    assert!(matches!(broken.complete().await.unwrap_err(), CallError::Malformed { .. }));
+    let page = Fixture::new(Script::new().otherwise(Reply::whole(200, "text/html", b"<html>"))).await;
+    assert!(matches!(page.complete().await.unwrap_err(), CallError::Malformed { .. }));
+}
+
+#[tokio::test]
+async fn answers_that_are_too_large_are_not_read_to_the_end() {
+    let server = Server::start(Script::new().otherwise(whole(&"x".repeat(10_000)))).await.unwrap();
+    let manifest = manifest(&server.url(), json!({}));
+    let fixture = Fixture::of(server, manifest, Settings { largest_answer: 1000, ..settings() });
+    let error = fixture.complete().await.unwrap_err();
+    assert_eq!(error.to_string(), "the answer of mock-one cannot be read: it is larger than 1000 bytes");
+    assert_eq!(fixture.server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn demo_model_answers_through_the_same_path() {
+    let built_in = pi_provider::builtin::find("demo").unwrap();
+    let loaded =
+        pi_provider::manifest::load::load(built_in.text, &built_in.path(), pi_provider::manifest::load::Format::Yaml);
+    let demo: Manifest = loaded.manifest.unwrap();
+    let model = demo.models.keys().next().unwrap().clone();
+    let fixture = Fixture::new(Script::new()).await;
+    let target =
+        Target { manifest: &demo, model: &model, entry: demo.models.get(&model), base_url: None, lookup: &|_| None };
+    let mut answer = fixture.client.stream(&target, fixture.call(), None, &fixture.cancel).await.unwrap();
+    assert_eq!(answer.facts().status, Some(200));
+    let streamed = text(&mut answer).await.unwrap();
+    let whole = fixture.client.complete(&target, fixture.call(), None, &fixture.cancel).await.unwrap();
+    let whole: String = whole
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            StreamEvent::PartialContentDelta { content, .. } => Some(content.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(streamed.to_lowercase().contains("demo"), "{streamed}");
+    assert_eq!(streamed, whole);
+    assert!(fixture.server.requests().is_empty());
+}

@@ -1,0 +1,125 @@
+//! Others take part in a call: filters, interceptors, foreign streams.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
+use pi_provider::{
+    CallError, StreamEvent,
+    client::{Draft, EventStream, ForeignCall, ForeignStream, Interception, Interceptor, Replacer},
+};
+use pi_testkit::Script;
+
+use super::*;
+
+/// Name, payload, headers.
+type Seen = (String, Value, Vec<(String, String)>);
+
+/// Keeps what it saw and does what it was told.
+struct Scripted {
+    seen: Mutex<Vec<Seen>>,
+    does: Result<Interception, ()>,
+}
+
+impl Interceptor for Scripted {
+    fn intercept<'a>(&'a self, draft: Draft<'a>) -> BoxFuture<'a, Result<Interception, CallError>> {
+        let seen = (format!("{}/{}", draft.provider, draft.model), draft.payload.clone(), draft.headers.to_vec());
+        self.seen.lock().unwrap().push(seen);
+        let does = self.does.clone().map_err(|()| CallError::Cancelled);
+        async move { does }.boxed()
+    }
+}
+
+async fn intercepted(does: Result<Interception, ()>) -> (Fixture, Arc<Scripted>) {
+    let server = Server::start(Script::new().otherwise(hello())).await.unwrap();
+    let manifest = manifest(&server.url(), json!({}));
+    let interceptor = Arc::new(Scripted { seen: Mutex::default(), does });
+    let settings = Settings { interceptor: Some(Arc::clone(&interceptor) as Arc<dyn Interceptor>), ..settings() };
+    (Fixture::of(server, manifest, settings), interceptor)
+}
+
+#[tokio::test]
+async fn interceptor_sees_the_request_without_its_credential() {
+    let (fixture, interceptor) = intercepted(Ok(Interception::Unchanged)).await;
+    let answer = fixture.stream().await.unwrap();
+    assert_eq!((answer.facts().replaced_by.as_slice(), answer.facts().sent_body.clone()), (&[][..], None));
+    let (name, payload, headers) = interceptor.seen.lock().unwrap().remove(0);
+    assert_eq!(name, "mock-one/small");
+    assert_eq!(payload, fixture.server.requests()[0].json());
+    assert!(!format!("{headers:?}").contains(PLANTED));
+}
+
+#[tokio::test]
+async fn interceptor_replaces_payload_and_headers_and_it_is_told() {
+    let payload = json!({"model": "other", "stream": true});
+    let headers =
+        vec![("content-type".to_owned(), "application/json".to_owned()), ("x-own".to_owned(), "1".to_owned())];
+    let does = Interception::Replaced { payload: Some(payload.clone()), headers: Some(headers) };
+    let (fixture, _) = intercepted(Ok(does)).await;
+    let answer = fixture.stream().await.unwrap();
+    assert_eq!(answer.facts().replaced_by, [Replacer::Interceptor]);
+    assert_eq!(answer.facts().sent_body.as_deref(), Some(payload.to_string().as_bytes()));
+    let request = &fixture.server.requests()[0];
+    assert_eq!((request.json(), request.header("x-own")), (payload, Some("1")));
+    assert!(request.header("authorization").is_some(), "the credential is attached afterwards");
+}
+
+#[tokio::test]
+async fn interceptor_can_stop_a_call() {
+    let (fixture, _) = intercepted(Err(())).await;
+    assert!(matches!(fixture.error().await, CallError::Cancelled));
+    assert!(fixture.server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn guardrails_mask_what_is_sent_and_what_comes() {
+    let filters = json!([{"type": "pii_detection", "action": "mask"}]);
+    let rails = json!({"guardrails": {"input_filters": filters, "output_filters": filters}});
+    let reply = Reply::events([delta("write to bob@exa"), delta("mple.org"), stop(), "data: [DONE]\n\n".to_owned()]);
+    let fixture = Fixture::with(Script::new().then(reply), rails).await;
+    let mut answer = fixture.stream().await.unwrap();
+    assert_eq!(answer.facts().replaced_by, [Replacer::Guardrail]);
+    assert_eq!(text(&mut answer).await.unwrap(), "write to b***@e***.org");
+    let sides: Vec<String> = answer.facts().findings.iter().map(|finding| finding.side.to_string()).collect();
+    assert_eq!(sides, ["prompt", "answer"]);
+    assert!(fixture.server.requests()[0].json().to_string().contains("Hello, a***@e***.com"));
+}
+
+#[tokio::test]
+async fn guardrails_block_before_sending_and_in_the_middle() {
+    let block = |side: &str| json!({"guardrails": {side: [{"type": "house", "action": "block", "words": ["hello"]}]}});
+    let fixture = Fixture::with(Script::new().otherwise(hello()), block("input_filters")).await;
+    assert_eq!(fixture.error().await.to_string(), "guardrail house blocked the prompt");
+    assert!(fixture.server.requests().is_empty());
+    let fixture = Fixture::with(Script::new().otherwise(hello()), block("output_filters")).await;
+    assert_eq!(fixture.error().await.to_string(), "guardrail house blocked the answer");
+}
+
+/// Says what it was asked.
+struct Echo;
+
+impl ForeignStream for Echo {
+    fn open<'a>(&'a self, asked: ForeignCall<'a>) -> BoxFuture<'a, Result<EventStream, CallError>> {
+        let Message::User(user) = asked.call.prompt.messages[0].message() else { panic!("not the user's") };
+        let said = serde_json::to_value(&user.content).unwrap();
+        let content = format!("{} {} {said}", asked.provider, asked.model);
+        let delta = StreamEvent::PartialContentDelta { candidate: 0, block: None, content, signature: None };
+        let events = [Ok(delta), Ok(StreamEvent::StreamEnd { finish: None })];
+        async move { Ok(stream::iter(events).chain(stream::pending()).boxed() as EventStream) }.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn foreign_stream_is_filtered_and_cancelled_like_any_other() {
+    let filters = json!([{"type": "pii_detection", "action": "mask"}]);
+    let fixture = Fixture::with(Script::new(), json!({"guardrails": {"input_filters": filters}})).await;
+    let client = &fixture.client;
+    let mut answer =
+        client.stream_foreign(&Echo, &fixture.manifest, "m", fixture.call(), &fixture.cancel).await.unwrap();
+    let first = answer.next().await.unwrap().unwrap();
+    let StreamEvent::PartialContentDelta { content, .. } = first else { panic!("{first:?}") };
+    assert_eq!(content, "mock-one m \"Hello, a***@e***.com\"");
+    assert!(matches!(answer.next().await, Some(Ok(StreamEvent::StreamEnd { .. }))));
+    assert_eq!(answer.facts().replaced_by, [Replacer::Guardrail]);
+    fixture.cancel.cancel();
+    assert!(matches!(answer.next().await, None | Some(Err(CallError::Cancelled))));
+}

@@ -1,0 +1,98 @@
+//! A planted credential appears nowhere but in the request.
+
+use std::{
+    fmt::{Debug, Write as _},
+    sync::{Arc, Mutex},
+};
+
+use pi_testkit::{Reply, Script};
+use tracing::{Event, Metadata, Subscriber, field::Visit, span};
+
+use super::*;
+
+/// Writes down everything that is logged, by us and by the libraries below.
+#[derive(Clone, Default)]
+struct Listener {
+    heard: Arc<Mutex<String>>,
+}
+
+impl Visit for Listener {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn Debug) {
+        let _ = writeln!(self.heard.lock().unwrap(), "{field}={value:?}");
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+        attributes.record(&mut self.clone());
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// All that an error shows, its causes included.
+fn shown(error: &CallError) -> String {
+    let mut text = format!("{error} {error:?}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let _ = write!(text, " {error} {error:?}");
+        cause = error.source();
+    }
+    text
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_logs_and_debug_output_do_not_show_the_credential() {
+    let listener = Listener::default();
+    let _guard = tracing::subscriber::set_default(listener.clone());
+    let quoting = json!({"error": {"code": PLANTED, "message": format!("bad key {PLANTED}"), "request_id": PLANTED}});
+    let in_stream = format!("data: {quoting}\n\n");
+    let replies = [
+        Reply::json(401, &quoting).header("x-request-id", PLANTED),
+        Reply::json(500, &quoting),
+        Reply::text(502, &format!("proxy saw {PLANTED}")),
+        Reply::events([in_stream]),
+        Reply::json(200, &quoting),
+        Reply::reset(),
+        Reply::hang(),
+    ];
+    for placement in [json!({"type": "bearer"}), json!({"type": "query_param", "param_name": "key"})] {
+        for reply in &replies {
+            let changes = json!({"endpoint": {"auth": placement}});
+            let fixture = Fixture::with(Script::new().otherwise(reply.clone()), changes).await;
+            let error = fixture.error().await;
+            assert!(!shown(&error).contains(PLANTED), "{}", shown(&error));
+            assert!(!format!("{:?}", fixture.client).contains(PLANTED));
+            let request = &fixture.server.requests()[0];
+            assert!(format!("{request:?}").contains(PLANTED), "the server got it");
+        }
+    }
+    let unreachable =
+        manifest("http://127.0.0.1:1", json!({"endpoint": {"auth": {"type": "query_param", "param_name": "key"}}}));
+    let fixture = Fixture::of(Server::start(Script::new()).await.unwrap(), unreachable, settings());
+    let error = fixture.error().await;
+    assert!(!shown(&error).contains("planted") && !shown(&error).contains("http://"), "{}", shown(&error));
+    let fixture = Fixture::new(Script::new().then(hello())).await;
+    let answer = fixture.stream().await.unwrap();
+    assert!(!format!("{answer:?}").contains(PLANTED));
+    let heard = listener.heard.lock().unwrap();
+    assert!(heard.contains("mock-one"), "the listener hears something");
+    assert!(!heard.contains(PLANTED), "{heard}");
+}
