@@ -119,6 +119,13 @@ fn questions_about_pi_find_their_answer() {
         ("what can you do", "I call any tool that is declared"),
         ("how do I build it with cargo", "cargo build --release"),
         ("thank you", "You are welcome"),
+        ("how do I use Claude?", "Providers are data"),
+        ("which model should I pick?", "`pi models` lists every model"),
+        ("how long is the context window of gpt-6-sol?", "`pi models` lists every model"),
+        ("how do I see what the model saw?", "each with its origin"),
+        ("can you write code?", "I cannot write or change code"),
+        ("fix the bug in src/main.rs", "I cannot write or change code"),
+        ("do you support images", "I see no pictures"),
     ];
     for (question, part) in table {
         let text = says(&format!("user: hi\ndemo: Hello!\nuser: {question}"));
@@ -161,6 +168,7 @@ fn tools_are_called_when_asked_for() {
         ("read README.md", r#"read {"path":"README.md"}"#),
         ("Can you open `src/lib.rs`?", r#"read {"path":"src/lib.rs"}"#),
         ("run `cargo test -p pi`", r#"bash {"command":"cargo test -p pi"}"#),
+        ("please summarize README.md", r#"read {"path":"README.md"}"#),
         ("run git status", r#"bash {"command":"git status"}"#),
         ("search for \"fn main\" in src/", r#"grep {"pattern":"fn main","path":"src/"}"#),
         ("grep TODO in docs/", r#"grep {"pattern":"TODO","path":"docs/"}"#),
@@ -202,7 +210,9 @@ fn a_shell_stands_in_for_tools_that_are_not_there() {
 
 #[test]
 fn questions_about_tools_are_no_wish_for_one() {
-    for question in ["how do I list files?", "why does read exist", "what is bash", "can you explain grep"] {
+    for question in
+        ["run the tests", "how do I list files?", "why does read exist", "what is bash", "can you explain grep"]
+    {
         let choice = choice(&format!("user: {question}"), &json!({ "tools": agent_tools() }));
         assert_eq!(choice["finish_reason"], "stop", "{question}");
     }

@@ -45,6 +45,9 @@ struct Intent {
     /// What is meant where no path is named.
     #[serde(default)]
     path: Option<String>,
+    /// Words behind the verb with which something else is meant: "run the tests" names no command.
+    #[serde(default)]
+    unless: Vec<String>,
 }
 
 /// Names of members by what they hold.
@@ -143,6 +146,9 @@ impl Intent {
             return false;
         }
         let rest: Vec<&str> = words.collect();
+        if rest.first().is_some_and(|word| self.unless.iter().any(|unless| unless == word)) && quoted(step).is_none() {
+            return false;
+        }
         self.objects.is_empty()
             || self.objects.iter().any(|object| match object.as_str() {
                 "{path}" => path(step).is_some(),
