@@ -61,7 +61,8 @@ pub fn request(target: &Target<'_>, embed: &Embed) -> Result<Request, CallError>
     let mut request = match place.form {
         Form::Openai | Form::Mistral | Form::Ollama => {
             dropped.extend(embed.purpose.map(|_| operation::dropped("purpose")));
-            place.json(target, openai(model, embed))
+            let length = if place.form == Form::Mistral { "output_dimension" } else { "dimensions" };
+            place.json(target, openai(model, embed, length))
         }
         Form::Cohere => place.json(target, cohere(model, embed)),
         Form::Gemini => match embed.texts.as_slice() {
@@ -97,10 +98,10 @@ fn check(embed: &Embed) -> Result<(), CallError> {
     Err(CallError::Option { option: "texts".to_owned(), reason })
 }
 
-fn openai(model: &str, embed: &Embed) -> Map<String, Value> {
+fn openai(model: &str, embed: &Embed, length: &str) -> Map<String, Value> {
     let mut body = object(json!({"model": model, "input": embed.texts}));
     if let Some(dimensions) = embed.dimensions {
-        body.insert("dimensions".to_owned(), dimensions.into());
+        body.insert(length.to_owned(), dimensions.into());
     }
     body
 }

@@ -41,6 +41,13 @@ fn every_form_asks_in_its_own_words() {
         &json!({"model": "nomic-embed-text", "input": ["a"]}),
     );
     check_request(
+        "mistral",
+        "codestral-embed",
+        &embed(&["a"]),
+        "POST https://api.mistral.ai/v1/embeddings",
+        &json!({"model": "codestral-embed", "input": ["a"], "output_dimension": 3}),
+    );
+    check_request(
         "cohere",
         "embed-v4.0",
         &Embed { purpose: Some(Purpose::Query), ..embed(&["a"]) },
