@@ -20,7 +20,7 @@ use crate::{
     dialect::Dialect,
     error::CallError,
     event::StreamEvent,
-    operation::{self, Answered, Asking, Form, Kind, Place, multipart},
+    operation::{self, Answered, Asking, Form, Kind, Place, guard, multipart},
     request::{Request, Target},
     response::{Answers, Reading},
     secret::redactor,
@@ -55,6 +55,12 @@ pub struct Outcome {
 
 /// Puts up a batch. If the file is up and the batch is refused, the file stays with the provider.
 pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batch>, CallError> {
+    let mut items = items.to_vec();
+    for item in &mut items {
+        // In a file the filters would not find them any more.
+        guard::filter_input(asking.target.manifest, &mut item.request.body)?;
+    }
+    let items = &items;
     let request = match start(asking.target, items)? {
         Start::Create(request) => request,
         Start::Upload(request) => {
@@ -95,7 +101,11 @@ pub async fn fetch(asking: &Asking<'_>, batch: &Batch) -> Result<Vec<Outcome>, C
     let mut outcomes = Vec::new();
     for request in results(asking.target, batch)? {
         let read = asking.send(request, |reading, whole| read_results(reading, asking.target, &whole.body)).await?;
-        outcomes.extend(read.value);
+        let filtered = |Outcome { id, answer }| Outcome {
+            id,
+            answer: answer.and_then(|events| guard::filter_output(asking.target.manifest, events)),
+        };
+        outcomes.extend(read.value.into_iter().map(filtered));
     }
     Ok(outcomes)
 }

@@ -5,6 +5,7 @@
 //! declared is refused, the manifest's endpoints say where an operation is and, by their adapter, in which form it
 //! speaks. [`Asking`] says whom to ask, [`Answered`] is what came back.
 
+pub(crate) mod guard;
 pub(crate) mod multipart;
 
 use std::sync::LazyLock;
@@ -104,16 +105,18 @@ struct End {
 }
 
 impl Asking<'_> {
-    /// Sends a request as chats are sent, and reads what comes back.
+    /// Filters a request and sends it as chats are sent, and reads what comes back.
     pub(crate) async fn send<T>(
         &self,
-        request: Request,
+        mut request: Request,
         read: impl FnOnce(&Reading<'_>, &Whole) -> Result<T, CallError>,
     ) -> Result<Answered<T>, CallError> {
         let manifest = self.target.manifest;
-        let whole = self.client.send(manifest, request, self.credential, self.cancel).await?;
+        let findings = guard::filter_input(manifest, &mut request.body)?;
+        let mut whole = self.client.send(manifest, request, self.credential, self.cancel).await?;
         let secret = self.credential.map(|credential| &credential.secret);
         let value = read(&Reading { manifest, secret, received: client::now() }, &whole)?;
+        whole.facts.findings.extend(findings);
         Ok(Answered { value, facts: whole.facts })
     }
 }
@@ -229,5 +232,39 @@ pub(crate) fn path_segment(id: &str) -> Result<&str, CallError> {
         Ok(id)
     } else {
         Err(CallError::Option { option: "id".to_owned(), reason: format!("{id:?} is not an id of this provider") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_names_and_a_place() {
+        let kinds = [
+            Kind::Embeddings,
+            Kind::BatchEmbeddings,
+            Kind::Rerank,
+            Kind::ImageGeneration,
+            Kind::SpeechToText,
+            Kind::TextToSpeech,
+            Kind::Batch,
+            Kind::Files,
+        ];
+        for kind in kinds {
+            let names = &TABLE.operations[&kind];
+            assert!(!names.names.is_empty() && !names.paths.is_empty(), "{kind:?}");
+        }
+        assert_eq!(TABLE.operations.len(), kinds.len());
+    }
+
+    #[test]
+    fn ids_stay_in_their_part_of_a_path() {
+        for id in ["batch_1", "file-A.b~c:d"] {
+            assert_eq!(path_segment(id).ok(), Some(id));
+        }
+        for id in ["", ".", "..", "a/b", "a?b", "a#b", "a%2Fb", "a b", "ä"] {
+            assert!(path_segment(id).is_err(), "{id:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use pi_provider::{
     credential::Credential,
     embeddings::{Embed, embed},
     image::{Draw, ImageSource, draw},
-    manifest::resilience::Strategy,
+    manifest::resilience::{Filter, FilterAction, Strategy},
     operation::Asking,
     request::{Mode, Target, build, plain},
     rerank::{Ranked, Rerank, rerank},
@@ -219,6 +219,53 @@ async fn undeclared_operation_never_reaches_the_server() {
     let target = scene.target("m");
     let error = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap_err();
     assert_eq!((error.code().number(), scene.server.requests().len()), ("E1005", 0));
+}
+
+fn filter(action: FilterAction) -> Filter {
+    Filter { kind: "pii_detection".to_owned(), action, settings: Map::new() }
+}
+
+#[tokio::test]
+async fn filters_of_the_manifest_see_what_is_no_chat_too() {
+    let mut scene = Scene::new("cohere", Script::new().otherwise(Reply::json(200, &vectors()))).await;
+    let ask = texts(&["write to jane.doe@mail.example"]);
+    scene.manifest.guardrails.input_filters = vec![filter(FilterAction::Mask)];
+    let target = scene.target("embed-v4.0");
+    let answered = embed(&scene.asking(&target), &ask).await.unwrap();
+    let sent = scene.request(0).json()["texts"][0].as_str().unwrap().to_owned();
+    assert!(sent.starts_with("write to ") && !sent.contains("jane.doe"), "{sent}");
+    assert_eq!(answered.facts.findings.len(), 1);
+
+    scene.manifest.guardrails.input_filters = vec![filter(FilterAction::Block)];
+    let target = scene.target("embed-v4.0");
+    let error = embed(&scene.asking(&target), &ask).await.unwrap_err();
+    assert!(matches!(error, CallError::Blocked { .. }), "{error:?}");
+    assert_eq!(scene.server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn filters_of_the_manifest_see_questions_and_answers_of_a_batch() {
+    let message = json!({"role": "assistant", "content": "ask jane.doe@mail.example"});
+    let body = json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+    let line = json!({"custom_id": "one", "response": {"status_code": 200, "body": body}});
+    let script = Script::new()
+        .once("/files", Reply::json(200, &json!({"id": "file-1"})))
+        .once("/batches", Reply::json(200, &json!({"id": "b", "status": "completed", "output_file_id": "file-2"})))
+        .once("/files/file-2/content", Reply::whole(200, "application/jsonl", line.to_string().as_bytes()));
+    let mut scene = Scene::new("openai", script).await;
+    scene.manifest.guardrails.input_filters = vec![filter(FilterAction::Mask)];
+    scene.manifest.guardrails.output_filters = vec![filter(FilterAction::Mask)];
+    let target = scene.target("gpt-4o-mini");
+    let asking = scene.asking(&target);
+    let items = [question(&scene, "who is john.roe@mail.example?")];
+    let batch = batch::submit(&asking, &items).await.unwrap().value;
+    let sent = String::from_utf8(scene.request(0).body).unwrap();
+    let content = |text: &str| text.lines().find(|line| line.starts_with('{')).map(str::to_owned).unwrap();
+    let sent: Value = serde_json::from_str(&content(&sent)).unwrap();
+    assert!(!sent["body"].to_string().contains("john.roe"), "{sent}");
+    let outcomes = batch::fetch(&asking, &batch).await.unwrap();
+    let answer = format!("{:?}", outcomes[0].answer);
+    assert!(answer.contains("ask ") && !answer.contains("jane.doe"), "{answer}");
 }
 
 #[tokio::test]

@@ -5,9 +5,10 @@ use serde_json::Value;
 use crate::error::CallError;
 
 /// Members whose texts are read by the model.
-const TEXTS: [&str; 13] = [
+const TEXTS: [&str; 14] = [
     "content",
     "text",
+    "texts",
     "input",
     "output",
     "instructions",
