@@ -5,6 +5,7 @@
 
 mod estimates;
 mod goals;
+mod loopback;
 mod memory;
 mod startup;
 
@@ -21,7 +22,7 @@ use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only this bench: startup, wire, engine, policy, envelope or redact
+    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request or loopback
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -31,9 +32,18 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The benches of the crates, each a program of its own; `startup` is ours.
-const BENCHES: &[&str] = &["wire", "engine", "policy", "envelope", "redact"];
+/// The benches of the crates, each a program of its own, and the crates; `startup` is ours, `loopback` a workspace.
+const BENCHES: &[(&str, &str)] = &[
+    ("wire", "pi-wire"),
+    ("engine", "pi-engine"),
+    ("policy", "pi-policy"),
+    ("envelope", "pi-envelope"),
+    ("redact", "pi-redact"),
+    ("decode", "pi-provider"),
+    ("request", "pi-provider"),
+];
 const STARTUP: &str = "startup";
+const LOOPBACK: &str = "loopback";
 
 /// One figure, by the name that the goals know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,9 +68,10 @@ pub(crate) type Figures = BTreeMap<String, Figure>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|only| only == name);
-    let chosen: Vec<&str> = BENCHES.iter().copied().filter(|name| wanted(name)).collect();
-    if chosen.is_empty() && !wanted(STARTUP) {
-        bail!("there is no such bench; there are {STARTUP}, {}", BENCHES.join(", "));
+    let chosen: Vec<(&str, &str)> = BENCHES.iter().copied().filter(|(name, _)| wanted(name)).collect();
+    if chosen.is_empty() && !wanted(STARTUP) && !wanted(LOOPBACK) {
+        let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
+        bail!("there is no such bench; there are {STARTUP}, {LOOPBACK}, {}", names.join(", "));
     }
     let mut figures = Figures::new();
     if wanted(STARTUP) {
@@ -69,7 +80,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !chosen.is_empty() {
         figures.extend(run_benches(&chosen, arguments.quick)?);
     }
-    let judged = goals::judge(goals::GOALS, &figures, &chosen)?;
+    let mut run: Vec<&str> = chosen.iter().map(|(name, _)| *name).collect();
+    if wanted(LOOPBACK) {
+        figures.extend(loopback::measure(arguments.quick)?);
+        run.push(LOOPBACK);
+    }
+    let judged = goals::judge(goals::GOALS, &figures, &run)?;
     if arguments.json {
         console::say(&serde_json::to_string_pretty(&to_json(&judged))?);
     } else {
@@ -83,20 +99,20 @@ pub(crate) fn smoke() -> Result<()> {
     run(&Arguments { quick: true, ..Arguments::default() })
 }
 
-fn run_benches(chosen: &[&str], quick: bool) -> Result<Figures> {
-    let selected = chosen.iter().flat_map(|name| ["--bench", name]);
+fn run_benches(chosen: &[(&str, &str)], quick: bool) -> Result<Figures> {
+    let selected = chosen.iter().flat_map(|(name, _)| ["--bench", name]);
     let built = cargo::build(cargo::cargo().args(["bench", "--workspace", "--no-run"]).args(selected))?;
     let mut figures = Figures::new();
-    for name in chosen {
+    for (name, package) in chosen {
         let program = built.iter().find(|built| built.kind == "bench" && built.name == *name);
         let program = program.with_context(|| format!("cargo built no bench {name}"))?;
-        figures.extend(run_bench(name, &program.path, quick)?);
+        figures.extend(run_bench(name, package, &program.path, quick)?);
     }
     Ok(figures)
 }
 
 /// Runs one bench in a folder of its own, so that no figure of an earlier run is read.
-fn run_bench(name: &str, program: &Path, quick: bool) -> Result<Figures> {
+fn run_bench(name: &str, package: &str, program: &Path, quick: bool) -> Result<Figures> {
     let folder: PathBuf = cargo::target_folder()?.join("xtask-bench").join(name);
     files::remove_folder(&folder)?;
     let short: &[&str] =
@@ -105,7 +121,7 @@ fn run_bench(name: &str, program: &Path, quick: bool) -> Result<Figures> {
         .args(["--bench", "--noplot"])
         .args(short)
         .env("CRITERION_HOME", &folder)
-        .folder(&cargo::root().join(format!("crates/pi-{name}")))
+        .folder(&cargo::root().join("crates").join(package))
         .capture()?;
     let share = finished.usage.cpu.as_secs_f64() / finished.usage.wall.as_secs_f64();
     let printed = finished.text(&format!("bench {name}"))?;

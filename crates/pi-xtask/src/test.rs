@@ -84,8 +84,9 @@ fn show(command: Program) -> Result<Verdict> {
 fn formatting() -> Result<Verdict> {
     with(install::RUSTFMT, || {
         let ours = show(cargo::cargo().args(["fmt", "--all", "--check"]))?;
-        let fuzz = show(cargo::cargo().args(["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]))?;
-        Ok(if matches!(ours, Verdict::Passed(_)) { fuzz } else { ours })
+        let beside = |manifest| show(cargo::cargo().args(["fmt", "--check", "--manifest-path", manifest]));
+        let all = [ours, beside("fuzz/Cargo.toml")?, beside("bench/Cargo.toml")?];
+        Ok(all.into_iter().find(|verdict| !matches!(verdict, Verdict::Passed(_))).unwrap_or_else(|| passed(())))
     })
 }
 

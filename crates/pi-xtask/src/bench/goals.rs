@@ -51,6 +51,24 @@ pub(crate) const GOALS: &[Goal] = &[
         limit: Limit::FasterThan { peer: "envelope/jsonschema_small", least: 10.0 },
     },
     Goal { name: "envelope/validate", limit: Limit::FasterThan { peer: "envelope/jsonschema", least: 10.0 } },
+    Goal { name: "decode/events/openai", limit: Limit::TimesOf { peer: "decode/bare/openai", most: 1.0 } },
+    Goal { name: "decode/events/anthropic", limit: Limit::TimesOf { peer: "decode/bare/anthropic", most: 1.0 } },
+    Goal { name: "decode/events/gemini", limit: Limit::TimesOf { peer: "decode/bare/gemini", most: 1.0 } },
+    Goal {
+        name: "loopback/stream_openai_pi",
+        limit: Limit::FasterThan { peer: "loopback/stream_openai_genai", least: 3.0 },
+    },
+    Goal {
+        name: "loopback/stream_anthropic_pi",
+        limit: Limit::FasterThan { peer: "loopback/stream_anthropic_genai", least: 3.0 },
+    },
+    Goal {
+        name: "loopback/stream_gemini_pi",
+        limit: Limit::FasterThan { peer: "loopback/stream_gemini_genai", least: 3.0 },
+    },
+    Goal { name: "request/short/", limit: Limit::Below(20_000.0) },
+    Goal { name: "loopback/call_added_pi", limit: Limit::Below(50_000.0) },
+    Goal { name: "loopback/open_stream", limit: Limit::Below(64.0) },
 ];
 
 /// Whether a goal is reached.
@@ -183,6 +201,7 @@ fn amount(number: f64, unit: Unit) -> String {
         Unit::Nanoseconds if number < 1e6 => format!("{:.2} µs", number / 1e3),
         Unit::Nanoseconds if number < 1e9 => format!("{:.2} ms", number / 1e6),
         Unit::Nanoseconds => format!("{:.2} s", number / 1e9),
+        Unit::Kibibytes if number < 1024.0 => format!("{number:.1} KiB"),
         Unit::Kibibytes => format!("{:.1} MiB", number / 1024.0),
         Unit::Count => format!("{number:.2}"),
     }
