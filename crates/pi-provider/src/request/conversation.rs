@@ -65,6 +65,8 @@ pub(super) enum Part<'a> {
     Media(Value),
     Call {
         id: Cow<'a, str>,
+        /// The id of its item, for the model that made it.
+        item: Option<&'a str>,
         name: &'a str,
         arguments: &'a Map<String, Value>,
         signature: Option<&'a str>,
@@ -238,11 +240,13 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
                     let result = result_of(call.id.as_str(), after, taken);
                     match self.manner.tools {
                         ToolsAs::Native => {
-                            let id = ids::fit(call.id.as_str(), self.manner.ids);
+                            let (id, item) = ids::split(call.id.as_str());
+                            let (id, item) = (ids::fit(id, self.manner.ids), item.filter(|_| same));
                             answers.push(self.answer(id.clone(), &call.name, result, &mut shown)?);
                             let own = call.thought_signature.as_deref().filter(|_| same);
                             let signature = own.or(self.missing_signature());
-                            parts.push(Part::Call { id, name: &call.name, arguments: &call.arguments, signature });
+                            let (name, arguments) = (call.name.as_str(), &call.arguments);
+                            parts.push(Part::Call { id, item, name, arguments, signature });
                         }
                         ToolsAs::Text(form) => {
                             let arguments = Value::Object(call.arguments.clone()).to_string();

@@ -27,6 +27,14 @@ pub(super) fn fit<'a>(id: &'a str, rule: &IdRule) -> Cow<'a, str> {
     fitted.into()
 }
 
+/// The id of a call, and that of its item where the API of the call has items: `call_1|fc_1`, as our streams write it.
+pub(super) fn split(id: &str) -> (&str, Option<&str>) {
+    match id.rsplit_once('|') {
+        Some((call, item)) if item.starts_with("fc_") && !call.is_empty() => (call, Some(item)),
+        Some(_) | None => (id, None),
+    }
+}
+
 /// `length` letters and digits that depend on all of `id`.
 fn digits(id: &str, length: usize) -> String {
     const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -59,6 +67,14 @@ mod tests {
     fn an_id_that_fits_is_not_touched() {
         assert_eq!(fit("call_abc-1", &max(40)), "call_abc-1");
         assert_eq!(fit("Abc123xyZ", &IdRule { max_length: None, exact_length: Some(9) }), "Abc123xyZ");
+    }
+
+    #[test]
+    fn only_the_id_of_an_item_is_cut_off() {
+        assert_eq!(split("call_1|fc_1"), ("call_1", Some("fc_1")));
+        for id in ["call_1", "a|b", "|fc_1", ""] {
+            assert_eq!(split(id), (id, None));
+        }
     }
 
     #[test]

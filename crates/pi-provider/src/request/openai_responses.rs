@@ -70,7 +70,7 @@ impl Serialize for Items<'_> {
                     for answer in answers {
                         items.serialize_element(&Output {
                             kind: "function_call_output",
-                            call_id: call_id(&answer.id),
+                            call_id: &answer.id,
                             output: Given(answer),
                         })?;
                     }
@@ -90,9 +90,10 @@ fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, items: &mut S) -> Result<(
             items.serialize_element(&Message { role, content: Content::Output(text), id })
         }
         Part::Thinking { text, signature, .. } => items.serialize_element(&thought(text, *signature)),
-        Part::Call { id, name, arguments, .. } => items.serialize_element(&CallItem {
+        Part::Call { id, item, name, arguments, .. } => items.serialize_element(&CallItem {
             kind: "function_call",
-            call_id: call_id(id),
+            id: *item,
+            call_id: id,
             name,
             arguments: JsonText(arguments),
         }),
@@ -108,11 +109,6 @@ fn thought(text: &str, signature: Option<&str>) -> Value {
     }
     let summary = if text.trim().is_empty() { json!([]) } else { json!([{"type": "summary_text", "text": text}]) };
     json!({"type": "reasoning", "summary": summary, "encrypted_content": signature})
-}
-
-/// The id of a call without that of its item, which some transcripts keep behind a bar.
-fn call_id(id: &str) -> &str {
-    id.split('|').next().unwrap_or(id)
 }
 
 #[derive(Serialize)]
@@ -160,6 +156,8 @@ struct Text<'p> {
 struct CallItem<'p> {
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'p str>,
     call_id: &'p str,
     name: &'p str,
     arguments: JsonText<'p>,

@@ -182,18 +182,41 @@ fn a_call_of_another_model_carries_the_signature_that_stands_for_none() {
 }
 
 #[test]
-fn a_reasoning_item_goes_back_whole_and_a_message_keeps_its_id() {
+fn items_go_back_to_their_model_with_their_ids() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
+    let messages = |model: &str| {
+        json!([
+            {"role": "assistant", "provider": "mock-one", "model": model, "api": "openai-responses", "content": [
+                {"type": "thinking", "thinking": "short", "thinkingSignature": item.to_string()},
+                {"type": "text", "text": "Yes.", "textSignature": "msg_1"},
+                call("call_1|fc_1"),
+            ]},
+            result("call_1|fc_1", "A"),
+        ])
+    };
+    let said = |text: &str| json!([{"type": "output_text", "text": text}]);
+    let answer = json!({"type": "function_call_output", "call_id": "call_1", "output": "A"});
     check(
         "responses",
         json!({}),
-        &json!([{"role": "assistant", "provider": "mock-one", "model": MODEL, "api": "openai-responses", "content": [
-            {"type": "thinking", "thinking": "short", "thinkingSignature": item.to_string()},
-            {"type": "text", "text": "Yes.", "textSignature": "msg_1"},
-        ]}]),
+        &messages(MODEL),
         &json!([
             item,
-            {"role": "assistant", "content": [{"type": "output_text", "text": "Yes."}], "id": "msg_1"},
+            {"role": "assistant", "content": said("Yes."), "id": "msg_1"},
+            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"},
+            answer,
+        ]),
+        &[],
+    );
+    check(
+        "responses",
+        json!({}),
+        &messages("model-two"),
+        &json!([
+            {"role": "assistant", "content": said("short")},
+            {"role": "assistant", "content": said("Yes.")},
+            {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": "{}"},
+            answer,
         ]),
         &[],
     );
