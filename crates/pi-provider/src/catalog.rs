@@ -48,7 +48,8 @@ pub struct Source {
     pub files: Vec<SourceFile>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Does not print its text: there are keys in Pi's.
+#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// As it is shown to people.
     pub path: String,
@@ -111,6 +112,13 @@ impl Finding {
     /// As a compiler shows it. Lines of files that hold keys are not shown.
     pub fn render(&self, style: Style) -> String {
         render(&self.diagnostic, self.source.as_deref().unwrap_or_default(), style)
+    }
+}
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.text.as_ref().map(|text| format!("{} bytes", text.len()));
+        f.debug_struct("SourceFile").field("path", &self.path).field("text", &text).finish()
     }
 }
 
