@@ -58,6 +58,7 @@ const TARGETS: &[Target] = &[
     Target { name: "policy_config", longest: 4_096 },
     Target { name: "redact_text", longest: 4_096 },
     Target { name: "stream", longest: 8_192 },
+    Target { name: "manifest", longest: 8_192 },
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
