@@ -241,8 +241,8 @@ impl Loading<'_> {
             Document::Models(loaded) => (&loaded.diagnostics, true),
             Document::PiModels(loaded) => (&loaded.diagnostics, false),
         };
-        // A broken file may be any of them.
-        let shown = shown && self.source.origin != Origin::PiModels;
+        // A file that is broken cannot be told apart by what it holds, only by its name.
+        let shown = shown && self.source.origin != Origin::PiModels && !file.path.ends_with("models.json");
         let source = (shown && !diagnostics.is_empty()).then(|| Arc::from(text));
         let origin = self.source.origin;
         let findings = diagnostics.iter().map(|diagnostic| Finding {

@@ -269,7 +269,8 @@ fn keys_of_models_json_are_never_shown() {
     let broken = MODELS_JSON.replace("\"compat\": {\"max", "\"compat\": 5, \"other\": {\"max");
     for text in [MODELS_JSON, &broken, &MODELS_JSON[..MODELS_JSON.len() - 3]] {
         let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
-        let catalog = Catalog::load(&[pi]);
+        let misplaced = user(vec![file("providers/models.json", text)]);
+        let catalog = Catalog::load(&[pi, misplaced]);
         let shown: String = catalog.findings().iter().map(|finding| finding.render(Style::Ansi)).collect();
         let debug = format!("{catalog:?}");
         assert!(!catalog.findings().is_empty());

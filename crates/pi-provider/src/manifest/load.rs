@@ -107,7 +107,7 @@ fn rejected(report: Report<'_>) -> Loaded {
 
 fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Manifest> {
     let first = ring1::read(root, generation, report)?;
-    let second = ring2::read(root, generation, &first, report);
+    let second = ring2::read(root, generation, report);
     let mut manifest = ring3::read(root, first, second, report);
     manifest.capability_profile = profile::read(root, report);
     (!report.has_errors()).then_some(manifest)

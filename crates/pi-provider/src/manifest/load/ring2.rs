@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use super::{Report, ring1::Ring1};
+use super::Report;
 use crate::manifest::{
     capability::{Capabilities, Capability, FeatureFlags, ToolCalling},
     diagnostic::Severity,
@@ -22,7 +22,7 @@ pub(super) struct Ring2 {
     pub streaming: Option<Streaming>,
 }
 
-pub(super) fn read(root: &Node, generation: Generation, _: &Ring1, report: &mut Report<'_>) -> Ring2 {
+pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Ring2 {
     let capabilities = capabilities(root, generation, report);
     let streaming = streaming(root, &capabilities, report);
     Ring2 { parameters: parameters(root, report), capabilities, streaming }
