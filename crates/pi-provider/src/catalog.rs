@@ -19,6 +19,7 @@ pub use self::find::{FindError, Found};
 use crate::{
     builtin,
     credential::Trust,
+    local::LocalServer,
     manifest::{
         Contract, Format, KeySource, Manifest, ModelEntry,
         diagnostic::{Diagnostic, Severity, Style, render},
@@ -151,6 +152,14 @@ impl Catalog {
     /// What is wrong with the files, source by source.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// Takes over what a server on this machine says of itself: where it answers and what it serves.
+    pub fn take_local(&mut self, server: LocalServer) {
+        if let Some(entry) = self.entries.get_mut(server.provider.as_str()) {
+            entry.manifest.endpoint.base_url = server.base_url;
+            entry.manifest.models.extend(server.models);
+        }
     }
 
     /// Every model that is listed.
