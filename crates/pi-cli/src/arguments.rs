@@ -7,7 +7,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 
-use self::model::ProviderCommand;
+use self::model::{AskArguments, ModelsArguments, ProviderCommand};
 use crate::{
     answer::{self, Answer},
     command,
@@ -21,7 +21,7 @@ const VERSION: &str = match option_env!("PI_BUILD") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// A coding agent as a service: look into its prompts, its protocols and its decisions.
+/// A coding agent as a service: ask models, look into its prompts, its protocols and its decisions.
 #[derive(Parser)]
 #[command(name = "pi", version = VERSION, styles = help::STYLES, arg_required_else_help = true, subcommand_required = true)]
 pub(crate) struct Arguments {
@@ -41,9 +41,13 @@ pub(crate) enum When {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Check manifests of providers
+    /// List models: context, price, capabilities, and whether a credential is found
+    Models(ModelsArguments),
+    /// Look at providers, check their manifests and try them
     #[command(subcommand, arg_required_else_help = true)]
     Provider(ProviderCommand),
+    /// Ask a model
+    Ask(Box<AskArguments>),
     /// Print a schema: JSON Schema, TypeScript or WIT
     #[command(arg_required_else_help = true)]
     Schema(SchemaArguments),
@@ -242,7 +246,12 @@ impl Command {
             Command::Envelope(EnvelopeCommand::Diff(arguments)) => arguments.json,
             Command::Envelope(EnvelopeCommand::Stats(arguments)) => arguments.json,
             Command::Policy(PolicyCommand::Explain(arguments)) => arguments.json,
+            Command::Models(arguments) => arguments.json,
+            Command::Provider(ProviderCommand::List(arguments)) => arguments.json,
+            Command::Provider(ProviderCommand::Show(arguments)) => arguments.json,
             Command::Provider(ProviderCommand::Validate(arguments)) => arguments.json,
+            Command::Provider(ProviderCommand::Test(arguments)) => arguments.json,
+            Command::Ask(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Schema(_) | Command::Provider(ProviderCommand::Promote(_)) => false,
@@ -255,7 +264,9 @@ impl Command {
         let (name, arguments) = match self {
             Command::Serve(arguments) => ("serve", arguments),
             Command::Ext(arguments) => ("ext", arguments),
-            Command::Provider(_)
+            Command::Models(_)
+            | Command::Provider(_)
+            | Command::Ask(_)
             | Command::Schema(_)
             | Command::Envelope(_)
             | Command::ExtMessage(_)

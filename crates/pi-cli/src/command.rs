@@ -1,8 +1,10 @@
 //! The commands: one file each, with what it asks of the other crates and how the answer is shown.
 
+pub(crate) mod ask;
 mod diff;
 mod explain;
 mod later;
+mod models;
 mod provider;
 pub(crate) mod schema;
 mod stats;
@@ -18,7 +20,9 @@ use crate::{
 
 pub(crate) fn run(command: &Command, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     match command {
-        Command::Provider(command) => provider::run(command, console),
+        Command::Models(arguments) => models::run(arguments, environment, console),
+        Command::Provider(command) => provider::run(command, environment, console),
+        Command::Ask(arguments) => ask::run(arguments, environment, console),
         Command::Schema(arguments) => schema::run(arguments, console),
         Command::Envelope(EnvelopeCommand::Validate(arguments)) => {
             validate::run(arguments, &validate::ENVELOPES, console)

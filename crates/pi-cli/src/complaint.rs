@@ -3,7 +3,7 @@
 use pi_transcript::json::Problem;
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, ModelFailure};
 
 /// One line of JSON on standard output, so that whoever asked with `--json` reads JSON whatever happens.
 #[derive(Serialize)]
@@ -22,14 +22,33 @@ struct Content {
     /// What is wrong in what was read, each with its path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Problem>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    call: Option<CallContent>,
+}
+
+/// What is known about a call to a model that has no answer.
+#[derive(Serialize)]
+struct CallContent {
+    /// `E2001` and so on.
+    code: &'static str,
+    /// `rate_limited` and so on.
+    name: &'static str,
+    retryable: bool,
+    /// Whether another provider may do better.
+    fallbackable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u128>,
 }
 
 impl Complaint {
     pub(crate) fn about(failure: &Failure) -> Self {
         let file = failure.file().map(str::to_owned);
-        let error =
-            Content { message: failure.summary(), hint: Some(failure.hint()), file, errors: failure.problems() };
-        Complaint { error }
+        let call = match failure {
+            Failure::Model(failure) => CallContent::about(failure),
+            _ => None,
+        };
+        let (message, hint, errors) = (failure.summary(), Some(failure.hint()), failure.problems());
+        Complaint { error: Content { message, hint, file, errors, call } }
     }
 
     /// About arguments that were refused, from the text that people read: what is wrong, then what to do, in paragraphs.
@@ -37,11 +56,20 @@ impl Complaint {
         let mut paragraphs = text.split("\n\n").map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
         let mut next = |label: &str| paragraphs.next().map(|it| it.strip_prefix(label).unwrap_or(&it).to_owned());
         let (message, hint) = (next("error: ").unwrap_or_default(), next("tip: "));
-        Complaint { error: Content { message, hint, file: None, errors: Vec::new() } }
+        Complaint { error: Content { message, hint, file: None, errors: Vec::new(), call: None } }
     }
 
     pub(crate) fn line(&self) -> String {
         serde_json::to_string(self).expect("messages are plain text")
+    }
+}
+
+impl CallContent {
+    fn about(failure: &ModelFailure) -> Option<Self> {
+        let code = failure.code()?;
+        let retry_after_ms = failure.retry_after().map(|it| it.as_millis());
+        let (retryable, fallbackable) = (code.is_retryable(), code.is_fallbackable());
+        Some(CallContent { code: code.number(), name: code.name(), retryable, fallbackable, retry_after_ms })
     }
 }
 

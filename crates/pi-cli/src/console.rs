@@ -13,7 +13,7 @@ use pi_envelope::Kind;
 use crate::{arguments::When, complaint::Complaint, env::Environment, exit::Exit, failure::Failure};
 
 /// What a piece of text means; each has a colour.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,
     Bad,
@@ -43,6 +43,12 @@ pub(crate) struct Console {
     /// Somebody reads along: lines appear at once.
     is_watched: bool,
     shows_progress: bool,
+    /// How many letters fit into a line, where that matters to anybody.
+    width: Option<usize>,
+    /// Text was shown whose line is not complete.
+    is_inside_line: bool,
+    /// The same on standard error.
+    is_inside_error_line: bool,
     /// The line above the cursor says how far the work is.
     progress_is_shown: bool,
     /// What was advised; nobody needs to read it twice.
@@ -64,12 +70,20 @@ impl Console {
             error_colours: colours(environment, when, error_watched),
             is_watched: output_watched,
             shows_progress: error_watched && !environment.dumb_terminal,
+            width: output_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
+            is_inside_line: false,
+            is_inside_error_line: false,
             progress_is_shown: false,
             hints: Vec::new(),
             output: WholeLines(BufWriter::new(output.lock())),
             error: error.lock(),
             lost: None,
         }
+    }
+
+    /// How many letters fit into a line of standard output; `None` where nobody looks and nothing needs to fit.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
     }
 
     pub(crate) fn has_colours(&self) -> bool {
@@ -85,12 +99,67 @@ impl Console {
     pub(crate) fn line(&mut self, text: &str) {
         if self.is_watched {
             self.clear_progress();
+            self.end_error_line();
         }
         if self.lost.is_none() {
             let written = self.output.put(&format!("{text}\n"));
             let flushed = if self.is_watched { self.output.0.flush() } else { Ok(()) };
             self.lost = written.and(flushed).err();
         }
+    }
+
+    /// Writes a piece of text to standard output at once, whoever reads: more of the line may follow.
+    pub(crate) fn piece(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.clear_progress();
+        self.end_error_line();
+        if self.lost.is_none() {
+            let written = self.output.put(text);
+            self.lost = written.and_then(|()| self.output.0.flush()).err();
+        }
+        self.is_inside_line = !text.ends_with('\n');
+    }
+
+    /// Writes a piece of quiet text to standard error at once: more of the line may follow.
+    pub(crate) fn murmur(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.clear_progress();
+        if self.is_watched {
+            self.end_line();
+        }
+        // If standard error is gone there is nobody left to tell.
+        let _ =
+            write!(self.error, "{}", paint(self.error_colours, Tone::Quiet, text)).and_then(|()| self.error.flush());
+        self.is_inside_error_line = !text.ends_with('\n');
+    }
+
+    /// Completes the line that pieces have begun.
+    pub(crate) fn end_line(&mut self) {
+        if self.is_inside_line {
+            self.piece("\n");
+        }
+    }
+
+    /// Hands on every line that was written so far, for whoever reads along through a pipe.
+    pub(crate) fn flush(&mut self) {
+        if self.lost.is_none() {
+            self.lost = self.output.0.flush().err();
+        }
+    }
+
+    /// Whether whoever reads standard output has gone away, or it failed: nothing more needs to be made.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// Says something about what was done, on standard error.
+    pub(crate) fn remark(&mut self, text: &str) {
+        let text = paint(self.error_colours, Tone::Quiet, &printable(text));
+        self.complain(&text);
     }
 
     /// Says something that is odd but stops nothing.
@@ -130,9 +199,21 @@ impl Console {
         }
     }
 
+    /// Shows what is being done; only to people. Whatever is written next takes its place.
+    pub(crate) fn activity(&mut self, text: &str) {
+        if self.shows_progress {
+            self.clear_progress();
+            let text = paint(self.error_colours, Tone::Quiet, &printable(text));
+            let _ = writeln!(self.error, "{text}");
+            self.progress_is_shown = true;
+        }
+    }
+
     /// Writes what is left. A reader that went away is not an error.
     pub(crate) fn close(mut self) -> Result<(), Failure> {
         self.clear_progress();
+        self.end_line();
+        self.end_error_line();
         let lost = self.lost.take().or_else(|| self.output.0.flush().err());
         match lost {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Unwritable(error)),
@@ -147,8 +228,19 @@ impl Console {
         }
     }
 
+    fn end_error_line(&mut self) {
+        if std::mem::take(&mut self.is_inside_error_line) {
+            let _ = writeln!(self.error);
+        }
+    }
+
     fn complain(&mut self, text: &str) {
         self.clear_progress();
+        self.end_error_line();
+        // On a terminal both streams share the line.
+        if self.is_watched {
+            self.end_line();
+        }
         // Where both streams end in the same place, it shall read in order.
         if self.lost.is_none() {
             self.lost = self.output.0.flush().err();

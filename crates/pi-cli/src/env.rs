@@ -3,13 +3,22 @@
 use std::path::PathBuf;
 
 /// Name and meaning of each variable, for `--help` and the documentation.
-pub(crate) const VARIABLES: [(&str, &str); 5] = [
+pub(crate) const VARIABLES: [(&str, &str); 9] = [
     ("NO_COLOR", "no colours, if not empty"),
     ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
     ("TERM", "no colours and no progress, if dumb"),
     ("HOME", "what ~ means in paths that policy judges"),
     ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
+    ("<PROVIDER>_API_KEY", "credential of a provider, unless its manifest names another variable"),
+    ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "how providers are reached"),
+    ("SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS", "certificates that providers may show"),
+    ("OLLAMA_HOST and others that manifests name", "where servers on this machine listen"),
 ];
+
+/// The value of a variable that a manifest names. Everything else is in [`Environment`].
+pub(crate) fn lookup(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
 
 /// What the variables say.
 pub(crate) struct Environment {

@@ -12,12 +12,18 @@ pub(crate) enum Exit {
     Trouble = 2,
     /// This version has no such function yet; the number that `sysexits.h` gives to a service that is unavailable.
     NotBuilt = 69,
+    /// The model's server failed in a way that may be over soon; what `sysexits.h` calls a temporary failure.
+    TryAgain = 75,
+    /// Somebody pressed Ctrl-C, as shells write it.
+    Interrupted = 130,
 }
 
 /// Every code with its meaning, for `--help`.
-pub(crate) const MEANINGS: [(Exit, &str); 4] = [
+pub(crate) const MEANINGS: [(Exit, &str); 6] = [
     (Exit::Success, "done; all files are valid, nothing differs"),
-    (Exit::No, "done, and the answer is no: a file is not valid or cannot be read, envelopes differ"),
-    (Exit::Trouble, "not done: wrong arguments, nothing to compare or explain, unwritable output"),
+    (Exit::No, "done, and the answer is no: a file is not valid or cannot be read, envelopes differ, a check fails"),
+    (Exit::Trouble, "not done: wrong arguments, nothing to compare or explain, no answer, unwritable output"),
     (Exit::NotBuilt, "not done: this version cannot do it yet"),
+    (Exit::TryAgain, "not done: the model's server failed, and may not if asked again later"),
+    (Exit::Interrupted, "not done: interrupted"),
 ];

@@ -6,7 +6,7 @@ use std::{error::Error, io, iter};
 
 use pi_transcript::json::Problem;
 
-pub(crate) use self::model::ModelFailure;
+pub(crate) use self::model::{ModelFailure, call_hint};
 use crate::{exit::Exit, refusal::Refusal};
 
 /// A command that was not carried out. A message repeats neither its source nor the problems in what was read;
@@ -45,6 +45,8 @@ pub(crate) enum Failure {
     OtherExtension { manifest: String, found: String, wanted: String },
     #[error(transparent)]
     Model(#[from] ModelFailure),
+    #[error("nothing can be done at the same time here")]
+    NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
     Unwritable(#[source] io::Error),
     #[error("`pi {command}` is not built yet: {missing}")]
@@ -59,8 +61,7 @@ impl Failure {
 
     /// What went wrong with every cause, each once.
     pub(crate) fn summary(&self) -> String {
-        let causes = iter::successors(self.source(), |&cause| cause.source());
-        causes.fold(self.to_string(), |told, cause| format!("{told}: {cause}"))
+        told(self)
     }
 
     /// What is wrong in what was read, if it was.
@@ -74,6 +75,7 @@ impl Failure {
                 let plain = |it: &String| Problem { path: String::new(), message: it.clone() };
                 findings.iter().map(plain).collect()
             }
+            Failure::Model(failure) => failure.refusal().map(|it| it.problems.clone()).unwrap_or_default(),
             Failure::NotAPolicy { problems, .. } => {
                 let plain =
                     |it: &pi_policy::config::Problem| Problem { path: it.path.clone(), message: it.fault.to_string() };
@@ -89,7 +91,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
-            | Failure::Model(ModelFailure::NotText { .. })
+            | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => Vec::new(),
         }
@@ -114,6 +116,7 @@ impl Failure {
             | Failure::NotACall { .. }
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
+            | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => None,
         }
@@ -144,6 +147,7 @@ impl Failure {
             Failure::BadPath { .. } => "write an absolute path".to_owned(),
             Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
             Failure::Model(failure) => failure.hint(),
+            Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
         }
@@ -168,9 +172,16 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
+            | Failure::NoRuntime(_)
             | Failure::Unwritable(_) => Exit::Trouble,
         }
     }
+}
+
+/// An error with every cause, each once.
+pub(crate) fn told(error: &dyn Error) -> String {
+    let causes = iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"))
 }
 
 fn unreadable_hint(error: &io::Error, standard_input: &str) -> String {

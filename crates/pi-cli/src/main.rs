@@ -7,6 +7,8 @@
 mod amount;
 mod answer;
 mod arguments;
+mod asking;
+mod choice;
 mod command;
 mod complaint;
 mod console;
@@ -15,7 +17,11 @@ mod exit;
 mod failure;
 mod input;
 mod likeness;
+mod providers;
 mod refusal;
+mod runtime;
+mod table;
+mod trust;
 mod verdict;
 
 use std::process::ExitCode;

@@ -12,13 +12,15 @@ pub(super) const STYLES: Styles = Styles::styled()
 
 /// The commands by what people want.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Talk to models", &["provider"]),
+    ("Talk to models", &["ask", "models", "provider"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
     ("Run", &["serve", "ext", "help"]),
 ];
 
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 7] = [
+    ("pi ask 'What is a monad?' --model anthropic/claude-sonnet-4-5", "ask a model and see the answer as it comes"),
+    ("pi models --available", "see which models can be asked now"),
     ("pi envelope validate logs/", "check every envelope in a folder"),
     ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
     ("pi ext-message validate --json trace.jsonl", "check a recorded exchange, for a script"),
@@ -27,12 +29,36 @@ const EXAMPLES: [(&str, &str); 5] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 3] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 5] = [
+    (
+        "ask",
+        &[
+            ("pi ask 'What is a monad?'", "ask the model that is set up, a local one, or the demo"),
+            (
+                "git diff | pi ask 'Review this' --model openai/gpt-5 --thinking high",
+                "put a text in front of the question",
+            ),
+            ("pi ask 'What is in it?' --image photo.png", "show a picture"),
+            ("pi ask 'Hello' --base-url http://127.0.0.1:8080/v1 --model any", "ask a server of your own"),
+            ("pi ask 'Hello' --model deepseek --dry-run", "see what would be sent"),
+        ],
+    ),
+    (
+        "models",
+        &[
+            ("pi models", "see every model"),
+            ("pi models 'openai/gpt-5*'", "see some of them"),
+            ("pi models --available --json", "those that can be asked now, for a script"),
+        ],
+    ),
     (
         "provider",
         &[
+            ("pi provider list", "see every provider and where it was described"),
+            ("pi provider show anthropic", "see everything that its manifest says"),
             ("pi provider validate ~/.pi/agent/providers/", "check your own manifests"),
             ("pi provider promote old.yaml > new.yaml", "bring a manifest to version 2"),
+            ("pi provider test groq", "send three small requests and see how each went"),
         ],
     ),
     (

@@ -1,15 +1,68 @@
-//! The words of the commands about providers and models.
+//! The words of the commands about providers and models: `pi models`, `pi provider` and `pi ask`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+use pi_provider::ToolChoice;
+use pi_transcript::ThinkingLevel;
+use serde_json::Value;
+
+/// Where manifests come from beside the usual places.
+#[derive(Args)]
+pub(crate) struct SourceArguments {
+    /// Also read manifests from this folder or file; may be repeated, and a later one wins
+    #[arg(long, value_name = "DIR")]
+    pub(crate) provider_dir: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ModelsArguments {
+    /// Only models whose `provider/model` contains this or, with * ? [ ], is like this
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) pattern: Option<String>,
+    /// Only models that can be asked now: a credential is found, or none is needed
+    #[arg(long)]
+    pub(crate) available: bool,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Print one object per model
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 #[derive(Subcommand)]
 pub(crate) enum ProviderCommand {
+    /// Show every provider, where it was described and whether a credential is found
+    List(ListArguments),
+    /// Show everything that a provider's manifest says
+    Show(ShowArguments),
     /// Say whether files are manifests, and what is wrong with those that are not
     Validate(ManifestArguments),
     /// Print a manifest of an older version in the form of version 2
     Promote(PromoteArguments),
+    /// Send a small question, a stream and a tool call, and show how each went
+    Test(TestArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Print one object per provider
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArguments {
+    /// The id of a provider, or another name of it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -38,4 +91,162 @@ pub(crate) struct PromoteArguments {
 pub(crate) enum Notation {
     Yaml,
     Json,
+}
+
+#[derive(Args)]
+pub(crate) struct TestArguments {
+    /// The id of a provider, or another name of it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) id: String,
+    /// The model that is asked [default: the provider's first]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArguments,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Print one object per check
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where a model is reached otherwise than its manifest says.
+#[derive(Args)]
+pub(crate) struct ReachArguments {
+    /// Ask here instead of at the provider's address; without a provider, a server of the OpenAI kind
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) base_url: Option<String>,
+    /// Take the credential from this variable
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) api_key_env: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct AskArguments {
+    /// The question; `-`, or none at all, reads standard input, and beside a question piped input is put in front of it
+    pub(crate) question: Option<String>,
+    /// The model as PROVIDER/MODEL, PROVIDER or MODEL [default: of the settings, of the first credential, on this machine, or the demo]
+    #[arg(long, short, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArguments,
+    #[command(flatten)]
+    pub(crate) said: SaidArguments,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Wait for the whole answer instead of showing it as it comes
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+    /// Show the request instead of sending it, without the credential
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one object per event and at last {message, usage, …}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is said beside the question.
+#[derive(Args)]
+pub(crate) struct SaidArguments {
+    /// Show this picture; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
+    /// Put this text in front of the question; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Instructions for the model
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Offer this tool, {name, description, parameters} as JSON; it is not run, the call is shown; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tool: Vec<PathBuf>,
+}
+
+/// How the model is to answer.
+#[derive(Args)]
+pub(crate) struct HowArguments {
+    /// How hard to think: off, minimal, low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL", value_parser = thinking)]
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// Whether to call a tool: auto, none, required, or the name of one
+    #[arg(long, value_name = "CHOICE", default_value = "auto", hide_default_value = true, value_parser = tool_choice)]
+    pub(crate) tool_choice: ToolChoice,
+    /// A parameter by its standard name, such as temperature=0.2; the value is JSON, or else text; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) param: Vec<(String, Value)>,
+    /// How long the answer may be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// The answer must be JSON that fits this schema
+    #[arg(long, value_name = "FILE", conflicts_with = "json_object")]
+    pub(crate) json_schema: Option<PathBuf>,
+    /// The answer must be a JSON object
+    #[arg(long)]
+    pub(crate) json_object: bool,
+}
+
+fn thinking(text: &str) -> Result<ThinkingLevel, String> {
+    let levels = ThinkingLevel::ALL.map(ThinkingLevel::as_str);
+    ThinkingLevel::ALL
+        .into_iter()
+        .find(|level| level.as_str() == text)
+        .ok_or_else(|| format!("the levels are {}", levels.join(", ")))
+}
+
+fn tool_choice(text: &str) -> Result<ToolChoice, String> {
+    match text {
+        "" => Err("write auto, none, required, or the name of a tool".to_owned()),
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" | "any" => Ok(ToolChoice::Required),
+        name => Ok(ToolChoice::Tool(name.to_owned())),
+    }
+}
+
+fn parameter(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as temperature=0.2")?;
+    if name.is_empty() {
+        return Err("expected a name before the =".to_owned());
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_of_parameters_are_json_or_else_text() {
+        for (text, expected) in [
+            ("temperature=0.2", Ok(("temperature", json!(0.2)))),
+            ("seed=7", Ok(("seed", json!(7)))),
+            (r#"stop=["a","b"]"#, Ok(("stop", json!(["a", "b"])))),
+            ("user=someone=else", Ok(("user", json!("someone=else")))),
+            ("user=", Ok(("user", json!("")))),
+            ("temperature", Err("expected NAME=VALUE, such as temperature=0.2")),
+            ("=1", Err("expected a name before the =")),
+        ] {
+            let expected = expected.map(|(name, value)| (name.to_owned(), value)).map_err(str::to_owned);
+            assert_eq!(parameter(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn choice_of_a_tool_is_a_word_or_a_name() {
+        for (text, expected) in [
+            ("auto", Ok(ToolChoice::Auto)),
+            ("none", Ok(ToolChoice::None)),
+            ("required", Ok(ToolChoice::Required)),
+            ("any", Ok(ToolChoice::Required)),
+            ("get_weather", Ok(ToolChoice::Tool("get_weather".to_owned()))),
+            ("", Err("write auto, none, required, or the name of a tool".to_owned())),
+        ] {
+            assert_eq!(tool_choice(text), expected, "{text}");
+        }
+    }
 }

@@ -1,32 +1,180 @@
-//! Why a manifest was not used, and what to do about it.
+//! Why a model was not asked, or did not answer, and what to do about it.
 
-use crate::exit::Exit;
+use std::time::Duration;
+
+use pi_provider::{CallError, ErrorCode, catalog::FindError};
+
+use crate::{
+    exit::Exit,
+    refusal::{Cause, Refusal},
+};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ModelFailure {
+    #[error("there is no question")]
+    NoQuestion,
     #[error("{file} is not text")]
     NotText { file: String },
+    #[error("{file} is not a picture that is known here")]
+    NotAnImage { file: String },
+    #[error("{file} is not a tool")]
+    NotATool { file: String, refusal: Refusal },
+    #[error("{file} is not a schema")]
+    NotASchema { file: String, refusal: Refusal },
+    #[error("there is no provider {id}")]
+    NoSuchProvider { id: String, nearest: Option<String> },
+    #[error(transparent)]
+    NotFound(FindError),
+    #[error("{provider} names no model")]
+    NoModelNamed { provider: String },
+    #[error("which model the server is to use is not said")]
+    NoModelAtAddress,
+    #[error("{text} is not an address")]
+    BadAddress { text: String, reason: String },
+    #[error("{name} is not set")]
+    NoSuchVariable { name: String },
     #[error("{file} is not a manifest that can be used")]
     NotAManifest { file: String, findings: Vec<String> },
+    #[error("credentials cannot be read")]
+    Credentials(#[source] pi_provider::credential::AuthFileError),
+    #[error("the network cannot be used")]
+    Network(#[source] pi_provider::transport::TransportError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl ModelFailure {
     pub(crate) fn file(&self) -> Option<&str> {
         match self {
-            Self::NotText { file } | Self::NotAManifest { file, .. } => Some(file),
+            Self::NotText { file }
+            | Self::NotAnImage { file }
+            | Self::NotATool { file, .. }
+            | Self::NotASchema { file, .. }
+            | Self::NotAManifest { file, .. } => Some(file),
+            Self::NoQuestion
+            | Self::NoSuchProvider { .. }
+            | Self::NotFound(_)
+            | Self::NoModelNamed { .. }
+            | Self::NoModelAtAddress
+            | Self::BadAddress { .. }
+            | Self::NoSuchVariable { .. }
+            | Self::Credentials(_)
+            | Self::Network(_)
+            | Self::Call(_)
+            | Self::Interrupted => None,
+        }
+    }
+
+    /// The document that was refused, if one was.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// The standard code, where a call was made or would have been.
+    pub(crate) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Call(error) => Some(error.code()),
+            Self::Interrupted => Some(ErrorCode::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// How long the provider asked to wait.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Call(CallError::Refused { failure, .. }) => failure.retry_after,
+            Self::Call(CallError::CircuitOpen { retry_in, .. }) => Some(*retry_in),
+            _ => None,
         }
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        match self {
-            Self::NotText { .. } | Self::NotAManifest { .. } => Exit::Trouble,
+        match self.code() {
+            Some(ErrorCode::Cancelled) => Exit::Interrupted,
+            Some(code) if code.is_retryable() => Exit::TryAgain,
+            Some(_) | None => Exit::Trouble,
         }
     }
 
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::NotText { .. } => "save it as UTF-8".to_owned(),
+            Self::NoQuestion => "write it: pi ask 'What is a monad?'; `-` reads standard input".to_owned(),
+            Self::NotText { .. } => "attach text, a picture, a PDF, audio or video".to_owned(),
+            Self::NotAnImage { .. } => "PNG, JPEG, GIF, WebP and HEIC are; --file attaches other files".to_owned(),
+            Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } if refusal.cause != Cause::Shape => {
+                refusal.cause.hint("wire")
+            }
+            Self::NotATool { .. } => {
+                r#"write {"name": "get_time", "description": "…", "parameters": {"type": "object"}}"#.to_owned()
+            }
+            Self::NotASchema { .. } => "write a JSON Schema".to_owned(),
+            Self::NoSuchProvider { nearest: Some(nearest), .. } => {
+                format!("did you mean {nearest}? `pi provider list` shows all")
+            }
+            Self::NoSuchProvider { nearest: None, .. } => {
+                "`pi provider list` shows all; --provider-dir adds manifests".to_owned()
+            }
+            Self::NotFound(FindError::Ambiguous { .. }) => "write one of them in full".to_owned(),
+            Self::NotFound(_) => "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned(),
+            Self::NoModelNamed { provider } => format!("name one: --model {provider}/MODEL"),
+            Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
+            Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
+            Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
             Self::NotAManifest { file, .. } => format!("`pi provider validate {file}` shows what is wrong"),
+            Self::Credentials(_) => "correct the file, or move it away".to_owned(),
+            Self::Network(_) => "correct the variable; `pi --help` lists those that are read".to_owned(),
+            Self::Call(error) => call_hint(error),
+            Self::Interrupted => "the connection was closed; ask again".to_owned(),
+        }
+    }
+}
+
+/// What to do about a call that has no answer.
+pub(crate) fn call_hint(error: &CallError) -> String {
+    match error {
+        CallError::NoCredential { looked_in, .. } if looked_in.is_empty() => {
+            "its manifest comes from a project that nobody trusts; `pi provider list` shows where from".to_owned()
+        }
+        CallError::NoCredential { looked_in, .. } => {
+            format!("set one of them: {}; `pi ask --model demo` needs none", looked_in.join(", "))
+        }
+        CallError::Unreachable { .. } => "check the address, and whether the server runs".to_owned(),
+        CallError::TimedOut { .. } => "ask again, or ask for a shorter answer with --max-tokens".to_owned(),
+        CallError::CircuitOpen { .. } => "wait, or ask another provider with --model".to_owned(),
+        CallError::Undeclared { provider, .. } => {
+            format!("`pi provider show {provider}` shows what it can do; ask another with --model")
+        }
+        CallError::AddressVariable { variable, .. } => format!("set it: export {variable}=…"),
+        CallError::Option { .. } => "correct the option; --dry-run shows what would be sent".to_owned(),
+        CallError::Blocked { .. } => "the rule stands in the provider's manifest under guardrails".to_owned(),
+        CallError::Truncated { .. } | CallError::Malformed { .. } => {
+            "ask again; if it stays so, the manifest does not describe this server".to_owned()
+        }
+        CallError::Cancelled => "the connection was closed; ask again".to_owned(),
+        CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure.code, failure.retry_after),
+    }
+}
+
+fn refusal_hint(provider: &str, code: ErrorCode, retry_after: Option<Duration>) -> String {
+    match (code, retry_after) {
+        (ErrorCode::Authentication, _) => {
+            format!("the credential is not accepted; `pi provider show {provider}` says where it comes from")
+        }
+        (ErrorCode::PermissionDenied, _) => "the credential may not do this; ask for another model".to_owned(),
+        (ErrorCode::NotFound, _) => format!("`pi models {provider}/` lists models; check the name"),
+        (ErrorCode::InvalidRequest, _) => "--dry-run shows what is sent".to_owned(),
+        (ErrorCode::RequestTooLarge, _) => "send less, or ask a model with a larger context (`pi models`)".to_owned(),
+        (ErrorCode::QuotaExhausted, _) => "there is no money or quota left there; ask another provider".to_owned(),
+        (_, Some(wait)) => format!("wait {} s and ask again", wait.as_secs_f64().ceil()),
+        (ErrorCode::RateLimited | ErrorCode::Overloaded, None) => "wait a moment and ask again".to_owned(),
+        (ErrorCode::ServerError | ErrorCode::Timeout | ErrorCode::Conflict, None) => "ask again".to_owned(),
+        (ErrorCode::Cancelled | ErrorCode::Unknown, None) => {
+            "ask again; if it stays so, `pi provider test` shows more".to_owned()
         }
     }
 }

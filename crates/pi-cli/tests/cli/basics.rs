@@ -21,12 +21,14 @@ fn version_is_one_line() {
 #[test]
 fn help_is_grouped_with_examples_codes_and_variables() {
     assert_snapshot!(World::new().run("--help"), @r"
-    A coding agent as a service: look into its prompts, its protocols and its decisions
+    A coding agent as a service: ask models, look into its prompts, its protocols and its decisions
 
     Usage: pi [OPTIONS] <COMMAND>
 
     Talk to models:
-      provider  Check manifests of providers
+      ask       Ask a model
+      models    List models: context, price, capabilities, and whether a credential is found
+      provider  Look at providers, check their manifests and try them
 
     Look into files:
       envelope     Check, compare and sum up prompt envelopes
@@ -47,6 +49,10 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       -V, --version       Print version
 
     Examples:
+      pi ask 'What is a monad?' --model anthropic/claude-sonnet-4-5
+          ask a model and see the answer as it comes
+      pi models --available
+          see which models can be asked now
       pi envelope validate logs/
           check every envelope in a folder
       pi envelope diff before.json after.json
@@ -59,17 +65,23 @@ fn help_is_grouped_with_examples_codes_and_variables() {
           see why a call is refused
 
     Exit codes:
-      0   done; all files are valid, nothing differs
-      1   done, and the answer is no: a file is not valid or cannot be read, envelopes differ
-      2   not done: wrong arguments, nothing to compare or explain, unwritable output
-      69  not done: this version cannot do it yet
+      0    done; all files are valid, nothing differs
+      1    done, and the answer is no: a file is not valid or cannot be read, envelopes differ, a check fails
+      2    not done: wrong arguments, nothing to compare or explain, no answer, unwritable output
+      69   not done: this version cannot do it yet
+      75   not done: the model's server failed, and may not if asked again later
+      130  not done: interrupted
 
     Environment:
-      NO_COLOR             no colours, if not empty
-      CLICOLOR_FORCE       colours even where nobody looks, if neither empty nor 0
-      TERM                 no colours and no progress, if dumb
-      HOME                 what ~ means in paths that policy judges
-      PI_CODING_AGENT_DIR  the agent directory, if not ~/.pi/agent
+      NO_COLOR                                          no colours, if not empty
+      CLICOLOR_FORCE                                    colours even where nobody looks, if neither empty nor 0
+      TERM                                              no colours and no progress, if dumb
+      HOME                                              what ~ means in paths that policy judges
+      PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
+      <PROVIDER>_API_KEY                                credential of a provider, unless its manifest names another variable
+      HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY      how providers are reached
+      SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS  certificates that providers may show
+      OLLAMA_HOST and others that manifests name        where servers on this machine listen
     --- exit 0
     ");
 }

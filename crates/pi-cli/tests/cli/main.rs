@@ -1,5 +1,6 @@
 //! Runs the real binary and compares everything that it writes, and the code with which it ends.
 
+mod ask;
 mod basics;
 mod documents;
 mod envelope;
@@ -8,4 +9,5 @@ mod failure;
 mod policy;
 mod provider;
 mod schema;
+mod server;
 mod world;

@@ -73,7 +73,7 @@ impl World {
     }
 }
 
-fn shown(output: &Output) -> String {
+pub(crate) fn shown(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\u{1b}', "␛");
     let (out, error) = (text(&output.stdout), text(&output.stderr));
     let code = output.status.code().map_or("killed".to_owned(), |code| code.to_string());

@@ -1,0 +1,167 @@
+//! One call to a model: its credential, its events, the message that grows from them, and what it cost.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use pi_envelope::Prompt;
+use pi_provider::{
+    Call, CallError, Options, Secret, StreamEvent,
+    assembly::{Asked, Assembly, End},
+    client::{Client, Facts, Settings},
+    credential::{Credential, Resolved},
+    manifest::endpoint::Header,
+    transport::Network,
+};
+use pi_transcript::{ModelId, message::AssistantMessage};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    arguments::model::ReachArguments,
+    choice::Chosen,
+    env,
+    failure::{Failure, ModelFailure},
+    providers::Providers,
+};
+
+/// Whoever asks, and how a call is ended early.
+pub(crate) struct Asker {
+    client: Client,
+    credential: Option<Credential>,
+    cancel: CancellationToken,
+}
+
+/// What came of a call.
+pub(crate) struct Answered {
+    pub(crate) message: AssistantMessage,
+    pub(crate) facts: Facts,
+    pub(crate) time: Duration,
+    /// To the first event that says something.
+    pub(crate) first: Option<Duration>,
+}
+
+/// Whether the answer comes in pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Stream,
+    Whole,
+}
+
+/// Whether more events are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    More,
+    Enough,
+}
+
+impl Asker {
+    /// Finds the credential; without one that is needed there is no asking.
+    pub(crate) fn new(reach: &ReachArguments, chosen: &mut Chosen, providers: &Providers) -> Result<Self, Failure> {
+        let resolved = resolve(reach, chosen, providers)?;
+        let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
+        add_headers(chosen);
+        let network = Network::from_environment(&env::lookup);
+        let client = Client::new(Settings::new(network)).map_err(ModelFailure::Network)?;
+        Ok(Asker { client, credential, cancel: CancellationToken::new() })
+    }
+
+    /// Closes the connection when somebody presses Ctrl-C. The task ends with the runtime that it was started on.
+    pub(crate) fn stop_on_interrupt(&self) {
+        let cancel = self.cancel.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                cancel.cancel();
+            }
+        });
+    }
+
+    /// Makes the call and hands out its events as they come.
+    pub(crate) async fn ask(
+        &self,
+        chosen: &Chosen,
+        prompt: &Prompt,
+        options: &Options,
+        manner: Manner,
+        mut take: impl FnMut(&StreamEvent) -> Wish,
+    ) -> Result<Answered, CallError> {
+        let started = instant();
+        let (call, target) = (Call { prompt, options }, chosen.target());
+        let mut assembly = Assembly::new(Asked {
+            api: pi_provider::Dialect::of(target.manifest, target.entry).api().to_owned(),
+            provider: target.manifest.id.clone(),
+            model: ModelId::from(chosen.model.as_str()),
+            pricing: chosen.known.as_ref().and_then(|it| it.pricing),
+            thinking_level: Some(options.thinking),
+            timestamp: milliseconds(),
+        });
+        let mut first = None;
+        let mut grown = Vec::new();
+        let mut push = |event: StreamEvent| {
+            first.get_or_insert_with(|| started.elapsed());
+            let wish = take(&event);
+            assembly.push(event, &mut grown);
+            grown.clear();
+            wish
+        };
+        let credential = self.credential.as_ref();
+        let (facts, end) = match manner {
+            Manner::Whole => {
+                let whole = self.client.complete(&target, call, credential, &self.cancel).await?;
+                whole.events.into_iter().for_each(|event| {
+                    push(event);
+                });
+                (whole.facts, End::Proper)
+            }
+            Manner::Stream => {
+                let mut answer = self.client.stream(&target, call, credential, &self.cancel).await?;
+                let mut end = End::Proper;
+                while let Some(event) = answer.next().await {
+                    if push(event?) == Wish::Enough {
+                        end = End::Aborted;
+                        break;
+                    }
+                }
+                (answer.facts().clone(), end)
+            }
+        };
+        let time = started.elapsed();
+        Ok(Answered { message: assembly.finish(end, &mut grown), facts, time, first })
+    }
+}
+
+/// The credential that a call would have.
+pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Providers) -> Result<Resolved, Failure> {
+    let explicit = match &reach.api_key_env {
+        None => None,
+        Some(name) => {
+            let value = env::lookup(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+            Some(Secret::new(value.ok_or_else(|| ModelFailure::NoSuchVariable { name: name.clone() })?))
+        }
+    };
+    Ok(providers.credential(&chosen.entry, explicit.as_ref()))
+}
+
+/// Headers of Pi's `models.json`; their values may be secret, so they are added only where the request is sent.
+fn add_headers(chosen: &mut Chosen) {
+    if !chosen.entry.may_have_credentials() {
+        return;
+    }
+    let headers: Vec<Header> = chosen
+        .entry
+        .headers
+        .iter()
+        .filter_map(|(name, value)| {
+            Some(Header { name: name.clone(), value: value.resolve(&env::lookup)?.expose().to_owned() })
+        })
+        .collect();
+    chosen.entry.manifest.endpoint.auth.extra_headers.extend(headers);
+}
+
+pub(crate) fn milliseconds() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "the command line is where the clock enters")]
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a call takes is shown to people")]
+fn instant() -> Instant {
+    Instant::now()
+}

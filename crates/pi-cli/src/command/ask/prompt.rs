@@ -1,0 +1,197 @@
+//! What is said to the model: instructions, tools, attached files and pictures, and the question.
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use pi_envelope::{
+    Prompt,
+    meta::Origin,
+    prompt::{Provenance, Said, Span, SpanSource, SystemPart, SystemText, Tool},
+};
+use pi_provider::{Options, ResponseFormat, call::CacheRetention};
+use pi_transcript::{Block, EntryId, Message, ToolDefinition};
+use serde_json::{Map, Value, json};
+
+use super::media::{self, Kind};
+use crate::{
+    arguments::model::{AskArguments, HowArguments, SaidArguments},
+    failure::{Failure, ModelFailure},
+    input,
+    refusal::{self, Cause, Refusal},
+};
+
+/// Text of the question while it is put together, with the stretches that came from elsewhere.
+#[derive(Default)]
+struct Text {
+    written: String,
+    spans: Vec<Span>,
+}
+
+/// Reads everything that the arguments name and puts it together.
+pub(super) fn read(arguments: &AskArguments, now: u64) -> Result<Prompt, Failure> {
+    let mut text = Text::default();
+    let mut blocks = Vec::new();
+    for path in &arguments.said.file {
+        attach(path, &mut text, &mut blocks)?;
+    }
+    for path in &arguments.said.image {
+        blocks.push(image(path)?);
+    }
+    let (question, piped) = question(arguments)?;
+    if let Some(piped) = piped {
+        text.push_quoted(&piped);
+    }
+    text.written.push_str(&question);
+    if text.written.trim().is_empty() && blocks.is_empty() {
+        return Err(ModelFailure::NoQuestion.into());
+    }
+    let user = Provenance::usual(Origin::User);
+    let content = std::iter::once(Block::text(text.written)).chain(blocks).collect::<Vec<_>>();
+    let said = Said::new(EntryId::from("question"), Message::user(content, now), user)
+        .with_spans(text.spans)
+        .expect("spans are whole files in their order");
+    Ok(Prompt { tools: tools(&arguments.said)?, system: system(&arguments.said), messages: vec![said] })
+}
+
+/// How the model is to answer.
+pub(super) fn options(how: &HowArguments) -> Result<Options, Failure> {
+    let mut parameters: Map<String, Value> = how.param.iter().cloned().collect();
+    if let Some(most) = how.max_tokens {
+        parameters.insert("max_tokens".to_owned(), most.into());
+    }
+    let response_format = match &how.json_schema {
+        Some(path) => ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: schema(path)? },
+        None if how.json_object => ResponseFormat::Json,
+        None => ResponseFormat::Text,
+    };
+    Ok(Options {
+        thinking: how.thinking.unwrap_or_default(),
+        tool_choice: how.tool_choice.clone(),
+        response_format,
+        // Nobody asks the same twice from here.
+        cache: CacheRetention::None,
+        parameters,
+        ..Options::plain()
+    })
+}
+
+/// The question, and what was piped in beside it.
+fn question(arguments: &AskArguments) -> Result<(String, Option<String>), Failure> {
+    let is_piped = || !io::stdin().is_terminal();
+    match arguments.question.as_deref() {
+        Some("-") => Ok((standard_input()?, None)),
+        Some(question) if is_piped() => {
+            Ok((question.to_owned(), Some(standard_input()?).filter(|it| !it.trim().is_empty())))
+        }
+        Some(question) => Ok((question.to_owned(), None)),
+        None if is_piped() => Ok((standard_input()?, None)),
+        None => Err(ModelFailure::NoQuestion.into()),
+    }
+}
+
+fn standard_input() -> Result<String, Failure> {
+    input::read_text(Path::new("-"))
+}
+
+fn system(said: &SaidArguments) -> Vec<SystemPart> {
+    let part = |text: &String| SystemPart {
+        id: "instructions".to_owned(),
+        provenance: Provenance::usual(Origin::User),
+        text: SystemText::Instructions { text: text.clone() },
+    };
+    said.system.iter().map(part).collect()
+}
+
+fn tools(said: &SaidArguments) -> Result<Vec<Tool>, Failure> {
+    said.tool.iter().map(|path| tool(path.as_path())).collect()
+}
+
+fn tool(path: &Path) -> Result<Tool, Failure> {
+    let file = path.display().to_string();
+    let refused = |refusal| ModelFailure::NotATool { file: file.clone(), refusal };
+    let mut written = refusal::parse_any(input::read(path)?.bytes()).map_err(refused)?;
+    // OpenAI's form wraps it, Anthropic's has another word for the parameters.
+    if written["type"] == "function" {
+        written = written["function"].take();
+    }
+    if let Some(members) = written.as_object_mut() {
+        if let Some(schema) = members.remove("input_schema") {
+            members.entry("parameters").or_insert(schema);
+        }
+        members.entry("description").or_insert_with(|| json!(""));
+        members.entry("parameters").or_insert_with(|| json!({"type": "object", "properties": {}}));
+    }
+    let definition: ToolDefinition = serde_json::from_value(written).map_err(|error| {
+        let message = format!("{error}; expected {{name, description, parameters}}");
+        refused(Refusal {
+            cause: Cause::Shape,
+            problems: vec![pi_transcript::json::Problem { path: String::new(), message }],
+        })
+    })?;
+    let provenance = Provenance::usual(Origin::File { path: path.display().to_string() });
+    Ok(Tool { definition, provenance })
+}
+
+fn schema(path: &Path) -> Result<Value, Failure> {
+    let file = path.display().to_string();
+    let refused = |refusal| ModelFailure::NotASchema { file, refusal };
+    Ok(refusal::parse_any(input::read(path)?.bytes()).map_err(refused)?)
+}
+
+/// Puts a text file in front of the question; anything else becomes a block of its kind.
+fn attach(path: &Path, text: &mut Text, blocks: &mut Vec<Block>) -> Result<(), Failure> {
+    let document = input::read(path)?;
+    let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    match media::kind(document.bytes(), path) {
+        Some((Kind::Image, mime_type)) => blocks.push(Block::image(STANDARD.encode(document.bytes()), mime_type)),
+        Some((kind, mime_type)) => {
+            let Value::Object(block) = json!({
+                "type": kind.word(), "data": STANDARD.encode(document.bytes()),
+                "mimeType": mime_type, "fileName": file_name,
+            }) else {
+                unreachable!("an object was written")
+            };
+            blocks.push(Block::Other(block));
+        }
+        None => {
+            let content = std::str::from_utf8(document.bytes())
+                .map_err(|_| ModelFailure::NotText { file: path.display().to_string() })?;
+            text.push_file(path, &file_name, content);
+        }
+    }
+    Ok(())
+}
+
+fn image(path: &Path) -> Result<Block, Failure> {
+    let document = input::read(path)?;
+    match media::kind(document.bytes(), path) {
+        Some((Kind::Image, mime_type)) => Ok(Block::image(STANDARD.encode(document.bytes()), mime_type)),
+        Some(_) | None => Err(ModelFailure::NotAnImage { file: path.display().to_string() }.into()),
+    }
+}
+
+impl Text {
+    /// As Pi writes an attached file.
+    fn push_file(&mut self, path: &Path, file_name: &str, content: &str) {
+        let start = self.written.len();
+        self.written.push_str(&format!("<file name=\"{}\">\n{content}\n</file>", path.display()));
+        let source = SpanSource::Document { file_name: file_name.to_owned(), mime_type: "text/plain".to_owned() };
+        let origin = Origin::File { path: path.display().to_string() };
+        self.close(start, origin, source);
+    }
+
+    fn push_quoted(&mut self, piped: &str) {
+        let start = self.written.len();
+        self.written.push_str(piped.trim_end());
+        self.close(start, Origin::User, SpanSource::Quote);
+    }
+
+    fn close(&mut self, start: usize, origin: Origin, source: SpanSource) {
+        let bytes = start..self.written.len();
+        self.spans.push(Span { block: 0, bytes, provenance: Provenance::usual(origin), source });
+        self.written.push_str("\n\n");
+    }
+}

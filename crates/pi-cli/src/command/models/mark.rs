@@ -1,0 +1,54 @@
+//! What a model can do, in a few short words.
+
+use std::fmt;
+
+use pi_provider::{
+    Manifest,
+    manifest::{Capability, ModelEntry},
+};
+
+/// One thing that it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) word: &'static str,
+    /// The manifest says so of this model, and not only of its provider.
+    pub(super) is_sure: bool,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word)?;
+        if self.is_sure { Ok(()) } else { f.write_str("?") }
+    }
+}
+
+/// What the manifest says of the model or, where it says nothing, of its provider.
+pub(super) fn marks(manifest: &Manifest, model: Option<&ModelEntry>) -> Vec<Mark> {
+    let said = model.map(|it| &it.model_capabilities);
+    let takes = |kinds: &[&str]| {
+        let input = &model?.modalities.as_ref()?.input;
+        Some(input.iter().any(|it| kinds.contains(&it.as_str())))
+    };
+    let gives = |kind: &str| {
+        let output = &model?.modalities.as_ref()?.output;
+        Some(output.iter().any(|it| it == kind))
+    };
+    let table = [
+        ("tools", said.and_then(|it| it.tool_call), Some(Capability::Tools)),
+        ("thinking", said.and_then(|it| it.reasoning), Some(Capability::Reasoning)),
+        ("json", said.and_then(|it| it.structured_output), Some(Capability::StructuredOutput)),
+        ("vision", takes(&["image", "vision"]), Some(Capability::Vision)),
+        ("pdf", takes(&["pdf", "document", "file"]), None),
+        ("audio", takes(&["audio"]), Some(Capability::Audio)),
+        ("video", takes(&["video"]), Some(Capability::Video)),
+        ("draws", gives("image"), None),
+        ("speaks", gives("audio"), None),
+        ("embeds", gives("embedding"), None),
+    ];
+    let mark = |(word, said, declared): (&'static str, Option<bool>, Option<Capability>)| match said {
+        Some(true) => Some(Mark { word, is_sure: true }),
+        Some(false) => None,
+        None => declared.filter(|it| manifest.capabilities.has(*it)).map(|_| Mark { word, is_sure: false }),
+    };
+    table.into_iter().filter_map(mark).collect()
+}

@@ -1,0 +1,131 @@
+//! `pi provider show`: everything that a provider's manifest says, as it was understood.
+//!
+//! People read it as an outline, a machine as one object; both come from the same value. A credential is not in a
+//! manifest, and of headers that Pi's `models.json` adds only the names are shown.
+
+use pi_provider::{
+    Dialect,
+    catalog::{Entry, Finding},
+    manifest::modules,
+};
+use serde_json::{Map, Value, json};
+
+use super::promote::prune;
+use crate::{
+    arguments::model::ShowArguments,
+    console::{Console, Tone, printable},
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+    providers::{Providers, Shown},
+};
+
+pub(crate) fn run(
+    arguments: &ShowArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let providers = Providers::load(&arguments.sources, environment, console)?;
+    let entry = providers.get(&arguments.id)?;
+    let credential = Shown::of(&providers.credential(entry, None));
+    let findings = providers.catalog.findings().iter().filter(|it| it.diagnostic.file == entry.file);
+    let value = described(entry, &credential, findings);
+    if arguments.json {
+        console.line(&value.to_string());
+    } else {
+        outline(&value, 0, console);
+    }
+    Ok(Exit::Success)
+}
+
+/// The manifest with what is known about it beside.
+fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item = &'a Finding>) -> Value {
+    let manifest = &entry.manifest;
+    let Ok(Value::Object(mut members)) = serde_json::to_value(manifest) else {
+        unreachable!("a manifest is an object")
+    };
+    let rules = manifest.streaming.as_ref().map(|it| it.event_map.len());
+    if let Some(Value::Object(streaming)) = members.get_mut("streaming") {
+        streaming.insert("rules".to_owned(), rules.into());
+    }
+    let served: Map<String, Value> = manifest
+        .capabilities
+        .required
+        .union(&manifest.capabilities.optional)
+        .filter_map(|capability| {
+            let module = modules().get(capability)?;
+            let served = module.served_by.as_deref().unwrap_or("declared only");
+            Some((capability.name().to_owned(), format!("{} ({served})", module.module).into()))
+        })
+        .collect();
+    let about = json!({
+        "source": entry.origin.to_string(),
+        "file": entry.file,
+        "trusted": entry.may_have_credentials(),
+        "dialect": Dialect::of(manifest, None).api(),
+        "credential": credential,
+        "headers_of_models_json": entry.headers.keys().collect::<Vec<_>>(),
+        "modules": served,
+        "ignored": entry.ignored.iter().map(|it| &it.path).collect::<Vec<_>>(),
+        "diagnostics": findings.map(|it| it.diagnostic.to_string()).collect::<Vec<_>>(),
+    });
+    let models = members.shift_remove("models");
+    let Value::Object(mut all) = about else { unreachable!("an object was written") };
+    all.extend(members);
+    all.extend(models.map(|models| ("models".to_owned(), models)));
+    let mut value = Value::Object(all);
+    prune(&mut value);
+    value
+}
+
+/// Members as an outline: names in colour, simple lists and small objects on one line.
+fn outline(value: &Value, depth: usize, console: &mut Console) {
+    let Value::Object(members) = value else { return };
+    for (name, value) in members {
+        let name = console.paint(if depth == 0 { Tone::Strong } else { Tone::Accent }, &printable(name));
+        let indent = "  ".repeat(depth);
+        match short(value) {
+            Some(text) => console.line(&format!("{indent}{name}: {}", printable(&text))),
+            None => {
+                console.line(&format!("{indent}{name}:"));
+                nested(value, depth + 1, console);
+            }
+        }
+    }
+}
+
+fn nested(value: &Value, depth: usize, console: &mut Console) {
+    let Value::Array(items) = value else { return outline(value, depth, console) };
+    for item in items {
+        let indent = "  ".repeat(depth);
+        match short(item) {
+            Some(text) => console.line(&format!("{indent}- {}", printable(&text))),
+            None => {
+                console.line(&format!("{indent}-"));
+                outline(item, depth + 1, console);
+            }
+        }
+    }
+}
+
+/// What fits on one line: a simple value, a list of those, or a small object of those.
+fn short(value: &Value) -> Option<String> {
+    const LONGEST: usize = 100;
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    match value {
+        Value::Array(items) => {
+            let texts: Vec<String> = items.iter().map(plain).collect::<Option<_>>()?;
+            Some(texts.join(", ")).filter(|text| text.len() <= LONGEST)
+        }
+        Value::Object(members) => {
+            let text = |(name, value): (&String, &Value)| plain(value).map(|value| format!("{name}: {value}"));
+            let texts: Vec<String> = members.iter().map(text).collect::<Option<_>>()?;
+            Some(format!("{{ {} }}", texts.join(", "))).filter(|text| text.len() <= LONGEST && members.len() > 1)
+        }
+        simple => plain(simple),
+    }
+}

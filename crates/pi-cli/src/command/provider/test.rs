@@ -1,0 +1,244 @@
+//! `pi provider test`: three small requests, and how each went: a plain question, a stream, a tool call.
+
+use std::time::Duration;
+
+use pi_envelope::{
+    Prompt,
+    meta::Origin,
+    prompt::{Provenance, Said, Tool},
+};
+use pi_provider::{CallError, Options, StreamEvent, ToolChoice, manifest::Capability};
+use pi_transcript::{Block, EntryId, Message, ToolDefinition, json::Extra};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    arguments::model::TestArguments,
+    asking::{self, Answered, Asker, Manner, Wish},
+    choice::{self, Chosen, Wanted},
+    command::ask::{cost, tokens},
+    console::{Console, Tone, printable},
+    env::Environment,
+    exit::Exit,
+    failure::{Failure, ModelFailure, call_hint},
+    providers::Providers,
+    runtime,
+};
+
+/// One of the three requests.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Check {
+    Question,
+    Stream,
+    ToolCall,
+}
+
+/// How it went.
+enum Verdict {
+    Passed(String),
+    /// It came back, and is not what was asked for.
+    Odd(String),
+    Failed(CallError),
+    /// The provider does not claim to do this.
+    Skipped(String),
+}
+
+/// What a machine reads about a check.
+#[derive(Serialize)]
+struct Line<'a> {
+    check: Check,
+    result: &'static str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    milliseconds: Option<u128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_event_milliseconds: Option<u128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a pi_transcript::Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+pub(crate) fn run(
+    arguments: &TestArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let mut providers = Providers::load(&arguments.sources, environment, console)?;
+    providers.get(&arguments.id)?;
+    let name = match &arguments.model {
+        Some(model) => format!("{}/{model}", arguments.id),
+        None => arguments.id.clone(),
+    };
+    runtime::start()?.block_on(async {
+        let wanted = Wanted { model: Some(&name), base_url: None };
+        let mut chosen = choice::choose(wanted, &mut providers, environment, console).await?;
+        chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
+        let asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
+        asker.stop_on_interrupt();
+        let mut exit = Exit::Success;
+        if !arguments.json {
+            let title = console.paint(Tone::Strong, &printable(&chosen.name()));
+            console.line(&title);
+        }
+        for check in [Check::Question, Check::Stream, Check::ToolCall] {
+            console.activity(check.words());
+            let (verdict, answered) = check.run(&asker, &chosen).await;
+            show(check, &verdict, answered.as_ref(), &chosen, arguments.json, console);
+            match verdict {
+                Verdict::Failed(CallError::Cancelled) => return Err(ModelFailure::Interrupted.into()),
+                Verdict::Failed(_) | Verdict::Odd(_) => exit = Exit::No,
+                Verdict::Passed(_) | Verdict::Skipped(_) => {}
+            }
+        }
+        Ok(exit)
+    })
+}
+
+impl Check {
+    fn words(self) -> &'static str {
+        match self {
+            Check::Question => "question",
+            Check::Stream => "stream",
+            Check::ToolCall => "tool call",
+        }
+    }
+
+    async fn run(self, asker: &Asker, chosen: &Chosen) -> (Verdict, Option<Answered>) {
+        let capabilities = &chosen.entry.manifest.capabilities;
+        let needed = match self {
+            Check::Question => Capability::Text,
+            Check::Stream => Capability::Streaming,
+            Check::ToolCall => Capability::Tools,
+        };
+        if !capabilities.has(needed) && self != Check::Question {
+            return (Verdict::Skipped("its manifest does not declare it".to_owned()), None);
+        }
+        let (prompt, options) = self.request();
+        let manner = if self == Check::Question { Manner::Whole } else { Manner::Stream };
+        let mut pieces = 0;
+        let count = |event: &StreamEvent| {
+            pieces += u32::from(matches!(
+                event,
+                StreamEvent::PartialContentDelta { .. }
+                    | StreamEvent::ThinkingDelta { .. }
+                    | StreamEvent::PartialToolCall { .. }
+            ));
+            Wish::More
+        };
+        match asker.ask(chosen, &prompt, &options, manner, count).await {
+            Err(error) => (Verdict::Failed(error), None),
+            Ok(answered) => (self.judge(&answered, pieces), Some(answered)),
+        }
+    }
+
+    fn request(self) -> (Prompt, Options) {
+        let question = match self {
+            Check::Question => "Reply with the single word: pong",
+            Check::Stream => "Count from one to five, in words.",
+            Check::ToolCall => "What time is it in Paris? Use the tool get_time.",
+        };
+        let said = Said::new(
+            EntryId::from("question"),
+            Message::user(question, asking::milliseconds()),
+            Provenance::usual(Origin::BuiltIn),
+        );
+        let mut prompt = Prompt { tools: Vec::new(), system: Vec::new(), messages: vec![said] };
+        let mut options = Options::plain();
+        // Enough for models that think before they speak.
+        options.parameters.insert("max_tokens".to_owned(), 512.into());
+        if self == Check::ToolCall {
+            prompt.tools.push(clock());
+            options.tool_choice = ToolChoice::Required;
+        }
+        (prompt, options)
+    }
+
+    fn judge(self, answered: &Answered, pieces: u32) -> Verdict {
+        let content = &answered.message.content;
+        let call = content.iter().find_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
+        });
+        let text: String = content.iter().filter_map(Block::as_text).collect();
+        let has_thought = content.iter().any(|block| matches!(block, Block::Thinking(_)));
+        match (self, call) {
+            (Check::ToolCall, Some(call)) => {
+                Verdict::Passed(format!("{} {}", call.name, serde_json::Value::from(call.arguments.clone())))
+            }
+            (Check::ToolCall, None) => Verdict::Odd("it answered without calling the tool".to_owned()),
+            (Check::Question | Check::Stream, _) if text.trim().is_empty() && !has_thought => {
+                Verdict::Odd("the answer has no text".to_owned())
+            }
+            (Check::Question, _) => Verdict::Passed(first_words(&text)),
+            (Check::Stream, _) => Verdict::Passed(format!("{pieces} pieces: {}", first_words(&text))),
+        }
+    }
+}
+
+fn clock() -> Tool {
+    let definition = ToolDefinition {
+        name: "get_time".to_owned(),
+        description: "Tells the time in a city.".to_owned(),
+        parameters: json!({
+            "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+        }),
+        extra: Extra::new(),
+    };
+    Tool { definition, provenance: Provenance::usual(Origin::BuiltIn) }
+}
+
+fn first_words(text: &str) -> String {
+    crate::table::cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), 40)
+}
+
+fn show(
+    check: Check,
+    verdict: &Verdict,
+    answered: Option<&Answered>,
+    chosen: &Chosen,
+    json: bool,
+    console: &mut Console,
+) {
+    let (result, tone, detail) = match verdict {
+        Verdict::Passed(detail) => ("passed", Tone::Good, detail.clone()),
+        Verdict::Odd(detail) => ("odd", Tone::Bad, detail.clone()),
+        Verdict::Failed(error) => ("failed", Tone::Bad, crate::failure::told(error)),
+        Verdict::Skipped(detail) => ("skipped", Tone::Quiet, detail.clone()),
+    };
+    let error = if let Verdict::Failed(error) = verdict { Some(error) } else { None };
+    let usage = answered.and_then(|it| it.message.usage.known());
+    let milliseconds = |time: Duration| time.as_millis();
+    if json {
+        let line = Line {
+            check,
+            result,
+            detail: &detail,
+            milliseconds: answered.map(|it| milliseconds(it.time)),
+            first_event_milliseconds: answered.and_then(|it| it.first).map(milliseconds),
+            usage,
+            code: error.map(|it| it.code().number()),
+            retryable: error.map(|it| it.code().is_retryable()),
+            hint: error.map(call_hint),
+        };
+        return console.line(&serde_json::to_string(&line).expect("a check is plain JSON"));
+    }
+    let mark = console.paint(tone, &format!("{result:<7}"));
+    let time = answered.map(|it| format!("{:>6} ms", milliseconds(it.time))).unwrap_or_else(|| " ".repeat(9));
+    let mut parts = vec![printable(&detail).into_owned()];
+    parts.extend(usage.map(tokens));
+    parts.extend(usage.and_then(|it| cost(it, chosen)));
+    console.line(&format!("  {mark} {:<9} {time}  {}", check.words(), parts.join(" · ")));
+    match (verdict, error) {
+        (_, Some(error)) => console.hint(&call_hint(error)),
+        (Verdict::Odd(_), None) => {
+            console.hint("the model may be too small for it; try another with --model");
+        }
+        (Verdict::Passed(_) | Verdict::Skipped(_) | Verdict::Failed(_), None) => {}
+    }
+}

@@ -1,0 +1,213 @@
+//! The providers that can be asked from here: their manifests from every source, their credentials, and the servers that
+//! run on this machine.
+//!
+//! Loading touches files and nothing else; servers are looked for only when somebody asks ([`Providers::look_around`]).
+//! Credentials are found here and handed to the client; what is shown of one is where it comes from.
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use pi_provider::{
+    Catalog, Manifest, Secret,
+    catalog::{Entry, Origin, Source, SourceFile},
+    credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
+    local::{self, Probe, USUAL_PATIENCE},
+    manifest::Severity,
+    transport::{Network, Transport},
+};
+use pi_transcript::ProviderId;
+use serde::Serialize;
+
+use crate::{
+    arguments::model::SourceArguments,
+    console::Console,
+    env::{self, Environment},
+    failure::{Failure, ModelFailure},
+    input, trust,
+};
+
+/// The id of the model that is always there.
+pub(crate) const DEMO: &str = "demo";
+/// To connect to a server on this machine.
+const CONNECT: Duration = Duration::from_secs(1);
+
+pub(crate) struct Providers {
+    pub(crate) catalog: Catalog,
+    auth_file: AuthFile,
+    now: SystemTime,
+    /// Servers that were found on this machine.
+    found: Vec<ProviderId>,
+}
+
+/// What is shown about a credential.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    /// Whether the provider can be asked as far as credentials are concerned.
+    pub(crate) available: bool,
+    pub(crate) source: SourceKind,
+    /// The variable or the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) looked_in: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+}
+
+impl Providers {
+    /// Reads every source, and says what is wrong with those files that cannot be used.
+    pub(crate) fn load(
+        arguments: &SourceArguments,
+        environment: &Environment,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
+        let mut sources = vec![Source::built_in()];
+        let agent = environment.agent_directory.as_deref();
+        sources.extend(agent.map(|it| Source::folder(Origin::User, &it.join("providers"), Trust::Trusted)));
+        let project = project_source(agent)?;
+        let is_untrusted = project.trust == Trust::UntrustedProject && !project.files.is_empty();
+        sources.push(project);
+        sources.extend(arguments.provider_dir.iter().map(|it| command_line_source(it)));
+        sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
+        let catalog = Catalog::load(&sources);
+        for finding in catalog.findings().iter().filter(|it| it.diagnostic.severity == Severity::Error) {
+            console.note(&finding.diagnostic.to_string());
+        }
+        if is_untrusted {
+            console.note(
+                "this project brings manifests (.pi/providers) and nobody has trusted it: they get no credentials and \
+                 replace nothing",
+            );
+        }
+        let auth_file = match agent {
+            Some(agent) => AuthFile::read(&agent.join("auth.json")).map_err(ModelFailure::Credentials)?,
+            None => AuthFile::none(),
+        };
+        Ok(Providers { catalog, auth_file, now: now(), found: Vec::new() })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<&Entry, ModelFailure> {
+        self.catalog.provider(name).ok_or_else(|| {
+            let ids = self.catalog.providers().map(|entry| entry.manifest.id.as_str());
+            let nearest = crate::likeness::nearest(name, ids).map(str::to_owned);
+            ModelFailure::NoSuchProvider { id: name.to_owned(), nearest }
+        })
+    }
+
+    /// The credential of a provider; `explicit` is what somebody spelled out.
+    pub(crate) fn credential(&self, entry: &Entry, explicit: Option<&Secret>) -> Resolved {
+        let written = entry.key.as_ref().and_then(|key| key.resolve(&env::lookup));
+        let sources = Sources {
+            explicit: explicit.or(written.as_ref()),
+            environment: &env::lookup,
+            auth_file: &self.auth_file,
+            trust: entry.trust,
+            now: self.now,
+        };
+        let mut resolved = credential::resolve(&entry.manifest, &sources);
+        if explicit.is_none() && resolved.source_kind == SourceKind::Explicit {
+            resolved.source_name = Some("models.json".to_owned());
+        }
+        resolved
+    }
+
+    /// Whether the provider can be asked now: a credential is there or none is needed, and a local server runs.
+    pub(crate) fn is_available(&self, entry: &Entry, shown: &Shown) -> bool {
+        shown.available && (!is_local(&entry.manifest) || self.found.contains(&entry.manifest.id))
+    }
+
+    /// Looks for model servers on this machine and takes over what they serve.
+    pub(crate) async fn look_around(&mut self, console: &mut Console) {
+        let probes = Probe::all(self.catalog.providers().map(|entry| &entry.manifest), &env::lookup);
+        self.probe(probes, console).await;
+    }
+
+    /// Looks for the server of one provider, if it is one that runs on this machine.
+    pub(crate) async fn look_for(&mut self, id: &str, console: &mut Console) {
+        let manifest = self.catalog.provider(id).map(|entry| &entry.manifest);
+        let probes = Probe::all(manifest, &env::lookup);
+        self.probe(probes, console).await;
+    }
+
+    async fn probe(&mut self, probes: Vec<Probe>, console: &mut Console) {
+        if probes.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = probes.iter().map(|probe| probe.provider.as_str()).collect();
+        console.activity(&format!("looking for servers on this machine: {}", names.join(", ")));
+        // Whoever is asked is on this machine: no proxy, and no certificates to be read.
+        let servers = match Transport::new(&Network::default(), CONNECT) {
+            Ok(transport) => local::find(&transport, &probes, USUAL_PATIENCE).await,
+            Err(error) => return console.note(&format!("servers on this machine are not looked for: {error}")),
+        };
+        for server in servers {
+            self.found.push(server.provider.clone());
+            self.catalog.take_local(server);
+        }
+    }
+
+    /// Servers that were found on this machine.
+    pub(crate) fn found(&self) -> &[ProviderId] {
+        &self.found
+    }
+}
+
+impl Shown {
+    pub(crate) fn of(resolved: &Resolved) -> Self {
+        Shown {
+            available: resolved.status() == Status::Available,
+            source: resolved.source_kind,
+            name: resolved.source_name.clone(),
+            looked_in: resolved.looked_in.clone(),
+            notes: resolved.notes.clone(),
+        }
+    }
+
+    /// In few words: where it comes from, or that there is none.
+    pub(crate) fn words(&self) -> String {
+        match (self.source, self.available, &self.name) {
+            (SourceKind::None, true, _) => "not needed".to_owned(),
+            (SourceKind::None, false, _) if !self.notes.is_empty() && self.looked_in.is_empty() => {
+                "untrusted project".to_owned()
+            }
+            (SourceKind::None, false, _) => "no credential".to_owned(),
+            (SourceKind::AuthFile, _, _) => "auth.json".to_owned(),
+            (_, _, Some(name)) => name.clone(),
+            (_, _, None) => "given".to_owned(),
+        }
+    }
+}
+
+/// Whether the manifest describes a server that runs on this machine.
+pub(crate) fn is_local(manifest: &Manifest) -> bool {
+    manifest.metadata.contains_key("local")
+}
+
+/// The manifests of the project in which `pi` was started.
+fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
+    let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
+    let decisions = agent.and_then(|it| input::read(&it.join("trust.json")).ok());
+    // Pi writes folders without links in them.
+    let plain = here.canonicalize().unwrap_or(here);
+    let trust = match trust::of_project(decisions.as_ref().map(input::Document::bytes), &plain) {
+        trust::Trust::Trusted => Trust::Trusted,
+        trust::Trust::Untrusted => Trust::UntrustedProject,
+    };
+    Ok(Source::folder(Origin::Project, Path::new(".pi/providers"), trust))
+}
+
+fn command_line_source(path: &Path) -> Source {
+    if path.is_file() {
+        let text = input::read_text(path).map_err(|failure| failure.summary());
+        let file = SourceFile { path: path.display().to_string(), text };
+        return Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file] };
+    }
+    Source::folder(Origin::CommandLine, path, Trust::Trusted)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line is where the clock enters")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

@@ -1,0 +1,9 @@
+//! Where futures run: one thread, started when a command needs the network and not before.
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+
+pub(crate) fn start() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(Failure::NoRuntime)
+}

@@ -1,0 +1,419 @@
+//! `pi ask` against the demo and against servers on loopback: what is shown, what is sent, and how it ends.
+
+use std::{process::Stdio, time::Duration};
+
+use insta::assert_snapshot;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use pi_testkit::server::{Framing, Reply, Script, Step};
+use serde_json::{Value, json};
+
+use crate::{
+    server::{Running, frame, manifest, quiet_world, refusal, rich_stream, stream},
+    world::{World, shown},
+};
+
+/// Runs `pi ask` with these arguments, and returns what is seen without what differs from run to run.
+fn ask(world: &World, running: &Running, arguments: &[&str]) -> String {
+    let mut command = world.command("ask");
+    let output = command.args(arguments).output().expect("pi runs");
+    without_times(&running.without_address(&shown(&output)))
+}
+
+/// Seconds and milliseconds differ.
+fn without_times(text: &str) -> String {
+    let is_time = |part: &str| part.ends_with(" s") && part[..part.len() - 2].parse::<f64>().is_ok();
+    let line = |line: &str| {
+        let parts: Vec<&str> = line.split(" · ").map(|part| if is_time(part) { "TIME" } else { part }).collect();
+        parts.join(" · ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn answer_of_a_server_without_a_manifest_is_streamed() {
+    let running = Running::new(Script::new().then(stream(&["Hello", ", ", "world!"])));
+    let url = running.base_url();
+    assert_snapshot!(ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "any/name"]), @r"
+    Hello, world!
+    --- on standard error
+    server/any/name · 11 tokens in, 2 out · TIME
+    --- exit 0
+    ");
+    let [request] = <[_; 1]>::try_from(running.server.requests()).expect("one request");
+    assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/v1/chat/completions"));
+    assert_eq!(request.header("authorization"), None);
+    assert_eq!(request.json()["model"], "any/name");
+    assert_eq!(request.json()["stream"], true);
+}
+
+#[test]
+fn thinking_is_apart_and_tool_calls_are_shown() {
+    let running = Running::new(Script::new().then(rich_stream()));
+    let world = World::new().with("tool.json", r#"{"name": "get_time", "description": "Tells the time."}"#);
+    let url = running.base_url();
+    let arguments = ["Time?", "--base-url", &url, "--model", "m", "--tool", "tool.json", "--tool-choice", "required"];
+    assert_snapshot!(ask(&world, &running, &arguments), @r#"
+    I ask.
+    → get_time {"city":"Paris"}
+    --- on standard error
+    Let me look. Yes.
+    server/m · tokens were not counted · TIME
+    --- exit 0
+    "#);
+    let body = running.server.requests()[0].json();
+    assert_eq!((&body["tool_choice"], &body["tools"][0]["function"]["name"]), (&json!("required"), &json!("get_time")));
+}
+
+#[test]
+fn machine_reads_events_and_a_last_object() {
+    let running = Running::new(Script::new().then(stream(&["Hello"])));
+    let world = World::new().with("agent/providers/acme.yaml", manifest("acme", &running.base_url()));
+    let mut command = world.command("ask Hi --model acme/small --json");
+    let output = command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").output().expect("pi runs");
+    let lines: Vec<Value> = String::from_utf8(output.stdout)
+        .expect("text")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
+        .collect();
+    let (last, events) = lines.split_last().expect("some lines");
+    let names: Vec<_> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    assert_eq!(names, ["PartialContentDelta", "FinalCandidate", "Metadata", "StreamEnd"]);
+    assert_eq!(last["message"]["content"], json!([{"type": "text", "text": "Hello"}]));
+    assert_eq!(last["model"], "acme/small");
+    assert_eq!((&last["usage"]["input"], &last["usage"]["output"]), (&json!(11), &json!(2)));
+    let total = last["cost"]["total"].as_f64().expect("a number");
+    assert!((total - 0.000015).abs() < 1e-12, "{total}");
+}
+
+#[test]
+fn whole_answer_is_asked_for_without_a_stream() {
+    let body = json!({
+        "id": "r1", "model": "m-1", "choices": [{"index": 0, "finish_reason": "length",
+            "message": {"role": "assistant", "content": "Half an answ"}}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+    });
+    let running = Running::new(Script::new().then(Reply::json(200, &body)));
+    let url = running.base_url();
+    let arguments = ["Hi", "--base-url", &url, "--model", "m", "--no-stream", "--max-tokens", "4", "--param", "seed=7"];
+    assert_snapshot!(ask(&World::new(), &running, &arguments), @r"
+    Half an answ
+    --- on standard error
+    note: the answer was cut: it reached its largest length
+    server/m · 3 tokens in, 4 out · TIME
+    --- exit 0
+    ");
+    let body = running.server.requests()[0].json();
+    assert_eq!((&body["max_tokens"], &body["seed"], body.get("stream")), (&json!(4), &json!(7), None));
+}
+
+#[test]
+fn pictures_files_and_standard_input_are_sent() {
+    let running = Running::new(Script::new().then(stream(&["ok"])));
+    let world = World::new().with("a.png", b"\x89PNG\r\n\x1a\n").with("notes.txt", "some notes");
+    let url = running.base_url();
+    let arguments = format!("ask Why? --system Short. --image a.png --file notes.txt --model m --base-url {url}");
+    let shown = world.run_with_input(&arguments, "piped text\n");
+    assert!(shown.starts_with("ok\n"), "{shown}");
+    let messages = running.server.requests()[0].json()["messages"].clone();
+    assert_eq!(messages[0], json!({"role": "system", "content": "Short."}));
+    let text = "<file name=\"notes.txt\">\nsome notes\n</file>\n\npiped text\n\nWhy?";
+    assert_eq!(messages[1]["content"][0], json!({"type": "text", "text": text}));
+    assert_eq!(messages[1]["content"][1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
+}
+
+#[test]
+fn question_may_be_standard_input() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let url = running.base_url();
+    for arguments in [format!("ask - --model m --base-url {url}"), format!("ask --model m --base-url {url}")] {
+        World::new().run_with_input(&arguments, "From a pipe?");
+    }
+    let asked: Vec<Value> =
+        running.server.requests().iter().map(|it| it.json()["messages"][0]["content"].clone()).collect();
+    assert_eq!(asked, ["From a pipe?", "From a pipe?"]);
+    assert_snapshot!(World::new().run("ask --model demo"), @r"
+    --- on standard error
+    error: there is no question
+    hint: write it: pi ask 'What is a monad?'; `-` reads standard input
+    --- exit 2
+    ");
+}
+
+#[test]
+fn refusals_say_what_to_do_and_have_their_codes() {
+    let world = |running: &Running| World::new().with("p/acme.yaml", manifest("acme", &running.base_url()));
+    let asked = |reply: Reply, more: &str| {
+        let running = Running::new(Script::new().otherwise(reply));
+        let world = world(&running);
+        let mut command = world.command(&format!("ask Hi --provider-dir p --model acme/small {more}"));
+        let output = command.env("ACME_KEY", "sk-wrong").output().expect("pi runs");
+        running.without_address(&shown(&output))
+    };
+    assert_snapshot!(asked(refusal(401, "invalid_api_key", "Incorrect API key provided: sk-wrong."), ""), @r"
+    --- on standard error
+    error: acme answered: 401 authentication: Incorrect API key provided: [REDACTED].
+    hint: the credential is not accepted; `pi provider show acme` says where it comes from
+    --- exit 2
+    ");
+    assert_snapshot!(asked(refusal(401, "invalid_api_key", "Incorrect API key provided: sk-wrong."), "--json"), @r#"
+    {"error":{"message":"acme answered: 401 authentication: Incorrect API key provided: [REDACTED].","hint":"the credential is not accepted; `pi provider show acme` says where it comes from","code":"E1002","name":"authentication","retryable":false,"fallbackable":true}}
+    --- on standard error
+    error: acme answered: 401 authentication: Incorrect API key provided: [REDACTED].
+    hint: the credential is not accepted; `pi provider show acme` says where it comes from
+    --- exit 2
+    "#);
+    let limited = refusal(429, "rate_limit_exceeded", "Slow down.").header("retry-after", "7");
+    assert_snapshot!(asked(limited.clone(), ""), @r"
+    --- on standard error
+    error: acme answered: 429 rate_limited: Slow down.
+    hint: wait 7 s and ask again
+    --- exit 75
+    ");
+    assert_snapshot!(asked(limited, "--json"), @r#"
+    {"error":{"message":"acme answered: 429 rate_limited: Slow down.","hint":"wait 7 s and ask again","code":"E2001","name":"rate_limited","retryable":true,"fallbackable":true,"retry_after_ms":7000}}
+    --- on standard error
+    error: acme answered: 429 rate_limited: Slow down.
+    hint: wait 7 s and ask again
+    --- exit 75
+    "#);
+    assert_snapshot!(asked(refusal(429, "insufficient_quota", "No money."), ""), @r"
+    --- on standard error
+    error: acme answered: 429 quota_exhausted: No money.
+    hint: there is no money or quota left there; ask another provider
+    --- exit 2
+    ");
+    assert_snapshot!(asked(refusal(500, "server_error", "Oops."), "--no-stream"), @r"
+    --- on standard error
+    error: acme answered: 500 server_error: Oops.
+    hint: ask again
+    --- exit 75
+    ");
+}
+
+#[test]
+fn closed_port_is_told_as_such() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let world = World::new().with("p/acme.yaml", manifest("acme", &format!("http://{address}/v1")));
+    let mut command = world.command("ask Hi --provider-dir p --model acme");
+    let output = command.env("ACME_KEY", "k").output().expect("pi runs");
+    assert_snapshot!(shown(&output).replace(&address.to_string(), "HOST"), @r"
+    --- on standard error
+    error: acme cannot be reached: error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)
+    hint: check the address, and whether the server runs
+    --- exit 75
+    ");
+}
+
+#[test]
+fn stream_that_breaks_off_is_an_error_after_what_came() {
+    let head = Step::Head {
+        status: 200,
+        headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+        framing: Framing::Chunked,
+    };
+    let piece = frame(&json!({"choices": [{"index": 0, "delta": {"content": "Half of"}}]}));
+    let running =
+        Running::new(Script::new().then(Reply { steps: vec![head, Step::Bytes(piece.into_bytes()), Step::Cut] }));
+    let url = running.base_url();
+    assert_snapshot!(ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "m"]), @r"
+    Half of
+    --- on standard error
+    error: the answer of server ended in the middle
+    hint: ask again; if it stays so, the manifest does not describe this server
+    --- exit 75
+    ");
+}
+
+#[test]
+fn interrupt_closes_the_connection() {
+    let head = Step::Head {
+        status: 200,
+        headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+        framing: Framing::Chunked,
+    };
+    let piece = frame(&json!({"choices": [{"index": 0, "delta": {"content": "It begins"}}]}));
+    let steps = vec![head, Step::Bytes(piece.into_bytes()), Step::Hang];
+    let running = Running::new(Script::new().then(Reply { steps }));
+    let arguments = format!("ask Hi --model m --base-url {}", running.base_url());
+    let world = World::new();
+    let mut command = world.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts");
+    let mut beginning = [0; 9];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut beginning).expect("the answer begins");
+    assert_eq!(&beginning, b"It begins");
+    kill(Pid::from_raw(child.id().try_into().expect("a process id")), Signal::SIGINT).expect("pi runs");
+    let output = child.wait_with_output().expect("pi ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    error: the call was cancelled
+    hint: the connection was closed; ask again
+    ");
+    running.wait(async {
+        tokio::time::timeout(Duration::from_secs(5), running.server.abandoned(1))
+            .await
+            .expect("the connection is closed");
+    });
+}
+
+#[test]
+fn dry_run_shows_the_request_and_what_is_changed() {
+    let world = World::new().with("p/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"));
+    let command = |more: &str| {
+        let mut command = world.command(&format!("ask Hi --provider-dir p --model acme/small --dry-run {more}"));
+        shown(&command.env("ACME_KEY", "sk-planted").output().expect("pi runs"))
+    };
+    assert_snapshot!(command("--thinking high --param temperature=0.5"), @r#"
+    POST http://127.0.0.1:9/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
+
+    {
+      "model": "small",
+      "messages": [
+        {
+          "role": "user",
+          "content": "Hi"
+        }
+      ],
+      "temperature": 0.5,
+      "stream": true
+    }
+
+    dropped thinking: the model does not think
+    --- on standard error
+    the credential (not shown) comes from ACME_KEY
+    --- exit 0
+    "#);
+    assert_snapshot!(command("--json --max-tokens 9"), @r#"
+    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"changes":[]}
+    --- exit 0
+    "#);
+    assert_snapshot!(World::new().run("ask Hi --model groq --dry-run --json"), @r#"
+    {"model":"groq/openai/gpt-oss-120b","why":"as asked for","method":"POST","url":"https://api.groq.com/openai/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"openai/gpt-oss-120b","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}},"credential":{"available":false,"source":"none","looked_in":["GROQ_API_KEY","/home/me/.pi/agent/auth.json"]},"changes":[{"kind":"changed","option":"thinking","reason":"off is not a level of this model, low is"}]}
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn model_is_chosen_in_order_and_the_reason_is_told() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let world = || {
+        quiet_world()
+            .with("agent/providers/zeta.yaml", manifest("zeta", &running.base_url()))
+            .with("agent/providers/beta.yaml", manifest("beta", &running.base_url()))
+    };
+    let asked = |world: &World, variables: &[(&str, &str)]| {
+        let mut command = world.command("ask Hi");
+        let output = command.env("PI_CODING_AGENT_DIR", "agent").envs(variables.iter().copied()).output();
+        String::from_utf8(output.expect("pi runs").stderr).expect("text").lines().next().unwrap_or_default().to_owned()
+    };
+    let settings = r#"{"defaultProvider": "zeta", "defaultModel": "small"}"#;
+    assert_snapshot!(asked(&world().with("agent/settings.json", settings), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking zeta/small: the default in settings.json");
+    assert_snapshot!(asked(&world(), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking beta/small: its credential is found in BETA_KEY");
+    assert_snapshot!(asked(&world(), &[("ZETA_API_KEY", "k")]), @"asking zeta/small: its credential is found in ZETA_API_KEY");
+    let auth = r#"{"beta": {"type": "api_key", "key": "k"}}"#;
+    assert_snapshot!(asked(&world().with("agent/auth.json", auth), &[]), @"asking beta/small: its credential is found in auth.json");
+    assert_snapshot!(asked(&world(), &[]), @"asking demo/demo: there is no credential and no server on this machine");
+}
+
+#[test]
+fn local_server_is_found_and_asked() {
+    let script = Script::new()
+        .always("/api/version", Reply::json(200, &json!({"version": "0.12.0"})))
+        .always("/api/tags", Reply::json(200, &json!({"models": [{"name": "tiny:1b", "details": {"family": "tiny"}}]})))
+        .otherwise(stream(&["from here"]));
+    let running = Running::new(script);
+    let host = running.server.address().to_string();
+    let world = World::new();
+    let run = |arguments: &str| {
+        let output = world.command(arguments).env("OLLAMA_HOST", &host).output().expect("pi runs");
+        without_times(&running.without_address(&shown(&output)))
+    };
+    assert_snapshot!(run("ask Hi --model ollama"), @r"
+    from here
+    --- on standard error
+    ollama/tiny:1b · 11 tokens in, 2 out · TIME
+    --- exit 0
+    ");
+    assert_snapshot!(run("ask Hi --model tiny:1b"), @r"
+    from here
+    --- on standard error
+    ollama/tiny:1b · 11 tokens in, 2 out · TIME
+    --- exit 0
+    ");
+    assert!(run("models ollama/").contains("ollama    tiny:1b"), "{}", run("models ollama/"));
+}
+
+#[test]
+fn what_is_not_there_is_told_with_what_may_be_meant() {
+    assert_snapshot!(World::new().run("ask Hi --model anthropik/claude"), @r#"
+    --- on standard error
+    error: there is no provider "anthropik"; did you mean anthropic?
+    hint: `pi models` shows all; PROVIDER/MODEL asks for one that is not listed
+    --- exit 2
+    "#);
+    assert_snapshot!(World::new().run("ask Hi --model demo --image Cargo.toml"), @r"
+    --- on standard error
+    error: cannot read Cargo.toml: No such file or directory (os error 2)
+    hint: check the name; `-` reads standard input
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("ask Hi --base-url 127.0.0.1:80 --model m"), @r"
+    --- on standard error
+    error: 127.0.0.1:80 is not an address
+    hint: relative URL without a base; write it like http://127.0.0.1:8080/v1
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("ask Hi --base-url http://127.0.0.1:80"), @r"
+    --- on standard error
+    error: which model the server is to use is not said
+    hint: name it: --model NAME; many servers take any name
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("ask Hi --model openai --api-key-env NOT_SET"), @r"
+    --- on standard error
+    error: NOT_SET is not set
+    hint: set it: export NOT_SET=…
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("ask Hi --model openai"), @r"
+    --- on standard error
+    error: there is no credential for openai
+    hint: set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("ask Hi --model openai --json"), @r#"
+    {"error":{"message":"there is no credential for openai","hint":"set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none","code":"E1002","name":"authentication","retryable":false,"fallbackable":true}}
+    --- on standard error
+    error: there is no credential for openai
+    hint: set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none
+    --- exit 2
+    "#);
+    assert_snapshot!(World::new().run("ask Hi --thinking very"), @r"
+    --- on standard error
+    error: invalid value 'very' for '--thinking <LEVEL>': the levels are off, minimal, low, medium, high, xhigh, max
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+}
+
+#[test]
+fn demo_says_that_it_is_one_and_calls_tools() {
+    let world = quiet_world().with("tool.json", r#"{"name": "read", "description": "Reads a file.", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}"#);
+    let mut command = world.command("ask --tool tool.json --tool-choice required");
+    let output = command.arg("Read README.md").env("PI_CODING_AGENT_DIR", "agent").output().expect("pi runs");
+    assert_snapshot!(without_times(&shown(&output)), @r#"
+    → read {"path":"README.md"}
+    --- on standard error
+    asking demo/demo: there is no credential and no server on this machine
+    this is the demo: it knows pi and little else, and no real model is behind it
+    demo/demo · 28 tokens in, 5 out · TIME
+    --- exit 0
+    "#);
+}
