@@ -64,11 +64,14 @@ impl Answers {
         let text = std::str::from_utf8(body).map_err(|_| reading.malformed("no UTF-8"))?;
         let mut events = Vec::new();
         let ending = self.dialect.read_whole(text, &mut events);
-        let failed = events.iter().any(|event| matches!(event, StreamEvent::StreamError { .. }));
+        let is_failure = |event: &StreamEvent| matches!(event, StreamEvent::StreamError { .. });
+        let failed = events.iter().any(is_failure);
         if failed || ending.malformed > 0 || !is_answer(&events) {
             // An error in the dialect's words or in others, or no JSON at all.
             let value = reading.json(body)?;
-            if failed {
+            // Some servers send an empty error beside every answer.
+            events.retain(|event| !is_failure(event));
+            if failed && !is_answer(&events) {
                 return Err(reading.refused(&value));
             }
         }
@@ -81,7 +84,8 @@ impl Answers {
             return Err(reading.malformed("no answer in it"));
         }
         if !matches!(events.last(), Some(StreamEvent::StreamEnd { .. })) {
-            events.push(StreamEvent::StreamEnd { finish: None });
+            let finish = events.iter().find_map(mapped::end).cloned();
+            events.push(StreamEvent::StreamEnd { finish });
         }
         Ok(events)
     }

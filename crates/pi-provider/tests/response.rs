@@ -385,6 +385,14 @@ fn failed_response_is_refused_with_its_reason() {
 }
 
 #[test]
+fn empty_error_beside_an_answer_is_none() {
+    for error in [json!(null), json!(""), json!({}), json!(false)] {
+        let body = json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}], "error": error});
+        check("vllm", Dialect::OpenaiChat, &body, &["text hi", "final EndTurn stop", "end EndTurn stop"]);
+    }
+}
+
+#[test]
 fn answer_without_a_reason_for_its_end_is_an_answer() {
     let body = json!({"choices": [{"message": {"content": "hi"}}]});
     check("llamacpp", Dialect::OpenaiChat, &body, &["text hi", "end unknown"]);

@@ -161,7 +161,8 @@ fn call(event: &StreamEvent) -> Option<&str> {
     }
 }
 
-fn end(event: &StreamEvent) -> Option<&Finish> {
+/// Why the first candidate ended.
+pub(super) fn end(event: &StreamEvent) -> Option<&Finish> {
     match event {
         StreamEvent::FinalCandidate { candidate: 0, finish } => finish.as_ref(),
         _ => None,
