@@ -101,6 +101,30 @@ impl Condition {
         Self(self.0.map(&|path| path.bind(spine)))
     }
 
+    /// A path and the texts of which one must stand there, if the condition begins with that.
+    pub(crate) fn required_texts(&self) -> Option<(&Path, Vec<&str>)> {
+        let first = match &self.0 {
+            Node::All(nodes) => nodes.first()?,
+            node => node,
+        };
+        let text = |literal: &'_ Literal| matches!(literal, Literal::Text(_));
+        match first {
+            Node::Compare(Operand::Path(path), Comparison::Equal, Operand::Literal(Literal::Text(text)))
+                if path.is_single() =>
+            {
+                Some((path, vec![text]))
+            }
+            Node::In(Operand::Path(path), literals) if path.is_single() && literals.iter().all(text) => {
+                let texts = literals.iter().filter_map(|literal| match literal {
+                    Literal::Text(text) => Some(&**text),
+                    Literal::Null | Literal::Bool(_) | Literal::Number(_) => None,
+                });
+                Some((path, texts.collect()))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a path in it fulfils the test.
     pub fn any_path(&self, test: &dyn Fn(&Path) -> bool) -> bool {
         self.0.any_path(test)

@@ -37,13 +37,14 @@ pub(crate) enum Segment {
     Filter(Box<Condition>),
 }
 
-/// The arrays through which several paths are followed together: the path to each of them, up to and including `[*]`.
+/// The places through which several paths are followed together: the path to each array, up to and including `[*]`, and
+/// perhaps to an object inside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spine {
     levels: Vec<Vec<Segment>>,
 }
 
-/// How many arrays inside each other a [`Spine`] follows; the rest of a path is followed for itself.
+/// How many places inside each other a [`Spine`] follows; the rest of a path is followed for itself.
 pub(crate) const DEEPEST: usize = 4;
 
 impl Path {
@@ -140,10 +141,16 @@ impl Path {
         self.single
     }
 
-    /// The arrays that it goes through.
+    /// The arrays that it goes through, and the object inside the innermost of them that holds its last member: without
+    /// that object there is nothing to find.
     pub fn spine(&self) -> Spine {
         let multiple = self.segments.iter().enumerate().filter(|(_, segment)| segment.is_multiple());
-        Spine { levels: multiple.take(DEEPEST).map(|(place, _)| self.segments[..=place].to_vec()).collect() }
+        let mut levels: Vec<_> = multiple.take(DEEPEST).map(|(place, _)| self.segments[..=place].to_vec()).collect();
+        let holder = self.segments.len().saturating_sub(1);
+        if levels.len() < DEEPEST && levels.last().is_some_and(|level| level.len() < holder) {
+            levels.push(self.segments[..holder].to_vec());
+        }
+        Spine { levels }
     }
 
     /// The same path from the innermost array of the spine that it goes through. Followed in a scope of the elements, it
@@ -182,7 +189,7 @@ impl Spine {
         self.levels.len()
     }
 
-    /// Calls `visit` for every element of the innermost array, with the scope that leads there: the root first.
+    /// Calls `visit` for every place at the innermost level, with the scope that leads there: the root first.
     pub fn each<'a, T: Tree<'a>>(&self, root: T, visit: &mut dyn FnMut(&[T])) {
         let mut scope = [root; DEEPEST + 1];
         self.descend(0, &mut scope, visit);

@@ -81,7 +81,7 @@ fn any_stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn any_chunking_gives_the_same(stream in any_stream(), sizes in prop::collection::vec(1_usize..200, 1..8)) {

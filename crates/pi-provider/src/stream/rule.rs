@@ -1,7 +1,7 @@
 //! Compiled rules: which events a frame gives, and with which fields.
 //!
 //! This is the first half of the way from a frame to a [`StreamEvent`](crate::StreamEvent): it finds values and gives
-//! them the manifest's names. What they mean is decided in [`interpreter`](super::interpreter).
+//! them the manifest's names. What they mean is decided by the interpreter.
 
 use std::fmt;
 
@@ -24,6 +24,8 @@ pub struct Mapping {
 #[derive(Debug, Clone)]
 struct Group {
     spine: Spine,
+    /// Where the word stands that most rules ask for first, usually `$.type`; it is looked up once for all of them.
+    word: Option<Path>,
     rules: Vec<CompiledRule>,
 }
 
@@ -39,6 +41,8 @@ pub struct CompiledRule {
     candidate: Option<Path>,
     /// Applies only to frames that the manifest's selector lets through.
     selected: bool,
+    /// The words at the group's place for which the condition can hold, where it asks for one.
+    words: Option<Vec<Box<str>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -158,9 +162,10 @@ impl Mapping {
             rule.bind(&spine);
             match groups.last_mut() {
                 Some(group) if group.spine == spine => group.rules.push(rule),
-                _ => groups.push(Group { spine, rules: vec![rule] }),
+                _ => groups.push(Group { spine, word: None, rules: vec![rule] }),
             }
         }
+        groups.iter_mut().for_each(Group::find_word);
         Self { groups }
     }
 
@@ -175,9 +180,11 @@ impl Mapping {
     pub fn each<'a>(&self, frame: View<'a>, selected: bool, visit: &mut dyn FnMut(Match<'_, 'a>)) {
         for group in &self.groups {
             group.spine.each(frame, &mut |scope| {
+                let word = group.word.as_ref().and_then(|path| path.first_in(scope)).and_then(View::as_str);
                 for rule in &group.rules {
                     let found = Match { rule, scope };
-                    if (selected || !rule.selected) && rule.condition.holds_in(scope) && found.is_filled() {
+                    let is_candidate = (selected || !rule.selected) && rule.asks_for(word);
+                    if is_candidate && rule.condition.holds_in(scope) && found.is_filled() {
                         visit(found);
                     }
                 }
@@ -189,6 +196,18 @@ impl Mapping {
     pub fn uses_envelope(&self) -> bool {
         let is_envelope = |path: &Path| path.starts_at("event") || path.starts_at("data");
         self.groups.iter().flat_map(|group| &group.rules).any(|rule| rule.any_path(&is_envelope))
+    }
+}
+
+impl Group {
+    fn find_word(&mut self) {
+        let required = |rule: &CompiledRule| rule.condition.required_texts().map(|(path, _)| path.clone());
+        self.word = self.rules.iter().find_map(required);
+        for rule in &mut self.rules {
+            let required = rule.condition.required_texts().filter(|(path, _)| Some(*path) == self.word.as_ref());
+            let words = required.map(|(_, words)| words.into_iter().map(Into::into).collect());
+            rule.words = words;
+        }
     }
 }
 
@@ -209,7 +228,7 @@ impl CompiledRule {
         let of_role = |role: &Role| fields.iter().position(|field| field.role == *role && has_path(field));
         let primary = kind.primary().iter().find_map(of_role).or_else(|| fields.iter().position(has_path));
         let (candidate, selected) = (terms.candidate.cloned(), terms.selected);
-        Ok(Self { name: rule.emit.as_str().into(), kind, condition, fields, primary, candidate, selected })
+        Ok(Self { name: rule.emit.as_str().into(), kind, condition, fields, primary, candidate, selected, words: None })
     }
 
     pub fn kind(&self) -> Kind {
@@ -245,6 +264,12 @@ impl CompiledRule {
             }
         }
         self.candidate = self.candidate.as_ref().map(|path| path.bind(spine));
+    }
+
+    /// Whether the condition can hold where this word stands.
+    fn asks_for(&self, word: Option<&str>) -> bool {
+        let is_one = |words: &Vec<Box<str>>| word.is_some_and(|word| words.iter().any(|own| **own == *word));
+        self.words.as_ref().is_none_or(is_one)
     }
 
     fn any_path(&self, test: &dyn Fn(&Path) -> bool) -> bool {
