@@ -2,7 +2,7 @@
 //!
 //! The chain: what the caller spelled out, the variable that the manifest names, `<ID>_API_KEY`, Pi's `auth.json`. The
 //! environment is a lookup and the time an argument; only [`AuthFile::read`] touches a file. A manifest that comes from a
-//! project which nobody trusts gets nothing. Start with [`resolve`]; [`attach`] turns a credential into a header or a
+//! project which nobody trusts gets nothing. Start with [`resolve`]; [`attach()`] turns a credential into a header or a
 //! query parameter, and only the transport puts that on the wire.
 
 mod attach;
