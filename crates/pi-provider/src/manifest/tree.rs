@@ -60,7 +60,7 @@ pub(super) const MAX_DEPTH: usize = 48;
 /// Members of one map: they are looked up one after the other.
 const MAX_MEMBERS: usize = 5000;
 /// Values in one document.
-const MAX_NODES: usize = 200_000;
+const MAX_NODES: usize = 100_000;
 
 pub(super) fn parse(text: &str, format: Format) -> Result<Node, SyntaxError> {
     if text.len() > MAX_BYTES {
