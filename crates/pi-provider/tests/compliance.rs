@@ -61,3 +61,9 @@ impl Arguments {
         read
     }
 }
+
+/// Compiled only under the usual harness, which would run nothing and call that a success.
+#[test]
+fn there_must_be_no_harness() {
+    panic!("Cargo.toml has lost `harness = false` of the test compliance");
+}
