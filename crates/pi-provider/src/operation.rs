@@ -7,6 +7,7 @@
 
 pub(crate) mod guard;
 pub(crate) mod multipart;
+pub mod named;
 
 use std::sync::LazyLock;
 

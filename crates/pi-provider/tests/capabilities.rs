@@ -6,6 +6,7 @@ mod capabilities {
     mod batch;
     mod embeddings;
     mod image;
+    mod named;
     mod rerank;
     mod speech;
 }
