@@ -1,24 +1,18 @@
 //! Operations over a real socket: a scripted server answers, the request that arrived is what is asserted.
 
-use std::time::Duration;
-
 use pi_provider::{
+    Target,
+    client::{Client, Settings},
     manifest::load::{self, Format},
-    request::{self, Target},
-    transport::{self, Network, Outgoing, Transport},
+    operation::{Asking, named},
+    transport::Network,
 };
 use pi_testkit::{Reply, Script, Server};
-use reqwest::{
-    Method,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
-};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Trouble, member};
 use crate::runner::case::{Case, Folder};
-
-/// More than any body of a case.
-const LARGEST: usize = 1 << 20;
 
 /// The case has no manifest: one is written that puts the operation on the server.
 pub(super) fn call(_: &Folder, case: &Case) -> Result<Answer, Trouble> {
@@ -36,29 +30,25 @@ async fn call_server(case: &Case) -> Result<Answer, Trouble> {
     let manifest = json!({
         "id": "scripted",
         "protocol_version": "2.0",
-        "core": {"endpoint": {"base_url": server.url(), "endpoints": {&operation: {"path": path, "method": "POST"}}}},
+        "endpoint": {"base_url": server.url(), "chat": "/chat", "auth": {"type": "none"}},
+        "error_classification": {"by_http_status": {"429": "rate_limited"}},
+        "capabilities": {"required": ["text"], "optional": pi_provider::manifest::Capability::ALL},
+        "endpoints": {&operation: {"path": path, "method": "POST"}},
     });
-    let manifest = load::load(&manifest.to_string(), "scripted.json", Format::Json).manifest;
-    let manifest = manifest.ok_or_else(|| Trouble::Case("the manifest of the server does not load".to_owned()))?;
-    let found = manifest.operation(&operation).ok_or_else(|| Trouble::Refused(format!("{operation} is lost")))?;
+    let loaded = load::load(&manifest.to_string(), "scripted.json", Format::Json);
+    let manifest = loaded.manifest.ok_or_else(|| Trouble::Case(format!("{:?}", loaded.diagnostics)))?;
     let target = Target { manifest: &manifest, model: "", entry: None, base_url: None, lookup: &|_| None };
-    let outgoing = Outgoing {
-        method: Method::from_bytes(found.method.as_bytes()).map_err(|error| Trouble::Case(error.to_string()))?,
-        url: request::join(&target, &found.path, "")?,
-        headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
-        body: asked.to_string().into(),
-    };
-    let broken = |error: &dyn std::error::Error| Trouble::Refused(error.to_string());
-    let transport = Transport::new(&Network::default(), Duration::from_secs(5)).map_err(|error| broken(&error))?;
-    let mut response = transport.send(outgoing, None).await.map_err(|error| broken(&error))?;
-    let body = transport::read_body(&mut response, LARGEST).await.map_err(|error| broken(&error))?;
+    let client = Client::new(Settings::new(Network::default())).map_err(|error| Trouble::Case(error.to_string()))?;
+    let asking = Asking { client: &client, target: &target, credential: None, cancel: &CancellationToken::new() };
+    let response = named::ask(&asking, &operation, &asked).await?;
     let requests = server.requests();
     let arrived = requests.first().ok_or_else(|| Trouble::Refused("no request arrived".to_owned()))?;
     Ok(Answer::valid(json!({
         "request_assert": arrived.json(),
-        "response_assert": serde_json::from_slice::<Value>(&body).unwrap_or_default(),
+        "response_assert": response.value,
         "method": arrived.method,
         "path": arrived.target,
         "request_count": requests.len(),
+        "attempts": response.facts.attempts,
     })))
 }

@@ -4,15 +4,17 @@ use std::time::SystemTime;
 
 use pi_provider::{
     Dialect, Finish, Manifest, StreamEvent, TokenUsage,
+    assembly::{Asked, Assembly, End},
     manifest::streaming::{Accumulator, Decoder, Rule, Streaming},
     response::{Answers, Reading},
     stream::{
-        Ending, Outcome, Pipeline,
+        Outcome, Pipeline,
         framing::{FRAME_LIMIT, Form, Framing},
         rule::Mapping,
     },
     tape::Tape,
 };
+use pi_transcript::Block;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Trouble, manifest, member, member_or_default};
@@ -34,7 +36,7 @@ pub(super) fn decode(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
     let done = decoder.is_done();
     let ending = decoder.finish(&mut events).map_err(|error| Trouble::Refused(error.to_string()))?;
     let frames = frames(&manifest, &pipeline, &chunks)?;
-    let mut answer = summary(&events, ending);
+    let mut answer = summary(&events, ending.outcome);
     answer.insert("frame_count".to_owned(), json!(frames.len()));
     answer.insert("done_received".to_owned(), json!(done));
     let all = frames.into_iter().chain(events.iter().map(shown)).collect();
@@ -75,7 +77,7 @@ pub(super) fn accumulate(folder: &Folder, case: &Case) -> Result<Answer, Trouble
     let end = format!("data: {last}\n\ndata: [DONE]\n\n");
     decoder.push(end.as_bytes(), &mut events).map_err(|error| Trouble::Refused(error.to_string()))?;
     let ending = decoder.finish(&mut events).map_err(|error| Trouble::Refused(error.to_string()))?;
-    let mut answer = summary(&events, ending);
+    let mut answer = summary(&events, ending.outcome);
     let calls = answer.remove("accumulated_tool_calls").unwrap_or_default();
     let is_whole = |call: &Value| {
         let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
@@ -94,7 +96,7 @@ pub(super) fn parse(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
     let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
     let events = answers.read(&reading, body.to_string().as_bytes());
     let events = events.map_err(|error| Trouble::Refused(error.to_string()))?;
-    let mut answer = summary(&events, Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 });
+    let mut answer = summary(&events, Outcome::Complete);
     let calls = answer.get("accumulated_tool_calls").cloned().unwrap_or_default();
     answer.insert("tool_calls".to_owned(), calls);
     Ok(Answer::valid(Value::Object(answer)))
@@ -179,58 +181,75 @@ fn asked_for(case: &Case, all: Vec<Value>) -> Value {
     found.map_or(Value::Array(all), Value::Array)
 }
 
-/// What the events of one answer add up to.
-fn summary(events: &[StreamEvent], ending: Ending) -> Map<String, Value> {
+/// What the events of one answer add up to: the message that a transcript would keep, and the calls in their raw text.
+fn summary(events: &[StreamEvent], outcome: Outcome) -> Map<String, Value> {
+    let asked = Asked {
+        api: String::new(),
+        provider: "compliance".into(),
+        model: "compliance".into(),
+        pricing: None,
+        thinking_level: None,
+        timestamp: 0,
+    };
+    let (mut assembly, mut out) = (Assembly::new(asked), Vec::new());
+    events.iter().cloned().for_each(|event| assembly.push(event, &mut out));
+    let usage = counted(assembly.usage());
+    let failure = assembly.failure().cloned();
+    let finish = events.iter().rev().find_map(|event| match event {
+        StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => finish.as_ref(),
+        _ => None,
+    });
+    let message = assembly.finish(End::Proper, &mut out);
+    let text: String = message.content.iter().filter_map(Block::as_text).collect();
+    let calls: Vec<Value> = calls(&message.content, events).collect();
     let mut answer = Map::new();
-    let (mut calls, mut blocks) = (Vec::<Value>::new(), Vec::<(&str, Option<u64>, String)>::new());
-    let (mut usage, mut finish) = (TokenUsage::default(), None);
-    for event in events {
-        match event {
-            StreamEvent::PartialContentDelta { block, content, .. } => append(&mut blocks, "text", *block, content),
-            StreamEvent::ThinkingDelta { block, thinking, .. } => append(&mut blocks, "thinking", *block, thinking),
-            StreamEvent::ToolCallStarted { tool_call_id, tool_name, .. } => {
-                let function = json!({"name": tool_name, "arguments": ""});
-                calls.push(json!({"index": calls.len(), "id": tool_call_id, "type": "function", "function": function}));
-                blocks.push(("tool_use", None, tool_name.clone()));
-            }
-            StreamEvent::PartialToolCall { tool_call_id, arguments, .. } => {
-                let call = calls.iter_mut().find(|call| call["id"] == json!(tool_call_id));
-                if let Some(Value::String(text)) = call.and_then(|call| call.pointer_mut("/function/arguments")) {
-                    text.push_str(arguments);
-                }
-            }
-            StreamEvent::Metadata { usage: Some(counted), .. } => usage = counted.clone(),
-            StreamEvent::FinalCandidate { finish: Some(said), .. } | StreamEvent::StreamEnd { finish: Some(said) } => {
-                finish = Some(said);
-            }
-            StreamEvent::StreamError { failure } => {
-                answer.insert("error_code".to_owned(), json!(failure.code.number()));
-                answer.insert("error".to_owned(), json!(failure.message));
-            }
-            StreamEvent::ToolCallEnded { .. }
-            | StreamEvent::Metadata { .. }
-            | StreamEvent::FinalCandidate { .. }
-            | StreamEvent::StreamEnd { .. }
-            | StreamEvent::Other { .. } => {}
-        }
-    }
-    let text: String = blocks.iter().filter(|block| block.0 == "text").map(|block| block.2.as_str()).collect();
-    let block = |(kind, _, content): &(&str, Option<u64>, String)| json!({"type": kind, "content": content});
-    answer.insert("valid".to_owned(), json!(ending.outcome != Outcome::Failed));
-    answer.insert("completed".to_owned(), json!(ending.outcome == Outcome::Complete));
+    answer.insert("valid".to_owned(), json!(outcome != Outcome::Failed));
+    answer.insert("completed".to_owned(), json!(outcome == Outcome::Complete));
     answer.insert("content".to_owned(), json!(text));
-    answer.insert("content_blocks".to_owned(), blocks.iter().map(block).collect());
+    answer.insert("content_blocks".to_owned(), message.content.iter().map(block).collect());
     answer.insert("accumulated_tool_calls".to_owned(), Value::Array(calls));
-    answer.insert("usage".to_owned(), counted(&usage));
+    answer.insert("usage".to_owned(), usage);
     answer.insert("finish_reason".to_owned(), finish.map_or(Value::Null, words));
+    if let Some(failure) = failure {
+        answer.insert("error_code".to_owned(), json!(failure.code.number()));
+        answer.insert("error".to_owned(), json!(failure.message));
+    }
     answer
 }
 
-fn append(blocks: &mut Vec<(&str, Option<u64>, String)>, kind: &'static str, number: Option<u64>, text: &str) {
-    match blocks.last_mut() {
-        Some((known, block, content)) if *known == kind && *block == number => content.push_str(text),
-        _ => blocks.push((kind, number, text.to_owned())),
+fn block(block: &Block) -> Value {
+    match block {
+        Block::Text(block) => json!({"type": "text", "content": block.text}),
+        Block::Thinking(block) => json!({"type": "thinking", "content": block.thinking}),
+        Block::ToolCall(call) => {
+            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
+        }
+        Block::Image(image) => json!({"type": "image", "mime_type": image.mime_type}),
+        Block::Other(members) => json!(members),
     }
+}
+
+/// The calls of the message. The format compares arguments as text, so the pieces are given beside what they mean; where
+/// the two differ, what they mean is shown.
+fn calls<'a>(blocks: &'a [Block], events: &'a [StreamEvent]) -> impl Iterator<Item = Value> + 'a {
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::ToolCall(call) => Some(call),
+        Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
+    });
+    calls.enumerate().map(|(index, call)| {
+        let piece = |event: &'a StreamEvent| match event {
+            StreamEvent::PartialToolCall { tool_call_id, arguments, .. } if *tool_call_id == call.id.as_str() => {
+                Some(arguments.as_str())
+            }
+            _ => None,
+        };
+        let raw: String = events.iter().filter_map(piece).collect();
+        let meant = Value::Object(call.arguments.clone());
+        let is_same = serde_json::from_str::<Value>(&raw).is_ok_and(|said| said == meant);
+        let arguments = if is_same { raw } else { meant.to_string() };
+        let function = json!({"name": call.name, "arguments": arguments});
+        json!({"index": index, "id": call.id, "type": "function", "function": function})
+    })
 }
 
 fn counted(usage: &TokenUsage) -> Value {
