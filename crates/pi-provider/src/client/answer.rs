@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt, pin::Pin, time::Duration};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, Stream, StreamExt};
 use pi_transcript::ProviderId;
 use reqwest::{Response, header::HeaderMap};
@@ -27,7 +27,7 @@ use crate::{
     response::Reading,
     secret::{Secret, redactor},
     stream::{Decoder, FrameTooLarge, Outcome},
-    transport::{TransportFault, next_piece, read_rest},
+    transport::{TransportFault, next_piece},
 };
 
 /// What is known about a call beside its answer.
@@ -104,7 +104,7 @@ pub(super) enum Source {
     Whole(Bytes),
     /// A whole answer although a stream was asked for; the rest of it is still to come.
     Unstreamed {
-        begin: Bytes,
+        body: BytesMut,
         rest: Box<Response>,
     },
     Over,
@@ -147,7 +147,7 @@ impl Source {
         match body {
             ReplyBody::Whole(body) => Self::Whole(body),
             ReplyBody::Stream { first, rest } if is_unstreamed(manifest, headers) => {
-                Self::Unstreamed { begin: first, rest }
+                Self::Unstreamed { body: first.into(), rest }
             }
             ReplyBody::Stream { first, rest } => {
                 Self::Http { first: Some(first), rest, decoder: prepared.pipeline.start() }
@@ -244,9 +244,14 @@ impl Answer {
                 }
                 return Ok(());
             }
-            Source::Unstreamed { begin, rest } => {
-                let body = read_rest(begin.clone(), rest, LARGEST_UNSTREAMED).await;
-                self.source = Source::Whole(body.map_err(|fault| broken(&self.provider, &fault))?);
+            Source::Unstreamed { body, rest } => {
+                match next_piece(rest).await.map_err(|fault| broken(&self.provider, &fault))? {
+                    Some(piece) if body.len() + piece.len() <= LARGEST_UNSTREAMED => body.extend_from_slice(&piece),
+                    Some(_) => {
+                        return Err(malformed(&self.provider, "it is large, and came whole instead of streamed"));
+                    }
+                    None => self.source = Source::Whole(std::mem::take(body).freeze()),
+                }
                 return Ok(());
             }
             Source::Whole(body) => {

@@ -90,6 +90,10 @@ async fn error_inside_a_stream_is_classified_and_ends_it() {
 async fn whole_answer_to_a_request_for_a_stream_is_read_all_the_same() {
     let fixture = Fixture::new(Script::new().then(whole("all at once"))).await;
     assert_eq!(fixture.text().await.unwrap(), "all at once");
+    let body = json!({"choices": [{"message": {"content": "in pieces"}, "finish_reason": "stop"}]}).to_string();
+    let (begin, end) = body.split_at(20);
+    let fixture = Fixture::new(Script::new().then(Reply::stream("application/json", [begin, end]))).await;
+    assert_eq!(fixture.text().await.unwrap(), "in pieces");
     let error = json!({"error": {"code": 402, "message": "no credits"}});
     let fixture = Fixture::new(Script::new().then(Reply::json(200, &error))).await;
     assert_eq!(fixture.error().await.code(), ErrorCode::QuotaExhausted);

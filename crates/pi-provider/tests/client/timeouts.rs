@@ -77,3 +77,18 @@ async fn timeouts_before_the_first_byte_are_tried_again() {
     let fixture = fixture(script, timeouts, changes).await;
     assert_eq!(fixture.text().await.unwrap(), "Hello, world");
 }
+
+#[tokio::test(start_paused = true)]
+async fn connection_that_is_never_made_times_out() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    // Nobody accepts, so the queue is full after these and the next one waits.
+    let _queued: Vec<std::net::TcpStream> = (0..2).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+    let server = Server::start(Script::new()).await.unwrap();
+    let manifest = manifest(&format!("http://{address}"), json!({"retry_policy": {"strategy": ONCE}}));
+    let timeouts = Timeouts { connect: seconds(7), ..Timeouts::default() };
+    let fixture = Fixture::of(server, manifest, Settings { timeouts, ..settings() });
+    assert_eq!(phase(&fixture.error().await), (Phase::Connect, seconds(7)));
+}
