@@ -20,6 +20,14 @@ endpoint: {base_url: 'https://a.example', chat: /chat, auth: {type: bearer}}
 capabilities: [chat, streaming, reasoning, structured_output]
 ";
 
+const OWN: &str = "
+id: own-one
+protocol_version: '2.0'
+endpoint: {base_url: 'https://a.example', chat: /chat, auth: {type: custom_header, header: x-own-key, token_env: OWN_TOKEN}}
+error_classification: {by_http_status: {'429': rate_limited}}
+capabilities: {required: [text]}
+";
+
 /// Runs one document and shows the report without its table.
 fn report(document: &str, unknowns: Unknowns) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -28,6 +36,7 @@ fn report(document: &str, unknowns: Unknowns) -> (bool, String) {
     std::fs::create_dir_all(&fixtures).unwrap();
     std::fs::write(cases.join("a.yaml"), document).unwrap();
     std::fs::write(fixtures.join("mock-openai.yaml"), FIXTURE).unwrap();
+    std::fs::write(fixtures.join("own.yaml"), OWN).unwrap();
     let report = runner::run(folder.path(), &[]).unwrap();
     let text = report.render(unknowns);
     (report.is_good(unknowns), text.split_once("in all").unwrap().1.lines().skip(1).collect::<Vec<_>>().join("\n"))
@@ -91,6 +100,13 @@ fn every_assertion_passes_and_fails() {
         r#"the answer: expected {"assert":"error"}, came {"valid":true,"errors":[],"remaining_text":"a","tool_calls":[{"name":"f","arguments":{"x":1}}]}"#,
     );
     check("{remaining_text: {assert: sounds_like, value: a}}", "remaining_text: there is no assertion sounds_like");
+}
+
+#[test]
+fn kinds_that_lie_beside_no_checkout_are_run_too() {
+    let own = include_str!("compliance/own.yaml").replace("FIXTURE", "fixtures/providers/own.yaml");
+    let (good, text) = report(&own, Unknowns::Refused);
+    assert!(good && text.ends_with("ok. 11 passed; 0 failed; 0 contradicted"), "{text}");
 }
 
 #[test]
