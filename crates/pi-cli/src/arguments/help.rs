@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 ];
 
 const EXAMPLES: [(&str, &str); 7] = [
-    ("pi ask 'What is a monad?' --model anthropic/claude-sonnet-4-5", "ask a model and see the answer as it comes"),
+    ("pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5", "ask a model and see the answer as it comes"),
     ("pi models --available", "see which models can be asked now"),
     ("pi envelope validate logs/", "check every envelope in a folder"),
     ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
@@ -35,7 +35,7 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 5] = [
         &[
             ("pi ask 'What is a monad?'", "ask the model that is set up, a local one, or the demo"),
             (
-                "git diff | pi ask 'Review this' --model openai/gpt-5 --thinking high",
+                "git diff | pi ask 'Review this' --model openai/gpt-5.5 --thinking high",
                 "put a text in front of the question",
             ),
             ("pi ask 'What is in it?' --image photo.png", "show a picture"),

@@ -159,6 +159,9 @@ pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<String> {
         return Some(dollars(said.as_f64()));
     }
     chosen.known.as_ref()?.pricing?;
+    if usage.total() == 0 {
+        return None;
+    }
     Some(dollars(usage.cost.total.as_f64()))
 }
 

@@ -157,8 +157,9 @@ fn show(rows: &[Row], providers: &Providers, console: &mut Console) {
     let left_out = table::show(&COLUMNS, &cells, console);
     let available = rows.iter().filter(|row| row.is_available).count();
     let mut about = format!("{}, {} can be asked now", counted(rows.len(), "model"), grouped(available));
-    if !providers.found().is_empty() {
-        let found: Vec<&str> = providers.found().iter().map(ProviderId::as_str).collect();
+    let is_listed = |id: &&ProviderId| rows.iter().any(|row| row.found.entry.manifest.id == **id);
+    let found: Vec<&str> = providers.found().iter().filter(is_listed).map(ProviderId::as_str).collect();
+    if !found.is_empty() {
         about.push_str(&format!("; found on this machine: {}", found.join(", ")));
     }
     console.remark(&format!("{about}; prices in US dollars for a million tokens"));

@@ -6,6 +6,7 @@ mod documents;
 mod envelope;
 mod ext_message;
 mod failure;
+mod models;
 mod policy;
 mod provider;
 mod schema;

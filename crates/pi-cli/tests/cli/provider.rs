@@ -85,10 +85,10 @@ fn faults_are_shown_with_their_place() {
       = help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
 
     error[ring1.chat]: endpoint.chat is missing
-     --> bad.yaml:4:3
+     --> bad.yaml:3:1
       |
-    4 |   base_url: https://acme.example/v1
-      |   ^^^^^^^^
+    3 | endpoint:
+      | ^^^^^^^^
       = in endpoint.chat
       = help: the path of a chat, such as /chat/completions
 
@@ -121,8 +121,8 @@ fn faults_are_shown_with_their_place() {
 fn machine_gets_one_object_per_file() {
     let world = World::new().with("acme.yaml", GOOD).with("bad.yaml", BAD);
     assert_snapshot!(world.run("provider validate --json acme.yaml bad.yaml gone.yaml"), @r#"
-    {"file":"acme.yaml","valid":true,"id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"ignored":[]}
-    {"file":"bad.yaml","valid":false,"version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":4,"column":3,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled, unknown"}],"warnings":[],"ignored":[]}
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"ignored":[]}
+    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled, unknown"}],"warnings":[],"ignored":[]}
     {"file":"gone.yaml","valid":false,"errors":[{"path":"","message":"cannot read gone.yaml: No such file or directory (os error 2)"}]}
     --- exit 1
     "#);
@@ -133,7 +133,7 @@ fn two_manifests_of_one_provider_in_a_folder_are_an_error() {
     let world = World::new().with("all/a.yaml", GOOD).with("all/b.yml", GOOD).with("all/notes.txt", "not read");
     assert_snapshot!(world.run("provider validate all"), @r"
     valid    all/a.yaml  acme, version 2.0, 0 models
-    error[source.duplicate]: acme is described in all/a.yaml too
+    error[catalog.duplicate-id]: acme is described in all/a.yaml too
      --> all/b.yml
       = in id
       = help: give one of them another id, or keep them in different sources: the later one wins
@@ -222,7 +222,7 @@ fn old_manifest_is_printed_in_the_form_of_version_2() {
     --- on standard error
     error: bad.yaml is not a manifest that can be used
       bad.yaml:1:5: error[ring1.id]: "Acme Corporation" is not an id (id)
-      bad.yaml:4:3: error[ring1.chat]: endpoint.chat is missing (endpoint.chat)
+      bad.yaml:3:1: error[ring1.chat]: endpoint.chat is missing (endpoint.chat)
       bad.yaml:7:52: error[ring1.error-name]: "nonsense" is not a standard error (error_classification.by_http_status.401)
     hint: `pi provider validate bad.yaml` shows what is wrong
     --- exit 2

@@ -42,6 +42,10 @@ impl World {
         self
     }
 
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// A file of this size that takes no room on the disk.
     #[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
     pub(crate) fn with_hole(self, name: &str, size: u64) -> Self {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
+    amount::counted,
     arguments::model::TestArguments,
     asking::{self, Answered, Asker, Manner, Wish},
     choice::{self, Chosen, Wanted},
@@ -176,7 +177,7 @@ impl Check {
                 Verdict::Odd("the answer has no text".to_owned())
             }
             (Check::Question, _) => Verdict::Passed(first_words(&text)),
-            (Check::Stream, _) => Verdict::Passed(format!("{pieces} pieces: {}", first_words(&text))),
+            (Check::Stream, _) => Verdict::Passed(format!("{}: {}", counted(pieces, "piece"), first_words(&text))),
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use pi_provider::manifest::{
-    Diagnostic, Loaded, Severity,
+    Diagnostic, Severity,
     diagnostic::{Style, render},
-    load,
-    load::{Format, Ignored},
+    load::{Document, Format, Ignored, load_any},
 };
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde::Serialize;
 
 use crate::{
@@ -19,11 +19,14 @@ use crate::{
     input::{self, Endings, Input},
 };
 
+const MANIFEST: &str = "manifest";
+
 /// What a machine reads about a file.
 #[derive(Serialize)]
 struct Verdict<'a> {
     file: &'a str,
     valid: bool,
+    kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     /// As it stands in the file, also where it was promoted.
@@ -63,10 +66,18 @@ struct Tally {
     warnings: usize,
 }
 
-/// A file that was read, with the text that findings are shown in.
+/// A file that was read.
 struct Examined {
+    /// What it turned out to be.
+    kind: &'static str,
+    /// The text in which findings are shown; empty where there may be keys in it.
     text: String,
-    loaded: Loaded,
+    /// The provider that it describes, or is about.
+    id: Option<String>,
+    version: Option<String>,
+    models: Option<usize>,
+    diagnostics: Vec<Diagnostic>,
+    ignored: Vec<Ignored>,
 }
 
 pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Result<Exit, Failure> {
@@ -80,7 +91,7 @@ pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Resul
         }
         let mut examined = input.and_then(|input| examine(&name, &input));
         if let Ok(examined) = &mut examined {
-            notice_duplicate(&name, &mut examined.loaded, &mut seen);
+            notice_duplicate(&name, examined, &mut seen);
         }
         tally.add(&examined);
         if arguments.json {
@@ -96,19 +107,66 @@ pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Resul
 }
 
 fn examine(name: &str, input: &Input) -> Result<Examined, Failure> {
-    let text = input.text()?;
-    let loaded = load(&text, name, Format::of_file(name));
-    Ok(Examined { text, loaded })
+    let written = input.text()?;
+    let document = load_any(&written, name, Format::of_file(name));
+    // Whatever the file is, and however broken: a key in it is not shown.
+    let text = masker().redact_text(&written).into_owned();
+    Ok(match document {
+        Document::Manifest(loaded) => Examined {
+            kind: MANIFEST,
+            text: if holds_keys(name) { String::new() } else { text },
+            id: loaded.manifest.as_ref().map(|it| it.id.to_string()),
+            version: loaded.original_version,
+            models: loaded.manifest.as_ref().map(|it| it.models.len()),
+            diagnostics: loaded.diagnostics,
+            ignored: loaded.ignored,
+        },
+        Document::Contract(loaded) => Examined {
+            kind: "contract",
+            text,
+            id: loaded.contract.map(|(id, _)| id),
+            version: None,
+            models: None,
+            diagnostics: loaded.diagnostics,
+            ignored: loaded.ignored,
+        },
+        Document::Models(loaded) => Examined {
+            kind: "models",
+            text,
+            id: None,
+            version: None,
+            models: Some(loaded.models.values().map(|it| it.len()).sum()),
+            diagnostics: loaded.diagnostics,
+            ignored: loaded.ignored,
+        },
+        Document::PiModels(loaded) => Examined {
+            kind: "models.json of Pi",
+            text: String::new(),
+            id: None,
+            version: None,
+            models: Some(loaded.providers.values().map(|it| it.models.len()).sum()),
+            diagnostics: loaded.diagnostics,
+            ignored: loaded.ignored,
+        },
+    })
 }
 
-/// Of two files with the same id the second is an error, as it is when both are loaded from one place.
-fn notice_duplicate(name: &str, loaded: &mut Loaded, seen: &mut BTreeMap<String, String>) {
-    let Some(manifest) = &loaded.manifest else { return };
-    let id = manifest.id.to_string();
+/// Whether files of this name hold keys. One that is broken cannot be told apart by what it holds.
+fn holds_keys(name: &str) -> bool {
+    ["models.json", "auth.json"].iter().any(|it| name.ends_with(it))
+}
+
+fn masker() -> Redactor {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
+}
+
+/// Of two manifests with the same id the second is an error, as it is when both are loaded from one place.
+fn notice_duplicate(name: &str, examined: &mut Examined, seen: &mut BTreeMap<String, String>) {
+    let Some(id) = examined.id.clone().filter(|_| examined.kind == MANIFEST) else { return };
     if let Some(first) = seen.get(&id) {
-        loaded.diagnostics.push(Diagnostic {
+        examined.diagnostics.push(Diagnostic {
             severity: Severity::Error,
-            rule: "source.duplicate",
+            rule: "catalog.duplicate-id",
             file: name.to_owned(),
             line: 0,
             column: 0,
@@ -121,38 +179,61 @@ fn notice_duplicate(name: &str, loaded: &mut Loaded, seen: &mut BTreeMap<String,
     }
 }
 
+impl Examined {
+    fn of_severity(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter(move |it| it.severity == severity)
+    }
+
+    fn is_valid(&self) -> bool {
+        self.of_severity(Severity::Error).next().is_none()
+    }
+
+    /// What it is, in few words.
+    fn words(&self) -> String {
+        let mut parts: Vec<String> = self.id.iter().cloned().collect();
+        if self.kind != MANIFEST {
+            parts.push(self.kind.to_owned());
+        }
+        if let Some(version) = &self.version {
+            let promoted = if version.starts_with('2') { "" } else { ", promoted to 2.0" };
+            parts.push(format!("version {version}{promoted}"));
+        }
+        parts.extend(self.models.map(|count| counted(count, "model")));
+        if !self.ignored.is_empty() {
+            parts.push(format!("{} ignored", counted(self.ignored.len(), "unknown member")));
+        }
+        parts.join(", ")
+    }
+}
+
 impl Tally {
     fn add(&mut self, examined: &Result<Examined, Failure>) {
         match examined {
             Err(_) => self.unread += 1,
-            Ok(Examined { loaded, .. }) => {
-                *if loaded.errors().next().is_none() { &mut self.valid } else { &mut self.invalid } += 1;
-                self.warnings += warnings(loaded).count();
+            Ok(examined) => {
+                *if examined.is_valid() { &mut self.valid } else { &mut self.invalid } += 1;
+                self.warnings += examined.of_severity(Severity::Warning).count();
             }
         }
     }
 }
 
-fn warnings(loaded: &Loaded) -> impl Iterator<Item = &Diagnostic> {
-    loaded.diagnostics.iter().filter(|it| it.severity == Severity::Warning)
-}
-
 fn json(file: &str, examined: &Result<Examined, Failure>) -> String {
-    let loaded = match examined {
+    let examined = match examined {
         Err(failure) => return crate::verdict::Verdict::of_failure(file, None, failure).line(),
-        Ok(examined) => &examined.loaded,
+        Ok(examined) => examined,
     };
-    let errors: Vec<Finding> = loaded.errors().map(Finding::of).collect();
-    let manifest = loaded.manifest.as_ref();
+    let findings = |severity| examined.of_severity(severity).map(Finding::of).collect();
     let verdict = Verdict {
         file,
-        valid: errors.is_empty(),
-        id: manifest.map(|it| it.id.as_str()),
-        version: loaded.original_version.as_deref(),
-        models: manifest.map(|it| it.models.len()),
-        errors,
-        warnings: warnings(loaded).map(Finding::of).collect(),
-        ignored: loaded.ignored.iter().map(Unknown::of).collect(),
+        valid: examined.is_valid(),
+        kind: examined.kind,
+        id: examined.id.as_deref(),
+        version: examined.version.as_deref(),
+        models: examined.models,
+        errors: findings(Severity::Error),
+        warnings: findings(Severity::Warning),
+        ignored: examined.ignored.iter().map(Unknown::of).collect(),
     };
     serde_json::to_string(&verdict).expect("names and messages are plain text")
 }
@@ -171,48 +252,25 @@ impl<'a> Unknown<'a> {
 }
 
 fn show(name: &str, examined: Result<Examined, Failure>, quiet: bool, console: &mut Console) {
-    let Examined { text, loaded } = match examined {
+    let examined = match examined {
         Ok(examined) => examined,
         Err(failure) => {
             console.fail(&failure);
             return;
         }
     };
-    let is_valid = loaded.errors().next().is_none();
     let style = if console.has_colours() { Style::Ansi } else { Style::Plain };
     let shown = |it: &&Diagnostic| it.severity > Severity::Note && (!quiet || it.severity == Severity::Error);
-    for finding in loaded.diagnostics.iter().filter(shown) {
-        console.line(&render(finding, &text, style));
-    }
-    if is_valid && quiet {
-        return;
+    for finding in examined.diagnostics.iter().filter(shown) {
+        console.line(&render(finding, &examined.text, style));
     }
     let name = console.paint(Tone::Strong, &printable(name));
-    let line = match &loaded.manifest {
-        Some(manifest) if is_valid => {
-            let mark = console.paint(Tone::Good, "valid");
-            let version = loaded.original_version.as_deref().unwrap_or(&manifest.protocol_version);
-            let promoted = if version.starts_with('2') { "" } else { ", promoted to 2.0" };
-            let models = counted(manifest.models.len(), "model");
-            let about = format!("{}, version {version}{promoted}, {models}", manifest.id);
-            format!(
-                "{mark}    {name}  {}{}",
-                console.paint(Tone::Quiet, &printable(&about)),
-                remainder(&loaded, console)
-            )
-        }
-        Some(_) | None => {
-            let mark = console.paint(Tone::Bad, "invalid");
-            format!("{mark}  {name}  {}", counted(loaded.errors().count(), "error"))
-        }
-    };
-    console.line(&line);
-}
-
-fn remainder(loaded: &Loaded, console: &Console) -> String {
-    match loaded.ignored.len() {
-        0 => String::new(),
-        count => console.paint(Tone::Quiet, &format!(", {} ignored", counted(count, "unknown member"))),
+    if !examined.is_valid() {
+        let (mark, count) = (console.paint(Tone::Bad, "invalid"), examined.of_severity(Severity::Error).count());
+        console.line(&format!("{mark}  {name}  {}", counted(count, "error")));
+    } else if !quiet {
+        let mark = console.paint(Tone::Good, "valid");
+        console.line(&format!("{mark}    {name}  {}", console.paint(Tone::Quiet, &printable(&examined.words()))));
     }
 }
 

@@ -1,0 +1,321 @@
+//! `pi models` and what `pi provider` shows: sources, credentials, trust, checks. And that no key is ever seen.
+
+use insta::assert_snapshot;
+use pi_testkit::server::{Reply, Script};
+use serde_json::{Value, json};
+
+use crate::{
+    server::{Running, manifest, quiet_world, refusal, rich_stream, stream},
+    world::{World, shown},
+};
+
+const KEY: &str = "sk-planted-9f3bX7q2LmZtR4";
+
+/// Runs `pi` with the agent directory of the world and these variables.
+fn run(world: &World, arguments: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = world.command(arguments);
+    shown(&command.env("PI_CODING_AGENT_DIR", "agent").envs(variables.iter().copied()).output().expect("pi runs"))
+}
+
+#[test]
+fn models_are_listed_with_what_is_known() {
+    let world = quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"));
+    assert_snapshot!(run(&world, "models acme/", &[]), @r"
+    provider  model  context  output  $ in  $ out  can           credential
+    acme      small       8k      1k  1.00   2.00  tools vision  no credential
+    --- on standard error
+    1 model, 0 can be asked now; prices in US dollars for a million tokens
+    --- exit 0
+    ");
+    assert_snapshot!(run(&world, "models --available", &[("ACME_KEY", KEY)]), @r"
+    provider  model  context  output  $ in  $ out  can                  credential
+    acme      small       8k      1k  1.00   2.00  tools vision         ACME_KEY
+    demo      demo       33k      4k     0      0  tools thinking json  demo: no real model
+    --- on standard error
+    2 models, 2 can be asked now; prices in US dollars for a million tokens
+    --- exit 0
+    ");
+    assert_snapshot!(run(&world, "models acme/* --json", &[("ACME_API_KEY", KEY)]), @r#"
+    {"provider":"acme","model":"small","context_window":8192,"max_output_tokens":1024,"pricing":{"input_per_1m":1.0,"output_per_1m":2.0,"cache_hit_input_per_1m":null,"cache_write_per_1m":null},"capabilities":["tools","vision"],"available":true,"local":false,"demo":false,"credential":{"available":true,"source":"conventional_env","name":"ACME_API_KEY","looked_in":["ACME_KEY","ACME_API_KEY"]},"source":"user"}
+    --- exit 0
+    "#);
+    assert_snapshot!(run(&world, "models no-such-model", &[]), @r"
+    --- on standard error
+    note: no model fits
+    hint: `pi models` shows all, `pi provider list` every provider
+    --- exit 1
+    ");
+    let all = run(&world, "models", &[]);
+    for id in ["anthropic", "openai", "gemini", "mistral", "demo: no real model"] {
+        assert!(all.contains(id), "{id}: {all}");
+    }
+}
+
+#[test]
+fn table_has_all_columns_where_nobody_looks() {
+    let all = run(&quiet_world(), "models", &[]);
+    let head = all.lines().next().expect("a line");
+    assert_eq!(
+        head.split_whitespace().collect::<Vec<_>>(),
+        ["provider", "model", "context", "output", "$", "in", "$", "out", "can", "credential"]
+    );
+    assert!(!all.contains('…'), "{all}");
+}
+
+#[test]
+fn later_source_replaces_an_earlier_one() {
+    let world = quiet_world()
+        .with("agent/providers/acme.yaml", manifest("acme", "https://user.example"))
+        .with("more/acme.yaml", manifest("acme", "https://named.example"))
+        .with("agent/models.json", r#"{"providers": {"other": {"baseUrl": "http://pi.example/v1", "api": "openai-completions", "apiKey": "sk-planted-9f3bX7q2LmZtR4", "models": [{"id": "m1"}]}}}"#);
+    let line = |arguments: &str, id: &str| {
+        let shown = run(&world, arguments, &[]);
+        shown.lines().find(|line| line.starts_with(id)).unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(line("provider list", "acme"), @"acme                                             user         stable       1  no credential  https://user.example");
+    assert_snapshot!(line("provider list --provider-dir more", "acme"), @"acme                                             command line  stable       1  no credential  https://named.example");
+    assert_snapshot!(line("provider list --provider-dir more/acme.yaml", "acme"), @"acme                                             command line  stable       1  no credential  https://named.example");
+    assert_snapshot!(line("provider list", "other"), @"other                                            models.json  stable       1  models.json    http://pi.example/v1");
+    assert_snapshot!(line("models m1", "other"), @"other     m1                                   tools thinking? json? vision?  models.json");
+}
+
+#[test]
+fn untrusted_project_gets_no_credentials() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let world = quiet_world().with(".pi/providers/acme.yaml", manifest("acme", &running.base_url()));
+    let variables = [("ACME_KEY", KEY)];
+    assert_snapshot!(run(&world, "models acme/", &variables), @r"
+    provider  model  context  output  $ in  $ out  can           credential
+    acme      small       8k      1k  1.00   2.00  tools vision  untrusted project
+    --- on standard error
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they get no credentials and replace nothing
+    1 model, 0 can be asked now; prices in US dollars for a million tokens
+    --- exit 0
+    ");
+    assert_snapshot!(run(&world, "ask Hi --model acme/small", &variables), @r"
+    --- on standard error
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they get no credentials and replace nothing
+    error: there is no credential for acme
+    hint: its manifest comes from a project that nobody trusts; `pi provider list` shows where from
+    --- exit 2
+    ");
+    assert_eq!(running.server.requests().len(), 0);
+    let folder = world.path().canonicalize().expect("a folder");
+    let world = world.with("agent/trust.json", json!({folder.to_str().expect("text"): true}).to_string());
+    assert_snapshot!(run(&world, "models acme/", &variables), @r"
+    provider  model  context  output  $ in  $ out  can           credential
+    acme      small       8k      1k  1.00   2.00  tools vision  ACME_KEY
+    --- on standard error
+    1 model, 1 can be asked now; prices in US dollars for a million tokens
+    --- exit 0
+    ");
+    let answer = run(&world, "ask Hi --model acme/small", &variables);
+    assert!(answer.starts_with("ok\n"), "{answer}");
+    assert_eq!(running.server.requests()[0].header("authorization"), Some(&*format!("Bearer {KEY}")));
+}
+
+#[test]
+fn everything_that_a_manifest_says_is_shown() {
+    let world = World::new().with("acme.yaml", format!("{}x_own: 1\n", manifest("acme", "http://127.0.0.1:9/v1")));
+    assert_snapshot!(run(&world, "provider show acme --provider-dir acme.yaml", &[("ACME_KEY", KEY)]), @r"
+    source: command line
+    file: acme.yaml
+    trusted: true
+    dialect: openai-completions
+    credential:
+      available: true
+      source: manifest_env
+      name: ACME_KEY
+      looked_in: ACME_KEY
+    modules:
+      text: core (request, response)
+      streaming: streaming.* (stream)
+      tools: tools.* (request, stream)
+    ignored: x_own
+    diagnostics: acme.yaml:6:9: note[ring1.auth-header]: Authorization is assumed (endpoint.auth.header)
+    id: acme
+    protocol_version: 2.0
+    status: stable
+    endpoint:
+      base_url: http://127.0.0.1:9/v1
+      auth: { type: bearer, header: Authorization, prefix: Bearer, token_env: ACME_KEY }
+    error_classification:
+      by_http_status: { 400: invalid_request, 401: authentication, 429: rate_limited, 500: server_error }
+    capabilities:
+      required: text, streaming, tools
+    streaming:
+      decoder: { format: sse, strategy: openai_chat }
+      rules: 0
+    endpoints:
+      chat: { path: /chat/completions, method: POST }
+    retry_policy: { strategy: none, max_retries: 3, min_delay_ms: 1000, max_delay_ms: 30000, jitter: full }
+    experimental:
+      performance:
+        circuit_breaker: { failure_threshold: 0.5, recovery_timeout_ms: 30000, monitoring_window_ms: 60000 }
+    extensions:
+      x_own: 1
+    models:
+      small:
+        context_window: 8192
+        max_output_tokens: 1024
+        pricing: { input_per_1m: 1.0, output_per_1m: 2.0 }
+        model_capabilities: { tool_call: true, reasoning: false }
+        modalities:
+          input: text, image
+          output: text
+    --- exit 0
+    ");
+    let all: Value =
+        serde_json::from_str(run(&world, "provider show anthropic --json", &[]).lines().next().expect("a line"))
+            .expect("JSON");
+    for member in [
+        "endpoint",
+        "capabilities",
+        "parameters",
+        "streaming",
+        "provider_contract",
+        "rate_limit_headers",
+        "retry_policy",
+        "termination",
+        "multimodal",
+        "experimental",
+        "models",
+        "dialect",
+        "file",
+        "modules",
+    ] {
+        assert!(!all[member].is_null(), "{member}");
+    }
+    assert_snapshot!(run(&world, "provider show antropic", &[]), @r"
+    --- on standard error
+    error: there is no provider antropic
+    hint: did you mean anthropic? `pi provider list` shows all
+    --- exit 2
+    ");
+}
+
+#[test]
+fn provider_is_tried_with_three_requests() {
+    let whole = json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "pong"}}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}});
+    let check = |script: Script, more: &str| {
+        let running = Running::new(script);
+        let world = World::new().with("acme.yaml", manifest("acme", &running.base_url()));
+        let shown = run(&world, &format!("provider test acme --provider-dir acme.yaml {more}"), &[("ACME_KEY", KEY)]);
+        let count = running.server.requests().len();
+        (without_milliseconds(&running.without_address(&shown)), count)
+    };
+    let good = || Script::new().then(Reply::json(200, &whole)).then(stream(&["one ", "two"])).then(rich_stream());
+    let (shown, count) = check(good(), "");
+    assert_eq!(count, 3);
+    assert_snapshot!(shown, @r#"
+    acme/small
+      passed  question TIME  pong · 9 tokens in, 1 out · $0.000011
+      passed  stream TIME  2 pieces: one two · 11 tokens in, 2 out · $0.000015
+      passed  tool call TIME  get_time {"city":"Paris"} · tokens were not counted
+    --- exit 0
+    "#);
+    let (shown, _) = check(Script::new().then(Reply::json(200, &whole)).otherwise(stream(&["no tool"])), "");
+    assert_snapshot!(shown, @r"
+    acme/small
+      passed  question TIME  pong · 9 tokens in, 1 out · $0.000011
+      passed  stream TIME  1 piece: no tool · 11 tokens in, 2 out · $0.000015
+      odd     tool call TIME  it answered without calling the tool · 11 tokens in, 2 out · $0.000015
+    --- on standard error
+    hint: the model may be too small for it; try another with --model
+    --- exit 1
+    ");
+    let (shown, _) =
+        check(Script::new().otherwise(refusal(401, "invalid_api_key", &format!("Bad key {KEY}"))), "--json");
+    assert_snapshot!(shown, @r#"
+    {"check":"question","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    {"check":"stream","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    {"check":"tool_call","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    --- exit 1
+    "#);
+    assert_snapshot!(World::new().run("provider test openai"), @r"
+    --- on standard error
+    error: there is no credential for openai
+    hint: set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none
+    --- exit 2
+    ");
+    assert_snapshot!(World::new().run("provider test opnai"), @r"
+    --- on standard error
+    error: there is no provider opnai
+    hint: did you mean openai? `pi provider list` shows all
+    --- exit 2
+    ");
+}
+
+/// Times differ from run to run.
+fn without_milliseconds(text: &str) -> String {
+    let line = |line: &str| match line.find(" ms  ") {
+        Some(end) => {
+            let start = line[..end].trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+            format!("{} TIME{}", line[..start].trim_end(), &line[end + 3..])
+        }
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The key is in the environment, in `auth.json`, in `models.json`, and quoted back by the server.
+#[test]
+fn planted_key_is_never_shown() {
+    let quoting = || refusal(401, "invalid_api_key", &format!("Incorrect API key provided: {KEY}. Bearer {KEY}"));
+    let running = Running::new(Script::new().otherwise(quoting()));
+    let world = quiet_world()
+        .with("agent/providers/acme.yaml", manifest("acme", &running.base_url()))
+        .with("agent/auth.json", json!({"groq": {"type": "api_key", "key": KEY}}).to_string())
+        .with(
+            "agent/models.json",
+            json!({"providers": {"other": {
+            "baseUrl": running.base_url(), "api": "openai-completions", "apiKey": KEY, "headers": {"x-secret": KEY},
+            "models": [{"id": "m1"}]}}})
+            .to_string(),
+        )
+        .with("broken/models.json", format!("{{\"providers\": {{\"a\": {{\"apiKey\": \"{KEY}\", }}}}"));
+    let variables = [("ACME_KEY", KEY), ("OPENAI_API_KEY", KEY), ("GEMINI_API_KEY", KEY), ("MY_KEY", KEY)];
+    let base_url = running.base_url();
+    for arguments in [
+        "models",
+        "models --json",
+        "models --available",
+        "provider list",
+        "provider list --json",
+        "provider show acme",
+        "provider show acme --json",
+        "provider show openai --json",
+        "provider show other",
+        "provider show other --json",
+        "provider validate agent",
+        "provider validate agent --json",
+        "provider validate broken",
+        "provider validate broken --json",
+        "provider list --provider-dir broken",
+        "provider test acme",
+        "provider test acme --json",
+        "provider test other --json",
+        "ask Hi --model acme/small",
+        "ask Hi --model acme/small --json",
+        "ask Hi --model acme/small --no-stream",
+        "ask Hi --model acme/small --dry-run",
+        "ask Hi --model acme/small --dry-run --json",
+        "ask Hi --model other/m1",
+        "ask Hi --model other/m1 --dry-run",
+        "ask Hi --model other/m1 --json",
+        "ask Hi --model gemini --dry-run",
+        "ask Hi --model gemini --dry-run --json",
+        "ask Hi --model groq --dry-run",
+        &format!("ask Hi --model m --base-url {base_url} --api-key-env MY_KEY"),
+        &format!("ask Hi --model m --base-url {base_url} --api-key-env MY_KEY --dry-run --json"),
+        &format!("ask Hi --model gemini/gemini-2.5-flash --base-url {base_url}"),
+    ] {
+        let shown = run(&world, arguments, &variables);
+        assert!(!shown.contains(KEY), "{arguments}\n{shown}");
+        assert!(!shown.contains("sk-planted"), "{arguments}\n{shown}");
+    }
+    let sent = running.server.requests();
+    assert!(sent.iter().any(|it| it.header("authorization") == Some(&*format!("Bearer {KEY}"))), "the key was sent");
+    assert!(sent.iter().any(|it| it.header("x-secret") == Some(KEY)), "the header was sent");
+}
