@@ -67,13 +67,17 @@ pub(crate) fn show(columns: &[Column], rows: &[Vec<Cell>], console: &mut Console
 
 impl Layout {
     fn new(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> Self {
-        let widest = |index: usize| {
-            let texts = rows.iter().map(|row| shown_width(&row[index].text));
-            texts.chain([shown_width(columns[index].title)]).max().unwrap_or(0)
-        };
-        let mut layout = Layout((0..columns.len()).map(|index| Some(widest(index))).collect());
+        let natural: Vec<usize> = (0..columns.len())
+            .map(|index| {
+                let texts = rows.iter().map(|row| shown_width(&row[index].text));
+                texts.chain([shown_width(columns[index].title)]).max().unwrap_or(0)
+            })
+            .collect();
+        let mut layout = Layout(natural.iter().copied().map(Some).collect());
         let Some(available) = width else { return layout };
-        while layout.total() > available && (layout.cut_one(columns) || layout.leave_one_out(columns)) {}
+        while layout.total() > available && (layout.cut_one(columns) || layout.leave_out(columns)) {}
+        // Where a column was left out there may be room again for what was cut before.
+        while layout.total() < available && layout.widen_one(&natural) {}
         layout
     }
 
@@ -92,13 +96,23 @@ impl Layout {
         widest.map(|index| self.0[index] = self.0[index].map(|width| width - 1)).is_some()
     }
 
-    fn leave_one_out(&mut self, columns: &[Column]) -> bool {
-        let can_go = |index: &usize| match columns[*index].room {
-            Room::LeaveOut(rank) if self.0[*index].is_some() => Some(rank),
+    /// Leaves out the least important columns; those of one rank belong together.
+    fn leave_out(&mut self, columns: &[Column]) -> bool {
+        let rank = |index: usize| match columns[index].room {
+            Room::LeaveOut(rank) if self.0[index].is_some() => Some(rank),
             Room::LeaveOut(_) | Room::Whole | Room::CutTo(_) => None,
         };
-        let least = (0..columns.len()).filter_map(|index| can_go(&index).map(|rank| (rank, index))).max();
-        least.map(|(_, index)| self.0[index] = None).is_some()
+        let least = (0..columns.len()).filter_map(rank).max();
+        let going: Vec<usize> = (0..columns.len()).filter(|index| least.is_some() && rank(*index) == least).collect();
+        going.iter().for_each(|index| self.0[*index] = None);
+        !going.is_empty()
+    }
+
+    /// Gives one cell to the column that lacks most.
+    fn widen_one(&mut self, natural: &[usize]) -> bool {
+        let lack = |index: usize| self.0[index].map(|width| natural[index] - width).filter(|lack| *lack > 0);
+        let most = (0..self.0.len()).filter_map(|index| lack(index).map(|lack| (lack, index))).max();
+        most.map(|(_, index)| self.0[index] = self.0[index].map(|width| width + 1)).is_some()
     }
 
     fn line(&self, columns: &[Column], row: &[Cell], console: &Console) -> String {
@@ -163,14 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_cut_and_then_left_out() {
+    fn columns_are_cut_then_left_out_and_take_the_room_that_is_free() {
         for (width, expected) in [
             (None, [Some(11), Some(9), Some(6), Some(10)]),
             (Some(42), [Some(11), Some(9), Some(6), Some(10)]),
             (Some(40), [Some(9), Some(9), Some(6), Some(10)]),
             (Some(37), [Some(6), Some(9), Some(6), Some(10)]),
-            (Some(36), [Some(6), Some(9), Some(6), None]),
-            (Some(20), [Some(6), Some(9), None, None]),
+            (Some(36), [Some(11), Some(9), Some(6), None]),
+            (Some(26), [Some(7), Some(9), Some(6), None]),
+            (Some(20), [Some(9), Some(9), None, None]),
             (Some(1), [Some(6), Some(9), None, None]),
         ] {
             assert_eq!(layout(width), expected, "{width:?}");

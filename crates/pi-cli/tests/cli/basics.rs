@@ -49,7 +49,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       -V, --version       Print version
 
     Examples:
-      pi ask 'What is a monad?' --model anthropic/claude-sonnet-4-5
+      pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5
           ask a model and see the answer as it comes
       pi models --available
           see which models can be asked now
