@@ -5,6 +5,10 @@
 mod answers;
 mod breaker;
 mod cancel;
+mod classify;
+mod credential;
+mod every_manifest;
+mod local;
 mod network;
 mod retry;
 mod seams;

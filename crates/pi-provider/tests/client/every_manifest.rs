@@ -4,10 +4,9 @@
 //! lies in `every_manifest/` in each style, whole and streamed, and must become the same message.
 
 #![expect(
-    clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::print_stderr,
-    reason = "a test that cannot go on has failed; it reads the shared data, and says if it is absent"
+    reason = "it reads the shared data, and says if it is absent"
 )]
 
 use std::path::{Path, PathBuf};

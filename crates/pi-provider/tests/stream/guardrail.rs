@@ -1,7 +1,5 @@
 //! Filters on what goes to a model and what comes back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use pi_provider::{CallError, StreamEvent, guardrail::Guardrails, manifest::resilience};
 use proptest::{collection::vec, prelude::ProptestConfig, prop_assert_eq, prop_oneof, proptest, strategy::Just};
 use serde_json::{Value, json};

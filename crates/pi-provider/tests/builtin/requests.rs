@@ -1,7 +1,5 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use pi_provider::{
     Call, Manifest, Mode, Request, Target, batch, builtin, demo,
     embeddings::{self, Embed},

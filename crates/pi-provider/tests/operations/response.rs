@@ -1,8 +1,5 @@
 //! Answers that were not streamed, in every dialect, and errors among them.
 
-#[path = "support/provider.rs"]
-mod provider;
-
 use std::{sync::OnceLock, time::SystemTime};
 
 use pi_provider::{
@@ -15,7 +12,7 @@ use pi_provider::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use self::provider::{built_in, target};
+use crate::provider::{built_in, target};
 
 const KEY: &str = "sk-planted-0123456789abcdef";
 
@@ -401,7 +398,7 @@ fn answer_without_a_reason_for_its_end_is_an_answer() {
 #[test]
 fn every_built_in_manifest_has_answers_that_compile() {
     for built_in in pi_provider::builtin::MANIFESTS {
-        let manifest = provider::built_in(built_in.id);
+        let manifest = crate::provider::built_in(built_in.id);
         let dialect = Dialect::of(&manifest, target(&manifest, "any").entry);
         assert!(Answers::compile(&manifest, dialect).is_ok(), "{}", built_in.id);
     }

@@ -1,14 +1,6 @@
 //! The standard's cases about streams, through the path that answers take.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "reads the shared data, says if it is absent, and fails by panicking"
-)]
-
-#[path = "support/transcription.rs"]
-mod transcription;
+#![expect(clippy::disallowed_methods, clippy::print_stderr, reason = "reads the shared data, and says if it is absent")]
 
 use std::{fs, path::Path};
 
@@ -28,7 +20,7 @@ use pi_provider::{
 };
 use serde_json::{Map, Value, json};
 
-use self::transcription::transcribe;
+use crate::transcription::transcribe;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/ai-protocol");
 
@@ -216,10 +208,10 @@ fn manifests_of_the_standard_read_recorded_streams() {
             let mut plain = manifest.clone();
             plain.streaming = None;
             for (dialect, stream) in [
-                (Dialect::OpenaiChat, include_str!("streams/openai.sse")),
-                (Dialect::AnthropicMessages, include_str!("streams/anthropic.sse")),
-                (Dialect::GeminiGenerate, include_str!("streams/gemini.sse")),
-                (Dialect::CohereV2, include_str!("streams/cohere.sse")),
+                (Dialect::OpenaiChat, include_str!("../streams/openai.sse")),
+                (Dialect::AnthropicMessages, include_str!("../streams/anthropic.sse")),
+                (Dialect::GeminiGenerate, include_str!("../streams/gemini.sse")),
+                (Dialect::CohereV2, include_str!("../streams/cohere.sse")),
             ] {
                 if Dialect::of(&manifest, None) == dialect {
                     let decoded = decode(&manifest, dialect, stream);

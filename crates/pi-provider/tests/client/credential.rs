@@ -1,10 +1,5 @@
 //! Where credentials are found, and where not.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/manifest.rs"]
-mod support;
-
 use std::{
     path::Path,
     time::{Duration, SystemTime},
@@ -17,7 +12,8 @@ use pi_provider::{
     },
 };
 use serde_json::{Value, json};
-use support::manifest;
+
+use crate::support::manifest;
 
 const FILE: &str = r#"{
     "mock-one": {"type": "api_key", "key": "from-file"},

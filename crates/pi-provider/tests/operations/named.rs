@@ -7,8 +7,7 @@ use pi_provider::{
 };
 use serde_json::json;
 
-use super::super::{check_json, said};
-use crate::provider::target;
+use crate::{check_json, provider::target, said};
 
 fn manifest(capabilities: &str) -> Manifest {
     let text = format!(

@@ -1,17 +1,16 @@
-//! What can be asked beside a chat: requests as they are sent, answers as they are read, without a network.
+//! What can be asked beside a chat: requests as they are sent, answers as they are read, over real sockets and without.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod capabilities {
-    mod batch;
-    mod embeddings;
-    mod image;
-    mod named;
-    mod rerank;
-    mod speech;
-}
-#[path = "support/provider.rs"]
+mod batch;
+mod embeddings;
+mod image;
+mod named;
+mod network;
 mod provider;
+mod rerank;
+mod response;
+mod speech;
 
 use std::time::SystemTime;
 

@@ -1,10 +1,5 @@
 //! What refusals mean: codes, words, statuses, waits.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/manifest.rs"]
-mod support;
-
 use std::time::{Duration, SystemTime};
 
 use pi_provider::{
@@ -14,7 +9,8 @@ use pi_provider::{
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
-use support::manifest;
+
+use crate::support::manifest;
 
 const PLANTED: &str = "sk-planted-9f27c41b6e";
 

@@ -1,10 +1,5 @@
 //! The demo model through the client: request builder, decoder and all.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/transcription.rs"]
-mod transcription;
-
 use pi_provider::{
     Call, CallError, ErrorCode, StreamEvent, Target, builtin,
     client::{Client, Settings},
@@ -16,7 +11,7 @@ use pi_transcript::ThinkingLevel;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use self::transcription::transcribe;
+use crate::transcription::transcribe;
 
 /// The answer to these messages, streamed and as a whole, as lines.
 async fn ask(model: &str, messages: Value, tools: Option<Value>) -> Result<(String, String), CallError> {

@@ -1,10 +1,5 @@
 //! What can be asked beside a chat, over real sockets: a scripted server, the client that also carries chats, typed answers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/provider.rs"]
-mod provider;
-
 use std::time::Duration;
 
 use pi_provider::{
@@ -25,7 +20,7 @@ use pi_testkit::server::{Framing, Reply, Request, Script, Server, Step};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use self::provider::built_in;
+use crate::provider::{built_in, target};
 
 const KEY: &str = "sk-planted-0123456789abcdef";
 
@@ -51,7 +46,7 @@ impl Scene {
     }
 
     fn target<'a>(&'a self, model: &'a str) -> Target<'a> {
-        Target { base_url: Some(&self.url), ..provider::target(&self.manifest, model) }
+        Target { base_url: Some(&self.url), ..target(&self.manifest, model) }
     }
 
     fn asking<'a>(&'a self, target: &'a Target<'a>) -> Asking<'a> {

@@ -1,7 +1,5 @@
 //! Providers from all sources, and the models in them.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use insta::assert_snapshot;
 use pi_provider::{
     catalog::{Catalog, Entry, Origin, Source, SourceFile},

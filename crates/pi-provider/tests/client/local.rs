@@ -1,7 +1,5 @@
 //! Model servers on loopback are found, and other servers are not taken for them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Duration;
 
 use pi_provider::{

@@ -1,13 +1,11 @@
 //! The page about providers says what is true.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use pi_provider::{
     builtin,
     manifest::load::{Format, load},
 };
 
-const PAGE: &str = include_str!("../../../docs/providers.md");
+const PAGE: &str = include_str!("../../../../docs/providers.md");
 
 /// The first block of YAML behind a heading.
 fn example(heading: &str) -> &'static str {

@@ -1,10 +1,5 @@
 //! The event rules of the built-in manifests read the streams of their providers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/transcription.rs"]
-mod transcription;
-
 use pi_provider::{
     Dialect, Manifest, builtin, demo,
     manifest::load::{Format, load},
@@ -12,7 +7,7 @@ use pi_provider::{
 };
 use serde_json::json;
 
-use self::transcription::transcribe;
+use crate::transcription::transcribe;
 
 const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 };
 
@@ -47,11 +42,11 @@ fn decode(manifest: &Manifest, dialect: Dialect, stream: &[u8]) -> (String, Endi
 /// A stream as the dialect's servers send it.
 fn recorded(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::OpenaiChat | Dialect::Demo => include_str!("streams/openai.sse"),
-        Dialect::OpenaiResponses => include_str!("streams/responses.sse"),
-        Dialect::AnthropicMessages => include_str!("streams/anthropic.sse"),
-        Dialect::GeminiGenerate => include_str!("streams/gemini.sse"),
-        Dialect::CohereV2 => include_str!("streams/cohere.sse"),
+        Dialect::OpenaiChat | Dialect::Demo => include_str!("../streams/openai.sse"),
+        Dialect::OpenaiResponses => include_str!("../streams/responses.sse"),
+        Dialect::AnthropicMessages => include_str!("../streams/anthropic.sse"),
+        Dialect::GeminiGenerate => include_str!("../streams/gemini.sse"),
+        Dialect::CohereV2 => include_str!("../streams/cohere.sse"),
     }
 }
 

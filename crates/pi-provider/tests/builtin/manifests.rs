@@ -1,7 +1,5 @@
 //! The manifests that come with the program are what they say.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 
 use pi_provider::{

@@ -1,10 +1,5 @@
 //! What holds for every stream: how the bytes are cut does not matter, nothing panics, memory is bounded.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/manifest.rs"]
-mod manifest;
-
 use pi_provider::{
     Dialect, StreamEvent,
     stream::{Ending, FrameTooLarge, Pipeline},
@@ -12,7 +7,7 @@ use pi_provider::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use self::manifest::manifest;
+use crate::manifest::manifest;
 
 const LIMIT: usize = 2048;
 
@@ -58,12 +53,12 @@ fn decode<'a>(
 /// Pieces that streams are made of, sensible and not.
 fn any_stream() -> impl Strategy<Value = Vec<u8>> {
     let recorded = [
-        include_str!("streams/openai.sse"),
-        include_str!("streams/anthropic.sse"),
-        include_str!("streams/gemini.sse"),
-        include_str!("streams/gemini_array.json"),
-        include_str!("streams/cohere.sse"),
-        include_str!("streams/responses.sse"),
+        include_str!("../streams/openai.sse"),
+        include_str!("../streams/anthropic.sse"),
+        include_str!("../streams/gemini.sse"),
+        include_str!("../streams/gemini_array.json"),
+        include_str!("../streams/cohere.sse"),
+        include_str!("../streams/responses.sse"),
     ];
     let lines: Vec<String> = recorded.iter().flat_map(|stream| stream.lines()).map(str::to_owned).collect();
     let line = prop_oneof![

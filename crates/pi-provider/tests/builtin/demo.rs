@@ -1,7 +1,5 @@
 //! Conversations with the demo model, as a server would have them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use futures_util::StreamExt;
 use pi_provider::demo::{self, Answer};
 use proptest::prelude::*;

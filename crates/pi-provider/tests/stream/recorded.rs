@@ -1,12 +1,6 @@
 //! Recorded streams, decoded in one piece and cut everywhere, and the faults that other runtimes have.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
-
-#[path = "support/manifest.rs"]
-mod manifest;
-#[path = "support/transcription.rs"]
-mod transcription;
 
 use pi_provider::{
     Dialect, Manifest, StreamEvent,
@@ -14,7 +8,7 @@ use pi_provider::{
 };
 use serde_json::{Value, json};
 
-use self::{manifest::manifest, transcription::transcribe};
+use crate::{manifest::manifest, transcription::transcribe};
 
 const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 };
 
@@ -64,7 +58,7 @@ fn sse() -> Value {
 #[test]
 fn chat_completions_are_decoded() {
     recorded(
-        include_str!("streams/openai.sse"),
+        include_str!("../streams/openai.sse"),
         Dialect::OpenaiChat,
         sse(),
         r#"metadata id=chatcmpl-1 model=gpt-x-2026
@@ -88,7 +82,7 @@ end ToolUse (tool_calls)
 #[test]
 fn messages_of_anthropic_are_decoded() {
     recorded(
-        include_str!("streams/anthropic.sse"),
+        include_str!("../streams/anthropic.sse"),
         Dialect::AnthropicMessages,
         json!({"format": "anthropic_sse", "strategy": "anthropic_event_stream"}),
         r#"metadata id=msg_1 model=claude-x prompt=425 completion=1 cache_read=300 cache_write=100 cache_write_1h=40
@@ -109,7 +103,7 @@ end ToolUse (tool_use)
 #[test]
 fn generated_content_of_gemini_is_decoded() {
     recorded(
-        include_str!("streams/gemini.sse"),
+        include_str!("../streams/gemini.sse"),
         Dialect::GeminiGenerate,
         json!({"format": "gemini_sse"}),
         r#"metadata id=resp-1 model=gemini-x prompt=10 total=14 reasoning=4
@@ -132,7 +126,7 @@ end ToolUse (STOP)
 #[test]
 fn an_array_of_gemini_is_decoded() {
     recorded(
-        include_str!("streams/gemini_array.json"),
+        include_str!("../streams/gemini_array.json"),
         Dialect::GeminiGenerate,
         json!({"format": "gemini_json"}),
         r#"content "A \"quoted\" } ] \\ part"
@@ -147,7 +141,7 @@ end MaxTokens (MAX_TOKENS)
 #[test]
 fn chat_of_cohere_is_decoded() {
     recorded(
-        include_str!("streams/cohere.sse"),
+        include_str!("../streams/cohere.sse"),
         Dialect::CohereV2,
         json!({"format": "sse", "strategy": "cohere_v2"}),
         r#"metadata id=c-1
@@ -167,7 +161,7 @@ end ToolUse (TOOL_CALL)
 #[test]
 fn responses_of_openai_are_decoded() {
     recorded(
-        include_str!("streams/responses.sse"),
+        include_str!("../streams/responses.sse"),
         Dialect::OpenaiResponses,
         sse(),
         r#"metadata id=resp_1 model=gpt-x

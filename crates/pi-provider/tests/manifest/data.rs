@@ -1,7 +1,5 @@
 //! The files of the standard itself: all of them load, and its cases about loading hold.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::{
     io::Write as _,
     path::{Path, PathBuf},

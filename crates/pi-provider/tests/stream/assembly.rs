@@ -1,10 +1,5 @@
 //! Events of a stream become the message of a transcript.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/manifest.rs"]
-mod manifest;
-
 use pi_provider::{
     Dialect, ErrorCode, Failure, Finish, Pipeline, StreamEvent, Termination,
     assembly::{Asked, Assembly, End},
@@ -13,7 +8,7 @@ use pi_provider::{
 use pi_transcript::{AssistantMessageEvent, Block, ModelId, ProviderId, ThinkingLevel};
 use serde_json::{Value, json};
 
-use self::manifest::manifest;
+use crate::manifest::manifest;
 
 fn asked() -> Asked {
     Asked {
@@ -52,7 +47,7 @@ fn assemble(events: Vec<StreamEvent>, end: End) -> (Value, Vec<String>) {
 
 #[test]
 fn a_stream_becomes_a_message() {
-    let stream = include_str!("streams/anthropic.sse");
+    let stream = include_str!("../streams/anthropic.sse");
     let (message, steps) = assemble(events_of(stream, Dialect::AnthropicMessages), End::Proper);
     let expected = json!({
         "content": [
@@ -91,7 +86,7 @@ fn a_stream_becomes_a_message() {
 
 #[test]
 fn parts_of_gemini_keep_their_order_and_signatures() {
-    let (message, _) = assemble(events_of(include_str!("streams/gemini.sse"), Dialect::GeminiGenerate), End::Proper);
+    let (message, _) = assemble(events_of(include_str!("../streams/gemini.sse"), Dialect::GeminiGenerate), End::Proper);
     let expected = json!([
         {"type": "thinking", "thinking": "Planning"},
         {"type": "text", "text": "One "},
@@ -108,7 +103,7 @@ fn parts_of_gemini_keep_their_order_and_signatures() {
 #[test]
 fn items_of_responses_keep_what_goes_back() {
     let (message, _) =
-        assemble(events_of(include_str!("streams/responses.sse"), Dialect::OpenaiResponses), End::Proper);
+        assemble(events_of(include_str!("../streams/responses.sse"), Dialect::OpenaiResponses), End::Proper);
     let item = r#"{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"First"}],"encrypted_content":"gAAA"}"#;
     let expected = json!([
         {"type": "thinking", "thinking": "First\n\nSecond", "thinkingSignature": item},

@@ -1,0 +1,11 @@
+//! Manifests: how they are read, checked, promoted and found.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bounds;
+mod catalog;
+mod data;
+mod limits;
+mod page;
+mod promotion;
+mod rules;

@@ -1,0 +1,14 @@
+//! Streamed answers: from bytes to events, to the message of a transcript.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod assembly;
+mod compliance;
+mod guardrail;
+#[path = "../support/manifest.rs"]
+mod manifest;
+mod properties;
+mod recorded;
+mod text_call;
+#[path = "../support/transcription.rs"]
+mod transcription;
