@@ -123,7 +123,8 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     if let Some((name, value)) = &activation.header {
         address::set(&mut headers, name, value);
     }
-    let body = serde_json::to_vec(&Body { plan: &plan, members: &members })
+    let mut body = Vec::with_capacity(plan.size());
+    serde_json::to_writer(&mut body, &Body { plan: &plan, members: &members })
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
     Ok(Request { method, url, headers, body, changes, dialect, provider_thinking: activation.value })

@@ -321,10 +321,15 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             return Ok(Answer { id, name, text: NO_RESULT.into(), is_error: true, media: Vec::new() });
         };
         let mut words = Words::default();
-        let (mut media, before) = (Vec::new(), shown.len());
-        let mut parts = Vec::with_capacity(result.content.len());
+        let (mut media, mut parts, before) = (Vec::new(), Vec::new(), shown.len());
         for block in &result.content {
-            self.block(block, &mut parts)?;
+            match block {
+                Block::Text(block) if is_blank(&block.text) => {}
+                Block::Text(block) => words.add((&*block.text).into()),
+                Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => {
+                    self.block(block, &mut parts)?;
+                }
+            }
         }
         let holds_media = self.manner.result_media && matches!(self.manner.tools, ToolsAs::Native);
         for part in parts {

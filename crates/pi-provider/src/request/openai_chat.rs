@@ -47,7 +47,8 @@ impl Serialize for Messages<'_> {
             let content = Content::System(&plan.system, plan.marker);
             messages.serialize_element(&Message { role: system, content, metadata: None })?;
         }
-        let last_user = plan.groups().filter(|group| matches!(group[0], Turn::User { .. })).count();
+        let is_user = |group: &&[Turn<'_>]| matches!(group[0], Turn::User { .. });
+        let last_user = plan.marker.map_or(0, |_| plan.groups().filter(is_user).count());
         let mut users = 0;
         for group in plan.groups() {
             match &group[0] {

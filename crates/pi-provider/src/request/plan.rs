@@ -74,6 +74,26 @@ impl Serialize for Body<'_, '_> {
 }
 
 impl Plan<'_> {
+    /// About as many bytes as the body will have, so that it need not be moved while it grows.
+    pub(super) fn size(&self) -> usize {
+        const AROUND_PART: usize = 120;
+        const AROUND_TOOL: usize = 400;
+        let part = |part: &Part<'_>| match part {
+            Part::Text { text, .. } => text.len(),
+            Part::Thinking { text, signature, .. } => text.len() + signature.map_or(0, str::len),
+            Part::Call { .. } | Part::Media(_) => AROUND_PART,
+        };
+        let turn = |turn: &Turn<'_>| match turn {
+            Turn::System(text) => text.len() + AROUND_PART,
+            Turn::User { parts, .. } | Turn::Assistant(parts) => {
+                parts.iter().map(|one| part(one) + AROUND_PART).sum::<usize>()
+            }
+            Turn::Results(answers) => answers.iter().map(|answer| answer.text.len() + AROUND_PART).sum(),
+        };
+        let tools: usize = self.tools.iter().map(|tool| tool.description.len() + AROUND_TOOL).sum();
+        1024 + self.system.len() + tools + self.turns.iter().map(turn).sum::<usize>()
+    }
+
     /// The provider's word for a role.
     pub(super) fn role<'s>(&'s self, standard: &'s str) -> &'s str {
         self.contract.request_mapping.role_mapping.get(standard).map_or(standard, String::as_str)
