@@ -38,7 +38,8 @@ use crate::{
     error::CallError,
     guardrail::Finding,
     manifest::Manifest,
-    request::{Mode, Request, Target, build},
+    request::{Mode, Request, Target, build, text_calls},
+    text_call::Grammar,
     transport::{Network, Outgoing, Transport, TransportError},
 };
 
@@ -84,6 +85,17 @@ struct Inner {
     chance: fn() -> f64,
     demo_pause: Duration,
     prepared: PreparedProviders,
+}
+
+/// What holds for a chat from its beginning to the end of its answer.
+struct Terms<'a> {
+    manifest: &'a Manifest,
+    prepared: &'a Prepared,
+    mode: Mode,
+    credential: Option<&'a Credential>,
+    cancel: &'a CancellationToken,
+    /// How calls in the text of the answer are read; absent where its text is left alone.
+    text_calls: Option<Grammar>,
 }
 
 const TOTAL: Duration = Duration::from_secs(600);
@@ -137,8 +149,11 @@ impl Client {
         cancel: &CancellationToken,
     ) -> Result<Answer, CallError> {
         let request = build(target, call, Mode::Stream)?;
-        let prepared = self.inner.prepared.get(target.manifest, request.dialect)?;
-        until_cancelled(cancel, self.ask(target, request, &prepared, Mode::Stream, credential, cancel)).await
+        let manifest = target.manifest;
+        let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
+        let text_calls = text_calls(target, call.prompt);
+        let terms = Terms { manifest, prepared, mode: Mode::Stream, credential, cancel, text_calls };
+        until_cancelled(cancel, self.ask(target, request, terms)).await
     }
 
     /// Asks for a whole answer and returns when it is there. Cancelling the token, or dropping the future, closes the
@@ -151,9 +166,11 @@ impl Client {
         cancel: &CancellationToken,
     ) -> Result<Completion, CallError> {
         let request = build(target, call, Mode::Whole)?;
-        let prepared = self.inner.prepared.get(target.manifest, request.dialect)?;
-        let answer = self.ask(target, request, &prepared, Mode::Whole, credential, cancel);
-        until_cancelled(cancel, answer).await?.into_completion().await
+        let manifest = target.manifest;
+        let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
+        let text_calls = text_calls(target, call.prompt);
+        let terms = Terms { manifest, prepared, mode: Mode::Whole, credential, cancel, text_calls };
+        until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await
     }
 
     /// Sends a request that is no chat and returns the whole body. It is not filtered and not intercepted.
@@ -195,74 +212,47 @@ impl Client {
         let asked = ForeignCall { provider: &manifest.id, model, call, cancel };
         let events = until_cancelled(cancel, foreign.open(asked)).await?;
         let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
-        let source = Source::Foreign(events);
-        Ok(self.answer(manifest, &prepared, facts, source, None, None, cancel))
+        let prepared = &prepared;
+        let terms = Terms { manifest, prepared, mode: Mode::Stream, credential: None, cancel, text_calls: None };
+        Ok(self.answer(terms, facts, Source::Foreign(events), None))
     }
 
-    async fn ask(
-        &self,
-        target: &Target<'_>,
-        mut request: Request,
-        prepared: &Prepared,
-        mode: Mode,
-        credential: Option<&Credential>,
-        cancel: &CancellationToken,
-    ) -> Result<Answer, CallError> {
-        let manifest = target.manifest;
+    async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
+        let Terms { manifest, prepared, mode, credential, .. } = terms;
         let (replaced_by, findings) = self.change(target, &mut request, prepared).await?;
         let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
         facts.changes = std::mem::take(&mut request.changes);
         let outgoing = outgoing(manifest, request)?;
         facts.sent_body = (!facts.replaced_by.is_empty()).then(|| outgoing.body.clone());
         if facts.dialect == Dialect::Demo {
-            return self.ask_demo(manifest, prepared, &outgoing.body, facts, mode, cancel);
+            return self.ask_demo(terms, &outgoing.body, facts);
         }
         let mut reply = self.exchange(manifest, outgoing, mode, credential)?.run().await?;
         reply.pass.begun();
         facts.take(&mut reply);
         let source = Source::of_reply(reply.body, prepared, manifest, &facts.headers);
-        Ok(self.answer(manifest, prepared, facts, source, Some(reply.pass), credential, cancel))
+        Ok(self.answer(terms, facts, source, Some(reply.pass)))
     }
 
     /// The demo model answers inside this process, in the bytes that a server would send.
-    fn ask_demo(
-        &self,
-        manifest: &Manifest,
-        prepared: &Prepared,
-        body: &[u8],
-        facts: Facts,
-        mode: Mode,
-        cancel: &CancellationToken,
-    ) -> Result<Answer, CallError> {
+    fn ask_demo(&self, terms: Terms<'_>, body: &[u8], facts: Facts) -> Result<Answer, CallError> {
         let reply = demo::answer(body);
         if reply.status != 200 {
-            return Err(exchange::refused(manifest, reply.status, &HeaderMap::new(), &reply.body(), None));
+            return Err(exchange::refused(terms.manifest, reply.status, &HeaderMap::new(), &reply.body(), None));
         }
         let facts = Facts { status: Some(reply.status), attempts: 1, ..facts };
-        let source = match mode {
+        let source = match terms.mode {
             Mode::Stream => {
                 let pieces = Box::pin(reply.into_stream(self.inner.demo_pause));
-                Source::Local { pieces, decoder: prepared.pipeline.start() }
+                Source::Local { pieces, decoder: terms.prepared.pipeline.start() }
             }
             Mode::Whole => Source::Whole(reply.body()),
         };
-        Ok(self.answer(manifest, prepared, facts, source, None, None, cancel))
+        Ok(self.answer(Terms { credential: None, ..terms }, facts, source, None))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of an answer, in one private place")]
-    fn answer(
-        &self,
-        manifest: &Manifest,
-        prepared: &Prepared,
-        facts: Facts,
-        source: Source,
-        pass: Option<Pass>,
-        credential: Option<&Credential>,
-        cancel: &CancellationToken,
-    ) -> Answer {
-        let secret = credential.map(|credential| credential.secret.clone());
-        let timeouts = self.inner.timeouts;
-        Answer::new(manifest.id.clone(), prepared, facts, source, pass, secret, timeouts.idle, cancel.clone())
+    fn answer(&self, terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
+        Answer::new(terms, facts, source, pass, self.inner.timeouts.idle)
     }
 
     /// Lets filters and the interceptor see the request, and change it.

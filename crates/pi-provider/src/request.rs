@@ -42,6 +42,7 @@ pub use self::{
     media::encode_blocks,
     parameters::map_parameters,
     plain::{Plain, plain},
+    tools::text_calls,
 };
 use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
 use crate::{

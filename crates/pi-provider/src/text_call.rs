@@ -1,7 +1,8 @@
 //! Tool calls that a model writes as text, because it has no others or forgets to use them.
 //!
 //! [`Reader`] takes the text of an answer in pieces, hands on what is meant for people and takes out what is a call. It
-//! holds back no more than what may still become one. [`filter`] puts it between a stream's events and their reader,
+//! holds back no more than what may still become one. [`filter`] puts it between a stream's events and their reader
+//! (the client does so where [`text_calls`](crate::request::text_calls) says so),
 //! [`prompt`] is how the model is told to write calls.
 
 pub mod filter;

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    Terms,
     exchange::{Reply, ReplyBody, now},
     prepared::Prepared,
     seam::{EventStream, Replacer},
@@ -27,6 +28,7 @@ use crate::{
     response::Reading,
     secret::{Secret, redactor},
     stream::{Decoder, FrameTooLarge, Outcome},
+    text_call::filter::Filter,
     transport::{TransportFault, next_piece},
 };
 
@@ -65,6 +67,8 @@ pub struct Answer {
     decoded: Vec<StreamEvent>,
     /// How it will end when `ready` is empty.
     ending: Option<Ending>,
+    /// Finds calls that the model writes as text.
+    text_calls: Option<Filter>,
     guard: Option<OutputGuard>,
     pass: Option<Pass>,
     secret: Option<Secret>,
@@ -164,21 +168,23 @@ fn is_unstreamed(manifest: &Manifest, headers: &HeaderMap) -> bool {
 }
 
 impl Answer {
-    #[expect(clippy::too_many_arguments, reason = "the parts of an answer, in one private place")]
-    pub(super) fn new(
-        provider: ProviderId,
-        prepared: &Prepared,
-        facts: Facts,
-        source: Source,
-        pass: Option<Pass>,
-        secret: Option<Secret>,
-        idle: Duration,
-        cancel: CancellationToken,
-    ) -> Self {
-        let guard = prepared.guardrails.has_output().then(|| prepared.guardrails.stream_output());
-        let prepared = prepared.clone();
-        let (ready, decoded) = (VecDeque::new(), Vec::new());
-        Self { provider, facts, source, ready, decoded, ending: None, guard, pass, secret, idle, cancel, prepared }
+    pub(super) fn new(terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Duration) -> Self {
+        let guardrails = &terms.prepared.guardrails;
+        Self {
+            provider: terms.manifest.id.clone(),
+            facts,
+            source,
+            ready: VecDeque::new(),
+            decoded: Vec::new(),
+            ending: None,
+            text_calls: terms.text_calls.map(Filter::new),
+            guard: guardrails.has_output().then(|| guardrails.stream_output()),
+            pass,
+            secret: terms.credential.map(|credential| credential.secret.clone()),
+            idle,
+            cancel: terms.cancel.clone(),
+            prepared: terms.prepared.clone(),
+        }
     }
 
     pub fn facts(&self) -> &Facts {
@@ -290,13 +296,24 @@ impl Answer {
     fn read_whole(&mut self, body: &[u8]) -> Result<(), CallError> {
         self.source = Source::Over;
         let reading = Reading { manifest: &self.prepared.manifest, secret: self.secret.as_ref(), received: now() };
-        self.decoded = self.prepared.answers.read(&reading, body)?;
+        let events = self.prepared.answers.read(&reading, body)?;
+        match self.text_calls.take() {
+            Some(mut filter) => filter.apply_whole(events, &mut self.decoded),
+            None => self.decoded = events,
+        }
         self.ending = Some(Ending::Complete);
         Ok(())
     }
 
-    /// Moves what was decoded to what is ready, through the guardrails.
+    /// Moves what was decoded to what is ready, through the search for calls and through the guardrails.
     fn filter(&mut self) -> Result<(), CallError> {
+        if let Some(filter) = &mut self.text_calls {
+            let events = std::mem::take(&mut self.decoded);
+            events.into_iter().for_each(|event| filter.apply(event, &mut self.decoded));
+            if self.ending.is_some() {
+                filter.flush(&mut self.decoded);
+            }
+        }
         let Some(guard) = &mut self.guard else {
             self.ready.extend(self.decoded.drain(..));
             return Ok(());

@@ -10,7 +10,11 @@ use super::{Target, change::Changes, rules::Rules};
 use crate::{
     call::{Options, ToolChoice},
     error::CallError,
-    manifest::{Capability, capability::TextFallback},
+    manifest::{
+        Capability,
+        capability::{Reliability, TextFallback},
+    },
+    text_call::{Grammar, Leniency},
 };
 
 /// How tools reach the model.
@@ -49,6 +53,22 @@ pub(super) fn tools_as<'m>(target: &Target<'m>, prompt: &Prompt) -> Result<Tools
         // Only the history has calls; they are told, and nobody asks for more.
         None if prompt.tools.is_empty() => Ok(ToolsAs::Text(&USUAL_FORM)),
         None => Err(CallError::Undeclared { provider: target.manifest.id.clone(), capability: Capability::Tools }),
+    }
+}
+
+/// How calls in the text of the answer are read; `None` leaves its text alone. That is so without tools, without a form in
+/// the manifest, and where the model's own calls can be relied on.
+pub fn text_calls(target: &Target<'_>, prompt: &Prompt) -> Option<Grammar> {
+    let calling = &target.manifest.capabilities.tool_calling;
+    let fallback = calling.text_fallback.as_ref().filter(|_| !prompt.tools.is_empty())?;
+    let is_relied_on = calling.native.as_ref().is_some_and(|native| native.reliability == Reliability::Full);
+    match tools_as(target, prompt).ok()? {
+        ToolsAs::Native if is_relied_on => None,
+        ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar {
+            fallback: fallback.clone(),
+            leniency: Leniency::Lenient,
+            tools: prompt.tools.iter().map(|tool| tool.definition.name.clone()).collect(),
+        }),
     }
 }
 

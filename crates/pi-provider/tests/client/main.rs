@@ -15,6 +15,7 @@ mod seams;
 mod secrecy;
 #[path = "../support/manifest.rs"]
 mod support;
+mod text_calls;
 mod timeouts;
 
 use std::time::Duration;

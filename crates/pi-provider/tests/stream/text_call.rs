@@ -116,7 +116,12 @@ fn the_filter_makes_calls_and_says_why_the_answer_ended() {
     }
     let finish = |reason| Some(Finish { reason, raw: "stop".to_owned() });
     filter.apply(StreamEvent::StreamEnd { finish: finish(Termination::EndTurn) }, &mut out);
-    let id = "text_1".to_owned();
+    let id = out.iter().find_map(|event| match event {
+        StreamEvent::ToolCallStarted { tool_call_id, .. } => Some(tool_call_id.clone()),
+        _ => None,
+    });
+    let id = id.unwrap();
+    assert!(id.starts_with("text_") && id.len() == "text_".len() + 32, "{id}");
     let (candidate, index) = (0, Some(1));
     let expected = [
         text("Hi"),
@@ -155,6 +160,30 @@ fn a_native_call_makes_the_text_text() {
     filter.apply(text.clone(), &mut out);
     filter.flush(&mut out);
     assert_eq!(out, [native, text]);
+}
+
+#[test]
+fn held_text_stays_in_its_block_and_before_what_follows() {
+    let text = |block, content: &str| StreamEvent::PartialContentDelta {
+        candidate: 0,
+        block: Some(block),
+        content: content.to_owned(),
+        signature: None,
+    };
+    let thinking = StreamEvent::ThinkingDelta {
+        candidate: 0,
+        block: Some(1),
+        thinking: "hm".to_owned(),
+        signature: None,
+        redacted: false,
+    };
+    let mut filter = Filter::new(lenient());
+    let mut out = Vec::new();
+    for event in [text(0, "a <"), thinking.clone(), text(2, "b <"), text(3, "c")] {
+        filter.apply(event, &mut out);
+    }
+    filter.flush(&mut out);
+    assert_eq!(out, [text(0, "a"), text(0, " <"), thinking, text(2, "b"), text(2, " <"), text(3, "c")]);
 }
 
 #[test]
