@@ -75,6 +75,8 @@ async fn errors_logs_and_debug_output_do_not_show_the_credential() {
     ];
     for placement in [json!({"type": "bearer"}), json!({"type": "query_param", "param_name": "key"})] {
         for reply in &replies {
+            // A place in the code that another test reached first, where nobody listens, is believed to be silent.
+            tracing::callsite::rebuild_interest_cache();
             let changes = json!({"endpoint": {"auth": placement}});
             let fixture = Fixture::with(Script::new().otherwise(reply.clone()), changes).await;
             let error = fixture.error().await;
