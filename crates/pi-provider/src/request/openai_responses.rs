@@ -50,20 +50,22 @@ impl Serialize for Items<'_> {
         let mut items = serializer.serialize_seq(None)?;
         let system = plan.role("system");
         if !plan.system.is_empty() && is_inline(plan) {
-            items.serialize_element(&Message { role: system, content: Content::Text(&plan.system), id: None })?;
+            items.serialize_element(&Message { role: system, content: Content::Text(&plan.system) })?;
         }
         for turn in &plan.turns {
             match turn {
                 Turn::System(text) => {
-                    items.serialize_element(&Message { role: system, content: Content::Text(text), id: None })?;
+                    items.serialize_element(&Message { role: system, content: Content::Text(text) })?;
                 }
                 Turn::User { parts, .. } => {
                     let content = Content::Input(parts);
-                    items.serialize_element(&Message { role: plan.role("user"), content, id: None })?;
+                    items.serialize_element(&Message { role: plan.role("user"), content })?;
                 }
                 Turn::Assistant(parts) => {
+                    // Items with ids are refused without the thoughts that led to them.
+                    let with_ids = parts.iter().all(is_replayable);
                     for part in parts {
-                        said(part, plan.role("assistant"), &mut items)?;
+                        said(part, plan.role("assistant"), with_ids, &mut items)?;
                     }
                 }
                 Turn::Results(answers) => {
@@ -82,17 +84,22 @@ impl Serialize for Items<'_> {
 }
 
 /// One thing that the model said.
-fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, items: &mut S) -> Result<(), S::Error> {
+fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, with_ids: bool, items: &mut S) -> Result<(), S::Error> {
     match part {
         Part::Text { text, signature } => {
             // The signature of a text is the id of its item.
-            let id = signature.filter(|signature| signature.starts_with("msg_"));
-            items.serialize_element(&Message { role, content: Content::Output(text), id })
+            match signature.filter(|signature| with_ids && signature.starts_with("msg_")) {
+                Some(id) => items.serialize_element(&message_item(role, text, id)),
+                None => items.serialize_element(&Message { role, content: Content::Output(text) }),
+            }
         }
-        Part::Thinking { text, signature, .. } => items.serialize_element(&thought(text, *signature)),
+        Part::Thinking { text, signature, .. } => match thought(text, *signature) {
+            Some(item) => items.serialize_element(&item),
+            None => Ok(()),
+        },
         Part::Call { id, item, name, arguments, .. } => items.serialize_element(&CallItem {
             kind: "function_call",
-            id: *item,
+            id: item.filter(|_| with_ids),
             call_id: id,
             name,
             arguments: JsonText(arguments),
@@ -101,22 +108,35 @@ fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, items: &mut S) -> Result<(
     }
 }
 
-/// A thought that goes back: its whole item where the signature is one, else what was encrypted of it.
-fn thought(text: &str, signature: Option<&str>) -> Value {
+/// A thought that goes back: its whole item where the signature is one, else what was encrypted of it. `None` for an
+/// item without anything encrypted, which only a provider that stored it could know.
+fn thought(text: &str, signature: Option<&str>) -> Option<Value> {
     let signature = signature.unwrap_or_default();
     if let Ok(item @ Value::Object(_)) = serde_json::from_str::<Value>(signature) {
-        return item;
+        let encrypted = item.get("encrypted_content").and_then(Value::as_str);
+        return encrypted.is_some_and(|encrypted| !encrypted.is_empty()).then_some(item);
     }
     let summary = if text.trim().is_empty() { json!([]) } else { json!([{"type": "summary_text", "text": text}]) };
-    json!({"type": "reasoning", "summary": summary, "encrypted_content": signature})
+    Some(json!({"type": "reasoning", "summary": summary, "encrypted_content": signature}))
+}
+
+fn is_replayable(part: &Part<'_>) -> bool {
+    match part {
+        Part::Thinking { text, signature, .. } => thought(text, *signature).is_some(),
+        Part::Text { .. } | Part::Media(_) | Part::Call { .. } => true,
+    }
+}
+
+/// A message of the model with everything that an item has.
+fn message_item(role: &str, text: &str, id: &str) -> Value {
+    let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+    json!({"type": "message", "id": id, "role": role, "status": "completed", "content": content})
 }
 
 #[derive(Serialize)]
 struct Message<'p> {
     role: &'p str,
     content: Content<'p>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'p str>,
 }
 
 enum Content<'p> {

@@ -53,6 +53,8 @@ pub(super) struct Rules {
     #[serde(default)]
     pub(super) cache_markers: bool,
     pub(super) thinking: String,
+    #[serde(default)]
+    pub(super) thinks: Map<String, Value>,
     pub(super) reserved: Vec<String>,
 }
 

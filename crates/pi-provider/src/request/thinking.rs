@@ -45,6 +45,9 @@ pub(super) fn activate(
         }
         return Activation::default();
     }
+    if wanted != ThinkingLevel::Off || is_described(target) {
+        merge(members, &rules.thinks);
+    }
     if let Some(activation) = by_standard_field(target, wanted, members) {
         return activation;
     }

@@ -105,7 +105,12 @@ fn thinking_is_asked_for_in_each_providers_words() {
     let adaptive = |effort: &str| json!({ "thinking": { "type": "adaptive", "display": "summarized" }, "output_config": { "effort": effort } });
     let table = [
         ("openai", "gpt-6-sol", High, summary("high")),
-        ("openai", "gpt-6-sol", Off, json!({ "reasoning": { "effort": "none" } })),
+        (
+            "openai",
+            "gpt-6-sol",
+            Off,
+            json!({ "reasoning": { "effort": "none" }, "include": ["reasoning.encrypted_content"] }),
+        ),
         ("openai", "gpt-6.1-sol", Off, summary("low")),
         ("openai", "gpt-6-astra", Off, summary("low")),
         ("openai", "gpt-4.1", High, json!({})),

@@ -202,7 +202,8 @@ fn items_go_back_to_their_model_with_their_ids() {
         &messages(MODEL),
         &json!([
             item,
-            {"role": "assistant", "content": said("Yes."), "id": "msg_1"},
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+             "content": [{"type": "output_text", "text": "Yes.", "annotations": []}]},
             {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"},
             answer,
         ]),
@@ -376,5 +377,29 @@ fn a_history_with_calls_brings_its_tools_where_it_is_refused_without() {
             &json!([{"name": "read", "description": "", "input_schema": {"type": "object", "properties": {}}}]),
             &json!({"type": "none"})
         )
+    );
+}
+
+/// Nothing is stored, so an item that only names a thought is refused, and ids of what followed from it are too.
+#[test]
+fn thoughts_without_their_encrypted_content_stay_away_and_so_do_ids() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": null});
+    check(
+        "responses",
+        json!({}),
+        &json!([
+            {"role": "assistant", "provider": "mock-one", "model": MODEL, "api": "openai-responses", "content": [
+                {"type": "thinking", "thinking": "short", "thinkingSignature": item.to_string()},
+                {"type": "text", "text": "Yes.", "textSignature": "msg_1"},
+                call("call_1|fc_1"),
+            ]},
+            result("call_1|fc_1", "A"),
+        ]),
+        &json!([
+            {"role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
+            {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "call_1", "output": "A"},
+        ]),
+        &[],
     );
 }

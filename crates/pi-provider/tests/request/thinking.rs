@@ -36,7 +36,7 @@ fn reasons(format: &str) -> Value {
 #[test]
 fn each_built_in_form_says_every_level_in_its_own_words() {
     let gemini = |config: Value| json!({"generationConfig": {"thinkingConfig": config}});
-    let rows: [(&str, &str, ThinkingLevel, Value); 22] = [
+    let rows: [(&str, &str, ThinkingLevel, Value); 23] = [
         ("openai", "reasoning_effort", High, json!({"reasoning_effort": "high"})),
         ("openai", "reasoning_effort", Off, json!({})),
         ("openai", "reasoning_effort_wide", Off, json!({"reasoning_effort": "none"})),
@@ -47,7 +47,13 @@ fn each_built_in_form_says_every_level_in_its_own_words() {
             Low,
             json!({"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}),
         ),
-        ("responses", "responses_effort_wide", Off, json!({"reasoning": {"effort": "none"}})),
+        (
+            "responses",
+            "responses_effort_wide",
+            Off,
+            json!({"reasoning": {"effort": "none"}, "include": ["reasoning.encrypted_content"]}),
+        ),
+        ("responses", "responses_effort", Off, json!({"include": ["reasoning.encrypted_content"]})),
         ("openai", "nested_effort", Medium, json!({"reasoning": {"effort": "medium"}})),
         ("openai", "nested_effort", Off, json!({"reasoning": {"enabled": false}})),
         ("anthropic", "budget", Minimal, json!({"thinking": {"type": "enabled", "budget_tokens": 1024}})),
