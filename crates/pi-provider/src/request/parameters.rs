@@ -38,21 +38,34 @@ pub(super) struct Names<'m> {
     manifest: &'m Manifest,
     entry: Option<&'m ModelEntry>,
     rules: &'static Rules,
+    /// The model is asked in another dialect than the provider's own, whose members the manifest names.
+    is_foreign: bool,
 }
 
 impl<'m> Names<'m> {
     pub(super) fn of(manifest: &'m Manifest, entry: Option<&'m ModelEntry>) -> Self {
-        Self { manifest, entry, rules: Rules::of(Dialect::of(manifest, entry)) }
+        let dialect = Dialect::of(manifest, entry);
+        Self { manifest, entry, rules: Rules::of(dialect), is_foreign: dialect != Dialect::of(manifest, None) }
     }
 
-    /// The dotted member for a standard name: the model's word, the contract's, the manifest's, the dialect's.
+    /// The dotted member for a standard name: the model's word, the provider's if it speaks of this dialect, the
+    /// dialect's.
     pub(super) fn target(&self, standard: &str) -> String {
-        let of_model = self.entry.and_then(|entry| entry.parameter_aliases.get(standard));
-        let of_contract = || self.manifest.contract.request_mapping.parameter_aliases.get(standard);
-        let of_manifest = || self.aliased(standard).map(|(name, _)| name);
+        let of_provider = || self.of_contract(standard).or_else(|| self.aliased(standard).map(|(name, _)| name));
         let of_dialect = || self.rules.parameters.get(standard);
-        let target = of_model.or_else(of_contract).or_else(of_manifest).or_else(of_dialect);
+        let target = match self.of_model(standard) {
+            None if self.is_foreign => of_dialect(),
+            of_model => of_model.or_else(of_provider).or_else(of_dialect),
+        };
         target.map_or(standard, String::as_str).to_owned()
+    }
+
+    fn of_model(&self, standard: &str) -> Option<&'m String> {
+        self.entry.and_then(|entry| entry.parameter_aliases.get(standard))
+    }
+
+    fn of_contract(&self, standard: &str) -> Option<&'m String> {
+        self.manifest.contract.request_mapping.parameter_aliases.get(standard)
     }
 
     /// The member of the body, where the dialect nests what has no dot of its own.
@@ -90,12 +103,14 @@ impl<'m> Names<'m> {
         if self.entry.is_some_and(|entry| entry.unsupported_parameters.iter().any(|name| name == standard)) {
             return Some("the model refuses it");
         }
-        let is_mapped = self.manifest.contract.request_mapping.parameter_aliases.contains_key(standard)
-            || self.entry.is_some_and(|entry| entry.parameter_aliases.contains_key(standard));
-        if is_mapped || self.declared(standard).is_some() {
-            None
-        } else if self.rules.unsupported.iter().any(|name| name == standard) {
+        if self.of_model(standard).is_some() {
+            return None;
+        }
+        let is_declared = self.of_contract(standard).is_some() || self.declared(standard).is_some();
+        if (self.is_foreign || !is_declared) && self.rules.unsupported.iter().any(|name| name == standard) {
             Some("the API has no member for it")
+        } else if is_declared {
+            None
         } else if self.manifest.parameters.is_empty() || (self.rules.max_tokens && standard == "max_tokens") {
             None
         } else {

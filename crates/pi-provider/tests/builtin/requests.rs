@@ -173,6 +173,46 @@ fn thinking_is_asked_for_in_each_providers_words() {
     );
 }
 
+/// Members are those of the API that the model is asked through, not of another one that its provider has too.
+#[test]
+fn limits_and_stops_are_named_by_the_api_of_the_model() {
+    let given = json!({ "max_tokens": 2000, "stop": ["END"], "seed": 7, "n": 2 });
+    let chat = json!({ "max_completion_tokens": 2000, "stop": ["END"], "seed": 7, "n": 2 });
+    let table = [
+        ("openai", "gpt-6-sol", json!({ "max_output_tokens": 2000 }), vec!["stop", "seed", "n"]),
+        ("azure-openai", "gpt-5.5", json!({ "max_output_tokens": 2000 }), vec!["stop", "seed", "n"]),
+        ("openai", "gpt-4.1", chat.clone(), vec![]),
+        ("azure-openai", "gpt-4.1", chat, vec![]),
+        ("anthropic", "claude-haiku-5-5", json!({ "max_tokens": 2000, "stop_sequences": ["END"] }), vec!["seed", "n"]),
+        (
+            "gemini",
+            "gemini-2.5-flash",
+            json!({ "generationConfig": { "maxOutputTokens": 2000, "stopSequences": ["END"], "seed": 7, "candidateCount": 2 } }),
+            vec![],
+        ),
+        ("cohere", "command-a-03-2025", json!({ "max_tokens": 2000, "stop_sequences": ["END"], "seed": 7 }), vec!["n"]),
+        ("deepseek", "deepseek-flash", given.clone(), vec![]),
+    ];
+    for (id, model, expected, dropped) in table {
+        let with = request(&manifest(id), model, ThinkingLevel::Off, given.clone());
+        let without = body(&request(&manifest(id), model, ThinkingLevel::Off, json!({})));
+        let sent: Map<String, Value> = body(&with)
+            .into_iter()
+            .filter(|(name, member)| without.get(name) != Some(member))
+            .map(|(name, mut member)| {
+                // What the model is told about thinking stands beside the limit.
+                if let Some(inner) = member.as_object_mut() {
+                    inner.shift_remove("thinkingConfig");
+                }
+                (name, member)
+            })
+            .collect();
+        assert_eq!(Value::Object(sent), expected, "{id}/{model}");
+        let changed: Vec<&str> = with.changes.iter().map(|change| change.option.as_str()).collect();
+        assert_eq!(changed, dropped, "{id}/{model}: {:?}", with.changes);
+    }
+}
+
 /// Whatever is asked of a model, a request comes out of it, and what the model has is not changed.
 #[test]
 fn every_chat_model_can_be_asked_at_every_level() {

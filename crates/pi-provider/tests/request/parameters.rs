@@ -149,3 +149,32 @@ fn names_are_those_of_the_dialect_where_nobody_says_otherwise() {
         &["dropped stop: the API has no member for it", no_member],
     );
 }
+
+/// What the manifest says about names is about the dialect of the provider; a model of another one has that one's.
+#[test]
+fn a_model_of_another_dialect_has_the_names_of_that_dialect() {
+    let manifest = |aliases: Value| {
+        json!({
+            "parameters": {
+                "max_completion_tokens": {"type": "integer", "min": 1, "alias": "max_tokens"},
+                "stop": {"type": "array"},
+                "temperature": {"type": "float"},
+            },
+            "provider_contract": {"request_mapping": {"parameter_aliases": {"temperature": "config.heat"}}},
+            "models": {MODEL: {"api": "openai_responses", "parameter_aliases": aliases}},
+        })
+    };
+    let given = json!({"max_tokens": 9, "stop": "END", "temperature": 0.5});
+    check(
+        "openai",
+        manifest(json!({})),
+        &given,
+        Ok(json!({"max_output_tokens": 9, "temperature": 0.5})),
+        &["dropped stop: the API has no member for it"],
+    );
+    let own = json!({"stop": "halt", "max_tokens": "limit"});
+    let expected = json!({"limit": 9, "halt": ["END"], "temperature": 0.5});
+    check("openai", manifest(own), &given, Ok(expected), &[]);
+    let refused = Err("option max_tokens cannot be sent: 0 is not at least 1");
+    check("openai", manifest(json!({})), &json!({"max_tokens": 0}), refused, &[]);
+}
