@@ -86,7 +86,7 @@ pub(super) fn offers<'a>(
         return Err(CallError::Option { option: "tools".to_owned(), reason });
     }
     if !prompt.tools.is_empty() || !rules.tools_for_calls {
-        return Ok(prompt.tools.iter().map(|tool| offer(&tool.definition.name, tool)).collect());
+        return Ok(prompt.tools.iter().map(|tool| offer(tool, changes)).collect());
     }
     let mut named: Vec<&str> = calls(prompt).collect();
     named.sort_unstable();
@@ -158,11 +158,24 @@ pub(super) fn parallel(
     Some(wanted)
 }
 
-fn offer<'a>(name: &'a str, tool: &'a Tool) -> Offer<'a> {
-    let parameters = &tool.definition.parameters;
-    let parameters =
-        if parameters.get("type").is_some() { Cow::Borrowed(parameters) } else { Cow::Owned(any_object()) };
-    Offer { name, description: &tool.definition.description, parameters }
+fn offer<'a>(tool: &'a Tool, changes: &mut Changes) -> Offer<'a> {
+    let definition = &tool.definition;
+    let parameters = match &definition.parameters {
+        Value::Object(schema) if schema.contains_key("type") => Cow::Borrowed(&definition.parameters),
+        Value::Object(schema) if !schema.is_empty() => {
+            changes.changed("tools", format!("the parameters of {} are called an object", definition.name));
+            let mut schema = schema.clone();
+            schema.insert("type".to_owned(), json!("object"));
+            Cow::Owned(Value::Object(schema))
+        }
+        Value::Object(_) | Value::Null => Cow::Owned(any_object()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            changes
+                .changed("tools", format!("the parameters of {} are no schema and may be anything", definition.name));
+            Cow::Owned(any_object())
+        }
+    };
+    Offer { name: &definition.name, description: &definition.description, parameters }
 }
 
 fn any_object() -> Value {

@@ -403,3 +403,39 @@ fn thoughts_without_their_encrypted_content_stay_away_and_so_do_ids() {
         &[],
     );
 }
+
+#[test]
+fn a_schema_without_a_type_keeps_its_members() {
+    let schemas = [
+        (
+            json!({"properties": {"path": {"type": "string"}}, "required": ["path"]}),
+            json!({"properties": {"path": {"type": "string"}}, "required": ["path"], "type": "object"}),
+            vec!["changed tools: the parameters of read are called an object"],
+        ),
+        (
+            json!({"$ref": "#/a"}),
+            json!({"$ref": "#/a", "type": "object"}),
+            vec!["changed tools: the parameters of read are called an object"],
+        ),
+        (json!({}), json!({"type": "object", "properties": {}}), vec![]),
+        (json!(null), json!({"type": "object", "properties": {}}), vec![]),
+    ];
+    for adapter in ["openai", "responses", "anthropic", "gemini", "cohere_v2"] {
+        for (given, expected, expected_changes) in &schemas {
+            let tool = json!({"name": "read", "description": "Reads.", "parameters": given});
+            let prompt = prompt(&json!({"tools": [tool], "messages": [{"role": "user", "content": "x"}]}));
+            let request = ask(&provider(adapter, json!({})), &prompt, &quiet()).unwrap();
+            let tool = &body(&request)["tools"][0];
+            let sent = [
+                tool.pointer("/function/parameters"),
+                tool.get("parameters"),
+                tool.get("input_schema"),
+                tool.pointer("/functionDeclarations/0/parametersJsonSchema"),
+            ];
+            assert_eq!(sent.into_iter().flatten().collect::<Vec<_>>(), [expected], "{adapter}");
+            let changes = changes(&request.changes);
+            let about_tools: Vec<_> = changes.iter().filter(|change| change.contains(" tools: ")).collect();
+            assert_eq!(about_tools, expected_changes.iter().collect::<Vec<_>>(), "{adapter}");
+        }
+    }
+}
