@@ -15,14 +15,25 @@ const MAX_FILES: usize = 500;
 const PARTS: [&str; 3] = ["providers", "contracts", "models"];
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
+/// What it means that a folder does not exist.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absence {
+    Usual,
+    Fault,
+}
+
 impl Source {
     /// The files of a folder, and of `providers`, `contracts` and `models` in it, by name. A folder that does not exist
     /// is empty, unless it was asked for on the command line.
     pub fn folder(origin: Origin, path: &Path, trust: Trust) -> Self {
         let mut files = Vec::new();
-        list(path, origin == Origin::CommandLine, &mut files);
+        let absence = match origin {
+            Origin::CommandLine => Absence::Fault,
+            Origin::BuiltIn | Origin::User | Origin::Project | Origin::PiModels => Absence::Usual,
+        };
+        list(path, absence, &mut files);
         for part in PARTS {
-            list(&path.join(part), false, &mut files);
+            list(&path.join(part), Absence::Usual, &mut files);
         }
         Self { origin, trust, files }
     }
@@ -39,10 +50,10 @@ impl Source {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where folders of manifests are read")]
-fn list(folder: &Path, must_exist: bool, files: &mut Vec<SourceFile>) {
+fn list(folder: &Path, absence: Absence, files: &mut Vec<SourceFile>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => return,
+        Err(error) if error.kind() == ErrorKind::NotFound && absence == Absence::Usual => return,
         Err(error) => return files.push(file(folder, Err(error))),
     };
     let mut names: Vec<_> = entries.filter_map(Result::ok).filter(is_document).map(|entry| entry.path()).collect();
