@@ -141,7 +141,7 @@ pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Provi
 
 /// Headers of Pi's `models.json`; their values may be secret, so they are added only where the request is sent.
 fn add_headers(chosen: &mut Chosen) {
-    if !chosen.entry.may_have_credentials() {
+    if !chosen.entry.is_trusted() {
         return;
     }
     let headers: Vec<Header> = chosen

@@ -7,7 +7,7 @@ use std::fmt;
 
 use pi_provider::{
     Target,
-    catalog::{Entry, FindError, Found, Origin},
+    catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{SourceKind, Trust},
     manifest::{Format, ModelEntry, load},
 };
@@ -25,7 +25,8 @@ use crate::{
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.
 const SERVER: &str = include_str!("choice/server.yaml");
 
-/// The model that is asked. It owns what it needs, so that the catalogue may still change.
+/// The model that is asked. It owns what it needs, so that the catalogue may still change. Its manifest is trusted:
+/// [`Chosen::of`] refuses others.
 pub(crate) struct Chosen {
     pub(crate) entry: Entry,
     pub(crate) model: String,
@@ -51,19 +52,18 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Chosen {
-    fn of(found: &Found<'_>, why: Why) -> Self {
+    fn of(found: &Found<'_>, why: Why) -> Result<Self, ModelFailure> {
+        if !found.entry.is_trusted() {
+            let (provider, file) = (found.entry.manifest.id.to_string(), found.entry.file.clone());
+            return Err(ModelFailure::Untrusted { provider, file });
+        }
         let (entry, model, known) = (found.entry.clone(), found.id.clone(), found.model.cloned());
-        Chosen { entry, model, known, base_url: None, why }
+        Ok(Chosen { entry, model, known, base_url: None, why })
     }
 
     pub(crate) fn target(&self) -> Target<'_> {
-        Target {
-            manifest: &self.entry.manifest,
-            model: &self.model,
-            entry: self.known.as_ref(),
-            base_url: self.base_url.as_deref(),
-            lookup: &env::lookup,
-        }
+        let asked = Asked { model: &self.model, known: self.known.as_ref(), base_url: self.base_url.as_deref() };
+        self.entry.target(asked, &env::lookup)
     }
 
     /// `provider/model`.
@@ -103,17 +103,17 @@ pub(crate) async fn choose(
     if let Some(name) = default_of_settings(environment) {
         return named(&name, Why::Settings, providers, console).await;
     }
-    if let Some(chosen) = with_credential(providers) {
-        return Ok(chosen);
+    if let Some((found, source)) = with_credential(providers) {
+        return Ok(Chosen::of(&found, Why::Credential(source))?);
     }
     providers.look_around(console).await;
     let local = providers.found().iter().find_map(|id| first_model(providers.catalog.provider(id.as_str())?));
     if let Some(found) = local {
-        return Ok(Chosen::of(&found, Why::Local));
+        return Ok(Chosen::of(&found, Why::Local)?);
     }
     let demo = providers.get(DEMO)?;
     let found = first_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
-    Ok(Chosen::of(&found, Why::Demo))
+    Ok(Chosen::of(&found, Why::Demo)?)
 }
 
 /// A model behind an address. A provider's manifest is used if a model that it lists is named in full; everything else is the name of
@@ -124,10 +124,10 @@ fn at(address: &str, model: Option<&str>, providers: &Providers) -> Result<Chose
         let (provider, id) = model.split_once('/')?;
         let entry = providers.catalog.provider(provider)?;
         let known = entry.manifest.models.get(id)?;
-        Some(Chosen::of(&Found { entry, id: id.to_owned(), model: Some(known) }, Why::Named))
+        Some(Found { entry, id: id.to_owned(), model: Some(known) })
     });
     let mut chosen = match (listed, model) {
-        (Some(chosen), _) => chosen,
+        (Some(found), _) => Chosen::of(&found, Why::Named)?,
         (None, Some(model)) => server(model),
         (None, None) => return Err(ModelFailure::NoModelAtAddress.into()),
     };
@@ -170,16 +170,17 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
     }
     if let Some(entry) = providers.catalog.provider(name) {
         let found = first_model(entry).ok_or_else(|| ModelFailure::NoModelNamed { provider: name.to_owned() })?;
-        return Ok(Chosen::of(&found, why));
+        return Ok(Chosen::of(&found, why)?);
     }
     match providers.catalog.find_model(name) {
-        Ok(found) => Ok(Chosen::of(&found, why)),
+        Ok(found) => Ok(Chosen::of(&found, why)?),
         Err(FindError::NoModel { provider, model, nearest }) => {
             let found = providers.catalog.unlisted(&provider, &model);
             let found = found.ok_or_else(|| ModelFailure::NoSuchProvider { id: provider.clone(), nearest: None })?;
+            let chosen = Chosen::of(&found, why)?;
             let meant = nearest.first().map(|it| format!("; did you mean {it}?")).unwrap_or_default();
             console.note(&format!("{provider} lists no model {model}; it is asked for it all the same{meant}"));
-            Ok(Chosen::of(&found, why))
+            Ok(chosen)
         }
         Err(error) => Err(ModelFailure::NotFound(error).into()),
     }
@@ -197,13 +198,13 @@ fn default_of_settings(environment: &Environment) -> Option<String> {
     }
 }
 
-/// The first provider of those that need a credential and have one.
-fn with_credential(providers: &Providers) -> Option<Chosen> {
+/// The first provider of those that need a credential and have one, and where that is.
+fn with_credential(providers: &Providers) -> Option<(Found<'_>, String)> {
     providers.catalog.providers().find_map(|entry| {
         let shown = Shown::of(&providers.credential(entry, None));
         let has_one = shown.available && shown.source != SourceKind::None;
         let found = first_model(entry).filter(|_| has_one)?;
-        Some(Chosen::of(&found, Why::Credential(shown.words())))
+        Some((found, shown.words()))
     })
 }
 

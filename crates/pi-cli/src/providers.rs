@@ -77,8 +77,8 @@ impl Providers {
         }
         if is_untrusted {
             console.note(
-                "this project brings manifests (.pi/providers) and nobody has trusted it: they get no credentials and \
-                 replace nothing",
+                "this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no \
+                 credentials and replace nothing",
             );
         }
         let auth_file = match agent {
@@ -120,14 +120,13 @@ impl Providers {
 
     /// Looks for model servers on this machine and takes over what they serve.
     pub(crate) async fn look_around(&mut self, console: &mut Console) {
-        let probes = Probe::all(self.catalog.providers().map(|entry| &entry.manifest), &env::lookup);
+        let probes = Probe::all(self.catalog.providers(), &env::lookup);
         self.probe(probes, console).await;
     }
 
     /// Looks for the server of one provider, if it is one that runs on this machine.
     pub(crate) async fn look_for(&mut self, id: &str, console: &mut Console) {
-        let manifest = self.catalog.provider(id).map(|entry| &entry.manifest);
-        let probes = Probe::all(manifest, &env::lookup);
+        let probes = Probe::all(self.catalog.provider(id), &env::lookup);
         self.probe(probes, console).await;
     }
 

@@ -18,13 +18,14 @@ use indexmap::IndexMap;
 pub use self::find::{FindError, Found};
 use crate::{
     builtin,
-    credential::Trust,
+    credential::{Lookup, Trust},
     local::LocalServer,
     manifest::{
         Contract, Format, KeySource, Manifest, ModelEntry,
         diagnostic::{Diagnostic, Severity, Style, render},
         load::{Document, Ignored, load_any},
     },
+    request::Target,
 };
 
 /// Where files come from.
@@ -73,6 +74,17 @@ pub struct Entry {
     pub ignored: Vec<Ignored>,
 }
 
+/// Which model of a provider is asked, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// As the user names it.
+    pub model: &'a str,
+    /// What the manifest knows about it.
+    pub known: Option<&'a ModelEntry>,
+    /// Instead of the manifest's address.
+    pub base_url: Option<&'a str>,
+}
+
 /// A diagnostic, and the text that it is about where that may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -100,12 +112,20 @@ impl Source {
 }
 
 impl Entry {
-    /// Whether credentials may be sent to the address that the manifest names.
-    pub fn may_have_credentials(&self) -> bool {
+    /// Whether the manifest may be used at all: asked, looked for, and given credentials and values of the environment.
+    pub fn is_trusted(&self) -> bool {
         match self.trust {
             Trust::Trusted => true,
             Trust::UntrustedProject => false,
         }
+    }
+
+    /// A model of this provider, to be asked. Whoever asks should have refused a manifest that nobody trusts; should it
+    /// come this far, it gets no value of the environment.
+    pub fn target<'a>(&'a self, asked: Asked<'a>, environment: Lookup<'a>) -> Target<'a> {
+        let Asked { model, known, base_url } = asked;
+        let lookup = if self.is_trusted() { environment } else { &|_: &str| None };
+        Target { manifest: &self.manifest, model, entry: known, base_url, lookup }
     }
 }
 
@@ -288,8 +308,8 @@ impl Loading<'_> {
             headers: IndexMap::new(),
             ignored,
         };
-        let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::may_have_credentials);
-        if !entry.may_have_credentials() && replaces_trusted {
+        let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::is_trusted);
+        if !entry.is_trusted() && replaces_trusted {
             let message = format!("{id} is not replaced, because the project is not trusted");
             self.find(Severity::Warning, "catalog.untrusted", &file.path, message);
             self.catalog.held_back.push(entry);
@@ -300,7 +320,7 @@ impl Loading<'_> {
 
     /// The entries that a file of this source may change under a name. There is a finding if there are none.
     fn reachable(&mut self, file: &str, name: &str) -> Vec<String> {
-        let may = |entry: &&Entry| self.source.trust == Trust::Trusted || !entry.may_have_credentials();
+        let may = |entry: &&Entry| self.source.trust == Trust::Trusted || !entry.is_trusted();
         let called = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
         let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id.to_string()).collect();
         if ids.is_empty() {

@@ -150,6 +150,8 @@ pub fn variables(manifest: &Manifest) -> Vec<String> {
 pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
     let mut resolved = Resolved::nothing(manifest);
     if sources.trust == Trust::UntrustedProject {
+        // Not even a server that asks for nothing is asked.
+        resolved.need = Need::Needed;
         resolved.notes.push("its manifest comes from a project that is not trusted".to_owned());
         return resolved;
     }

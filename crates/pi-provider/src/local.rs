@@ -3,7 +3,8 @@
 //! Which servers there are is data: a manifest with a section `metadata.local` says where its server usually listens
 //! (`endpoint.base_url`), by which answers it is recognised, and where its list of models tells what. A server that does not
 //! answer like the one it is looked for as is left alone: port 8080 belongs to many. Only loopback is asked, unless the
-//! person names another address in the variable of that server.
+//! person names another address in the variable of that server. Manifests of a project that nobody trusts are not looked
+//! at: they could name any variable and any address.
 //!
 //! Start with [`Probe::all`], which decides what is asked, and [`find`], which asks.
 
@@ -18,9 +19,10 @@ use serde_json::Value;
 use url::{Host, Url};
 
 use crate::{
+    catalog::Entry,
     condition::Condition,
     credential::Lookup,
-    manifest::{Manifest, ModelEntry, model::Modalities},
+    manifest::{ModelEntry, model::Modalities},
     path::{Path, syntax::SyntaxError},
     transport::{Outgoing, Transport, read_body},
 };
@@ -67,8 +69,11 @@ pub enum ProbeError {
     },
     #[error("services.list_models is missing")]
     NoList,
-    #[error("{address} is not an address on this machine")]
-    Address { address: String },
+    #[error("endpoint.base_url is not an address on this machine")]
+    Elsewhere,
+    /// Its value is not told: the variable may hold something else entirely.
+    #[error("{variable} does not hold an address")]
+    Variable { variable: String },
 }
 
 /// Where an entry of the list tells what.
@@ -141,27 +146,31 @@ pub async fn find(transport: &Transport, probes: &[Probe], patience: Duration) -
 
 impl Probe {
     /// Probes for every manifest that describes a local server. One that cannot be used is reported to the log and left out.
-    pub fn all<'m>(manifests: impl IntoIterator<Item = &'m Manifest>, environment: Lookup<'_>) -> Vec<Self> {
-        let probe = |manifest: &Manifest| match Self::of(manifest, environment) {
+    pub fn all<'e>(entries: impl IntoIterator<Item = &'e Entry>, environment: Lookup<'_>) -> Vec<Self> {
+        let probe = |entry: &Entry| match Self::of(entry, environment) {
             Ok(probe) => probe,
             Err(error) => {
-                tracing::warn!(provider = manifest.id.as_str(), %error, "local servers are not looked for");
+                tracing::warn!(provider = entry.manifest.id.as_str(), %error, "local servers are not looked for");
                 None
             }
         };
-        manifests.into_iter().filter_map(probe).collect()
+        entries.into_iter().filter_map(probe).collect()
     }
 
-    /// The probe of a manifest, `None` if it does not describe a local server.
-    pub fn of(manifest: &Manifest, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
-        let Some(section) = manifest.metadata.get("local") else { return Ok(None) };
+    /// The probe of a manifest, `None` if it does not describe a local server or nobody trusts it.
+    pub fn of(entry: &Entry, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
+        let manifest = &entry.manifest;
+        let Some(section) = manifest.metadata.get("local").filter(|_| entry.is_trusted()) else { return Ok(None) };
         let section: Section = serde_json::from_value(section.clone()).map_err(ProbeError::Section)?;
         let usual = &manifest.endpoint.base_url;
-        let named = section.base_url_env.as_deref().and_then(environment).filter(|value| !value.trim().is_empty());
+        let named = section.base_url_env.and_then(|variable| {
+            let value = environment(&variable).filter(|value| !value.trim().is_empty())?;
+            Some((variable, value))
+        });
         let base_url = match named {
-            Some(named) => address(&named, usual).ok_or(ProbeError::Address { address: named })?,
+            Some((variable, value)) => address(&value, usual).ok_or(ProbeError::Variable { variable })?,
             None if is_loopback(usual) => usual.trim_end_matches('/').to_owned(),
-            None => return Err(ProbeError::Address { address: usual.clone() }),
+            None => return Err(ProbeError::Elsewhere),
         };
         let list = manifest.services.get("list_models").ok_or(ProbeError::NoList)?;
         let signs = section.signs.into_iter().map(|sign| Ok((sign.path, condition(&sign.condition)?)));
@@ -230,7 +239,9 @@ impl Probe {
     }
 
     async fn get(&self, transport: &Transport, path: &str) -> Option<Value> {
-        let url = Url::parse(&format!("{}{path}", self.base_url)).ok()?;
+        // Without the slash, `@elsewhere` would be another server.
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
         let outgoing = Outgoing { method: Method::GET, url, headers: HeaderMap::new(), body: bytes::Bytes::new() };
         let mut response = transport.send(outgoing, None).await.ok()?;
         if !response.status().is_success() {

@@ -134,7 +134,7 @@ impl Row<'_> {
         let can: Vec<String> = marks(manifest, model).iter().map(Mark::to_string).collect();
         let credential = match (manifest.id.as_str(), is_local(manifest)) {
             (DEMO, _) => Cell::toned(Tone::Warning, "demo: no real model"),
-            (_, true) => Cell::toned(Tone::Good, "on this machine"),
+            (_, true) if self.found.entry.is_trusted() => Cell::toned(Tone::Good, "on this machine"),
             _ if self.is_available => Cell::toned(Tone::Good, self.credential.words()),
             _ => Cell::toned(Tone::Quiet, self.credential.words()),
         };

@@ -25,6 +25,8 @@ pub(crate) enum ModelFailure {
     NoSuchProvider { id: String, nearest: Option<String> },
     #[error(transparent)]
     NotFound(FindError),
+    #[error("{provider} comes from a project that nobody has trusted, and is not asked")]
+    Untrusted { provider: String, file: String },
     #[error("{provider} names no model")]
     NoModelNamed { provider: String },
     #[error("which model the server is to use is not said")]
@@ -52,6 +54,7 @@ impl ModelFailure {
             | Self::NotAnImage { file }
             | Self::NotATool { file, .. }
             | Self::NotASchema { file, .. }
+            | Self::Untrusted { file, .. }
             | Self::NotAManifest { file, .. } => Some(file),
             Self::NoQuestion
             | Self::NoSuchProvider { .. }
@@ -121,6 +124,10 @@ impl ModelFailure {
             }
             Self::NotFound(FindError::Ambiguous { .. }) => "write one of them in full".to_owned(),
             Self::NotFound(_) => "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned(),
+            Self::Untrusted { file, .. } => format!(
+                "read {file}; if you trust this project, write its folder into trust.json of the agent directory: \
+                 {{\"/path/to/project\": true}} (docs/models.md)"
+            ),
             Self::NoModelNamed { provider } => format!("name one: --model {provider}/MODEL"),
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),

@@ -11,4 +11,5 @@ mod policy;
 mod provider;
 mod schema;
 mod server;
+mod trust;
 mod world;

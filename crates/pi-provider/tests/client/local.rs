@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use pi_provider::{
-    Manifest, builtin,
+    catalog::{Catalog, Entry, Source},
+    credential::Trust,
     local::{LocalServer, Probe, ProbeError, find},
-    manifest::load::{Format, load},
     transport::{Network, Transport},
 };
 use pi_testkit::{Reply, Script, Server};
@@ -13,9 +13,8 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn manifest(id: &str) -> Manifest {
-    let built_in = builtin::find(id).unwrap();
-    load(built_in.text, &built_in.path(), Format::Yaml).manifest.unwrap()
+fn entry(id: &str) -> Entry {
+    Catalog::load(&[Source::built_in()]).provider(id).unwrap().clone()
 }
 
 fn nothing(_: &str) -> Option<String> {
@@ -34,7 +33,7 @@ async fn serve(routes: &[(&str, Value)]) -> Server {
 /// What is found where a server with these routes is looked for as this provider.
 async fn found(id: &str, routes: &[(&str, Value)]) -> Option<Value> {
     let server = serve(routes).await;
-    let mut probe = Probe::of(&manifest(id), &nothing).unwrap().unwrap();
+    let mut probe = Probe::of(&entry(id), &nothing).unwrap().unwrap();
     probe.base_url = server.url();
     let found = find(&transport(), &[probe], PATIENCE).await;
     let LocalServer { provider, base_url, models } = found.into_iter().next()?;
@@ -132,8 +131,8 @@ async fn servers_are_asked_at_once_and_one_that_hangs_costs_only_itself() {
             .await;
     let hanging = Server::start(Script::new().otherwise(Reply::hang())).await.unwrap();
     let broken = Server::start(Script::new().otherwise(Reply::text(200, "<html>"))).await.unwrap();
-    let manifests = [manifest("vllm"), manifest("llamacpp"), manifest("lmstudio"), manifest("ollama")];
-    let mut probes = Probe::all(&manifests, &nothing);
+    let entries = ["vllm", "llamacpp", "lmstudio", "ollama"].map(entry);
+    let mut probes = Probe::all(&entries, &nothing);
     let closed = { serve(&[]).await.url() };
     for (probe, url) in probes.iter_mut().zip([hanging.url(), broken.url(), closed, ollama.url()]) {
         probe.base_url = url;
@@ -144,8 +143,8 @@ async fn servers_are_asked_at_once_and_one_that_hangs_costs_only_itself() {
 
 #[test]
 fn every_local_manifest_says_where_to_look() {
-    let manifests: Vec<Manifest> = builtin::MANIFESTS.iter().map(|built_in| manifest(built_in.id)).collect();
-    let places: Vec<(String, String)> = Probe::all(&manifests, &nothing)
+    let catalog = Catalog::load(&[Source::built_in()]);
+    let places: Vec<(String, String)> = Probe::all(catalog.providers(), &nothing)
         .into_iter()
         .map(|probe| (probe.provider.as_str().to_owned(), probe.base_url))
         .collect();
@@ -161,11 +160,38 @@ fn every_local_manifest_says_where_to_look() {
 #[test]
 fn a_variable_names_another_address() {
     let environment = |name: &str| (name == "OLLAMA_HOST").then(|| "0.0.0.0:8123".to_owned());
-    let probe = Probe::of(&manifest("ollama"), &environment).unwrap().unwrap();
+    let probe = Probe::of(&entry("ollama"), &environment).unwrap().unwrap();
     assert_eq!(probe.base_url, "http://127.0.0.1:8123");
-    let elsewhere = |_: &str| Some("ftp://nowhere".to_owned());
-    assert!(matches!(Probe::of(&manifest("ollama"), &elsewhere), Err(ProbeError::Address { .. })));
-    let mut remote = manifest("vllm");
-    "http://192.0.2.1:8000".clone_into(&mut remote.endpoint.base_url);
-    assert!(matches!(Probe::of(&remote, &nothing), Err(ProbeError::Address { .. })));
+    let mut remote = entry("vllm");
+    "http://192.0.2.1:8000".clone_into(&mut remote.manifest.endpoint.base_url);
+    assert!(matches!(Probe::of(&remote, &nothing), Err(ProbeError::Elsewhere)));
+}
+
+#[test]
+fn a_variable_that_holds_no_address_is_named_and_not_quoted() {
+    let secret = |_: &str| Some("hunter2 is no address".to_owned());
+    let error = Probe::of(&entry("ollama"), &secret).unwrap_err();
+    assert_eq!(error.to_string(), "OLLAMA_HOST does not hold an address");
+    assert_eq!(format!("{error:?}"), r#"Variable { variable: "OLLAMA_HOST" }"#);
+}
+
+#[test]
+fn manifests_that_nobody_trusts_are_not_looked_for_and_read_no_variable() {
+    let untrusted = Entry { trust: Trust::UntrustedProject, ..entry("ollama") };
+    let environment = |name: &str| -> Option<String> { panic!("{name} was read") };
+    assert!(Probe::of(&untrusted, &environment).unwrap().is_none());
+    assert!(Probe::all([&untrusted], &environment).is_empty());
+}
+
+#[tokio::test]
+async fn a_path_cannot_lead_to_another_server() {
+    let elsewhere = serve(&[("/api/tags", json!({ "models": [] })), ("/api/version", json!({ "version": "1" }))]).await;
+    let mut entry = entry("ollama");
+    for service in entry.manifest.services.values_mut() {
+        service.path = format!("@{}/api/tags", elsewhere.address());
+    }
+    let mut probe = Probe::of(&entry, &nothing).unwrap().unwrap();
+    probe.base_url = "http://127.0.0.1:9".to_owned();
+    assert_eq!(find(&transport(), &[probe], PATIENCE).await, []);
+    assert_eq!(elsewhere.requests(), []);
 }

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use pi_provider::{
-    catalog::{Catalog, Entry, Origin, Source, SourceFile},
-    credential::Trust,
+    catalog::{Asked, Catalog, Entry, Origin, Source, SourceFile},
+    credential::{AuthFile, Sources, Status, Trust, resolve},
     manifest::{KeySource, diagnostic::Style},
 };
 
@@ -56,7 +56,7 @@ fn show(catalog: &Catalog) -> String {
             entry.file,
             entry.origin,
             entry.manifest.endpoint.base_url,
-            if entry.may_have_credentials() { "" } else { ", no credentials" },
+            if entry.is_trusted() { "" } else { ", no credentials" },
         )
     };
     let mut out: String = catalog.providers().map(entry).collect();
@@ -392,4 +392,28 @@ fn folders_are_read_by_name_and_what_is_missing_is_empty() {
     let rules: Vec<&str> =
         Catalog::load(&[asked_for]).findings().iter().map(|finding| finding.diagnostic.rule).collect();
     assert_eq!(rules, ["catalog.unreadable"]);
+}
+
+#[test]
+fn manifest_of_an_untrusted_project_is_given_no_value_of_the_environment() {
+    let environment = |name: &str| Some(format!("value of {name}"));
+    let asked = Asked { model: "m", known: None, base_url: None };
+    let values = [Trust::Trusted, Trust::UntrustedProject].map(|trust| {
+        let catalog = Catalog::load(&[project(trust, vec![file("p/new.yaml", manifest("new", ""))])]);
+        let target = catalog.provider("new").unwrap().target(asked, &environment);
+        (target.lookup)("GITHUB_TOKEN")
+    });
+    assert_eq!(values, [Some("value of GITHUB_TOKEN".to_owned()), None]);
+}
+
+/// Also one that claims to need no credential.
+#[test]
+fn manifest_of_an_untrusted_project_cannot_be_asked() {
+    let text = manifest("new", "").replace("{type: bearer, header: Authorization}", "{type: none}");
+    let catalog = Catalog::load(&[project(Trust::UntrustedProject, vec![file("p/new.yaml", text)])]);
+    let entry = catalog.provider("new").unwrap();
+    let (environment, auth_file) = (|_: &str| None, AuthFile::none());
+    let now = std::time::SystemTime::UNIX_EPOCH;
+    let sources = Sources { explicit: None, environment: &environment, auth_file: &auth_file, trust: entry.trust, now };
+    assert_eq!(resolve(&entry.manifest, &sources).status(), Status::Missing);
 }

@@ -32,8 +32,11 @@ struct Line<'a> {
     name: Option<&'a str>,
     source: String,
     file: &'a str,
-    /// Whether credentials may be sent there.
+    /// Whether it may be asked.
     trusted: bool,
+    /// Whether it stands behind a trusted one of the same name, because nobody trusts its project.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    held_back: bool,
     status: Status,
     protocol_version: &'a str,
     models: usize,
@@ -43,57 +46,90 @@ struct Line<'a> {
     demo: bool,
 }
 
+/// A manifest with what is asked only once for it.
+struct Listed<'a> {
+    entry: &'a Entry,
+    standing: Standing,
+    credential: Shown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Used,
+    /// It would replace a trusted one, and nobody trusts it.
+    HeldBack,
+}
+
 pub(crate) fn run(
     arguments: &ListArguments,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let providers = Providers::load(&arguments.sources, environment, console)?;
-    let entries: Vec<(&Entry, Shown)> =
-        providers.catalog.providers().map(|entry| (entry, Shown::of(&providers.credential(entry, None)))).collect();
+    let used = providers.catalog.providers().map(|entry| (entry, Standing::Used));
+    let held_back = providers.catalog.held_back().iter().map(|entry| (entry, Standing::HeldBack));
+    let listed: Vec<Listed<'_>> = used
+        .chain(held_back)
+        .map(|(entry, standing)| {
+            let credential = Shown::of(&providers.credential(entry, None));
+            Listed { entry, standing, credential }
+        })
+        .collect();
     if arguments.json {
-        for (entry, credential) in &entries {
-            console.line(&serde_json::to_string(&line(entry, credential)).expect("a provider is plain JSON"));
+        for listed in &listed {
+            console.line(&serde_json::to_string(&listed.line()).expect("a provider is plain JSON"));
         }
         return Ok(Exit::Success);
     }
-    let rows: Vec<Vec<Cell>> = entries.iter().map(|(entry, credential)| cells(entry, credential)).collect();
+    let rows: Vec<Vec<Cell>> = listed.iter().map(Listed::cells).collect();
     let left_out = table::show(&COLUMNS, &rows, console);
-    let found = entries.iter().filter(|(_, credential)| credential.available).count();
-    console.remark(&format!("{}; {found} have a credential or need none", counted(rows.len(), "provider")));
+    let found = listed.iter().filter(|listed| listed.credential.available).count();
+    let used = listed.iter().filter(|listed| listed.standing == Standing::Used).count();
+    console.remark(&format!("{}; {found} have a credential or need none", counted(used, "provider")));
+    if used < listed.len() {
+        console.remark(&format!("{} held back until the project is trusted", counted(listed.len() - used, "manifest")));
+    }
     if !left_out.is_empty() {
         console.remark(&format!("there was no room for: {}", left_out.join(", ")));
     }
     Ok(Exit::Success)
 }
 
-fn line<'a>(entry: &'a Entry, credential: &'a Shown) -> Line<'a> {
-    let manifest = &entry.manifest;
-    Line {
-        id: manifest.id.as_str(),
-        aliases: &manifest.aliases,
-        name: manifest.name.as_deref(),
-        source: entry.origin.to_string(),
-        file: &entry.file,
-        trusted: entry.may_have_credentials(),
-        status: manifest.status,
-        protocol_version: &manifest.protocol_version,
-        models: manifest.models.len(),
-        credential,
-        base_url: &manifest.endpoint.base_url,
-        local: is_local(manifest),
-        demo: manifest.id.as_str() == DEMO,
+impl Listed<'_> {
+    fn line(&self) -> Line<'_> {
+        let manifest = &self.entry.manifest;
+        Line {
+            id: manifest.id.as_str(),
+            aliases: &manifest.aliases,
+            name: manifest.name.as_deref(),
+            source: self.entry.origin.to_string(),
+            file: &self.entry.file,
+            trusted: self.entry.is_trusted(),
+            held_back: self.standing == Standing::HeldBack,
+            status: manifest.status,
+            protocol_version: &manifest.protocol_version,
+            models: manifest.models.len(),
+            credential: &self.credential,
+            base_url: &manifest.endpoint.base_url,
+            local: is_local(manifest),
+            demo: manifest.id.as_str() == DEMO,
+        }
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let (entry, credential) = (self.entry, &self.credential);
+        let source = entry.origin.to_string();
+        let source = match self.standing {
+            Standing::HeldBack => Cell::toned(Tone::Warning, format!("{source}, held back")),
+            Standing::Used if entry.is_trusted() => Cell::plain(source),
+            Standing::Used => Cell::toned(Tone::Warning, format!("{source}, untrusted")),
+        };
+        cells(entry, source, credential)
     }
 }
 
-fn cells(entry: &Entry, credential: &Shown) -> Vec<Cell> {
+fn cells(entry: &Entry, source: Cell, credential: &Shown) -> Vec<Cell> {
     let manifest = &entry.manifest;
-    let source = entry.origin.to_string();
-    let source = if entry.may_have_credentials() {
-        Cell::plain(source)
-    } else {
-        Cell::toned(Tone::Warning, format!("{source}, untrusted"))
-    };
     let status = match manifest.status {
         Status::Stable => Cell::plain("stable"),
         Status::Beta => Cell::toned(Tone::Warning, "beta"),

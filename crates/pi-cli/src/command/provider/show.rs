@@ -61,7 +61,7 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
     let about = json!({
         "source": entry.origin.to_string(),
         "file": entry.file,
-        "trusted": entry.may_have_credentials(),
+        "trusted": entry.is_trusted(),
         "dialect": Dialect::of(manifest, None).api(),
         "credential": credential,
         "headers_of_models_json": entry.headers.keys().collect::<Vec<_>>(),
