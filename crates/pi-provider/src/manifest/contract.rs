@@ -264,6 +264,9 @@ pub struct ReasoningMode {
     /// Ours: the member of an assistant message in which the same model gets its own thinking back, where messages have
     /// no blocks for it: `reasoning_content`.
     pub replay_field: Option<String>,
+    /// Ours: the member of an assistant message in which the same model gets back what signs its thinking, and what of
+    /// it is encrypted: `reasoning_details`.
+    pub details_field: Option<String>,
     /// Ours: what stands for the signature of a tool call that another model made, where a call without one is refused.
     pub missing_signature: Option<String>,
 }

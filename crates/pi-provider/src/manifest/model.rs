@@ -45,6 +45,9 @@ pub struct ModelEntry {
     /// Ours: standard parameters that this model refuses.
     #[serde(default)]
     pub unsupported_parameters: Vec<String>,
+    /// Ours: in place of the contract's `missing_signature`; empty for a model that needs none.
+    #[serde(default)]
+    pub missing_signature: Option<String>,
     /// Members that every request for this model carries.
     #[serde(default)]
     pub request_defaults: Map<String, Value>,

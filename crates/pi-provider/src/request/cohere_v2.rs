@@ -1,4 +1,5 @@
-//! Cohere's second chat: messages like those of Chat Completions, with thinking in blocks of content.
+//! Cohere's second chat: messages like those of Chat Completions, with thinking in blocks of content, and beside calls
+//! in a plan of their own.
 
 use serde::{
     Serialize, Serializer,
@@ -12,7 +13,7 @@ use super::{
     openai_chat::{Calls, Functions, Text, ToolMessage},
     plan::Plan,
 };
-use crate::call::ToolChoice;
+use crate::{call::ToolChoice, dialect::Dialect};
 
 pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<(), M::Error> {
     body.serialize_entry("model", &plan.model)?;
@@ -56,12 +57,13 @@ impl Serialize for Messages<'_> {
                     }
                     parts => messages.serialize_element(&Message {
                         role: plan.role("user"),
-                        content: Some(Blocks(parts)),
+                        content: Some(Blocks { parts, with_thinking: false }),
+                        tool_plan: String::new(),
                         tool_calls: None,
                     })?,
                 },
                 Turn::Assistant(parts) => {
-                    messages.serialize_element(&assistant(plan.role("assistant"), parts, turn))?
+                    messages.serialize_element(&assistant(plan.role("assistant"), parts, turn, plan.dialect))?
                 }
                 Turn::Results(answers) => {
                     for answer in answers {
@@ -74,13 +76,19 @@ impl Serialize for Messages<'_> {
     }
 }
 
-fn assistant<'p>(role: &'p str, parts: &'p [Part<'p>], turn: &'p Turn<'p>) -> Message<'p> {
+fn assistant<'p>(role: &'p str, parts: &'p [Part<'p>], turn: &'p Turn<'p>, dialect: Dialect) -> Message<'p> {
     let calls = parts.iter().any(|part| matches!(part, Part::Call { .. }));
-    let words = parts.iter().any(|part| !matches!(part, Part::Call { .. }));
+    // What leads to calls comes as a plan, also from models that do not think, which refuse blocks of thinking.
+    let plan = |part: &Part<'p>| match part {
+        Part::Thinking { text, .. } if calls => Some(*text),
+        Part::Thinking { .. } | Part::Text { .. } | Part::Media(_) | Part::Call { .. } => None,
+    };
+    let words = parts.iter().any(|part| !matches!(part, Part::Call { .. }) && plan(part).is_none());
     Message {
         role,
-        content: words.then_some(Blocks(parts)),
-        tool_calls: calls.then_some(Calls(std::slice::from_ref(turn))),
+        content: words.then_some(Blocks { parts, with_thinking: !calls }),
+        tool_plan: parts.iter().filter_map(plan).collect(),
+        tool_calls: calls.then_some(Calls { group: std::slice::from_ref(turn), dialect }),
     }
 }
 
@@ -95,23 +103,28 @@ struct Message<'p> {
     role: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Blocks<'p>>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    tool_plan: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_calls: Option<Calls<'p>>,
 }
 
-struct Blocks<'p>(&'p [Part<'p>]);
+struct Blocks<'p> {
+    parts: &'p [Part<'p>],
+    with_thinking: bool,
+}
 
 impl Serialize for Blocks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut blocks = serializer.serialize_seq(None)?;
-        for part in self.0 {
+        for part in self.parts {
             match part {
                 Part::Text { text, .. } => blocks.serialize_element(&Text::new(text, None))?,
-                Part::Thinking { text, .. } => {
+                Part::Thinking { text, .. } if self.with_thinking => {
                     blocks.serialize_element(&Thinking { kind: "thinking", thinking: text })?;
                 }
                 Part::Media(block) => blocks.serialize_element(block)?,
-                Part::Call { .. } => {}
+                Part::Thinking { .. } | Part::Call { .. } => {}
             }
         }
         blocks.end()

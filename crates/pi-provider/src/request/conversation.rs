@@ -96,6 +96,8 @@ pub(super) struct Manner<'m> {
     pub(super) inline_system: bool,
     pub(super) alternate: bool,
     pub(super) result_media: bool,
+    /// What the first call of an answer carries where none has a signature of this model.
+    pub(super) missing_signature: Option<&'m str>,
 }
 
 /// Reads the messages of a prompt. `used` collects the capabilities that they need.
@@ -224,6 +226,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             | None => false,
         };
         let same = self.is_same(assistant);
+        let mut stand_in = self.manner.missing_signature.filter(|_| !(same && has_signed_call(assistant)));
         let mut parts = Vec::with_capacity(assistant.content.len());
         let mut answers = Vec::new();
         let (mut told, mut shown) = (Vec::new(), Vec::new());
@@ -244,7 +247,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
                             let (id, item) = (ids::fit(id, self.manner.ids), item.filter(|_| same));
                             answers.push(self.answer(id.clone(), &call.name, result, &mut shown)?);
                             let own = call.thought_signature.as_deref().filter(|_| same);
-                            let signature = own.or(self.missing_signature());
+                            let signature = own.or_else(|| stand_in.take());
                             let (name, arguments) = (call.name.as_str(), &call.arguments);
                             parts.push(Part::Call { id, item, name, arguments, signature });
                         }
@@ -282,11 +285,6 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             && assistant.api == self.manner.dialect.api()
     }
 
-    fn missing_signature(&self) -> Option<&'a str> {
-        let generative = &self.manner.manifest.contract.capability_contracts.generative;
-        generative.reasoning_mode.missing_signature.as_deref()
-    }
-
     /// Thinking goes back to its model where that has a form for it; another model reads it as text.
     fn thinking(&self, block: &'a ThinkingBlock, same: bool) -> Option<Part<'a>> {
         let redacted = block.redacted == Some(true);
@@ -296,7 +294,9 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             Dialect::AnthropicMessages | Dialect::OpenaiResponses => signature.is_some(),
             Dialect::GeminiGenerate | Dialect::CohereV2 => !is_blank(&block.thinking),
             Dialect::OpenaiChat | Dialect::Demo => {
-                if same && generative.reasoning_mode.replay_field.is_none() {
+                let mode = &generative.reasoning_mode;
+                let is_detail = mode.details_field.is_some() && signature.is_some();
+                if same && mode.replay_field.is_none() && !is_detail {
                     return None;
                 }
                 true
@@ -441,6 +441,14 @@ impl<'a> Words<'a> {
             whole.push_str(&text);
         }
     }
+}
+
+/// Whether the model signed one of the calls of this answer; of several at once only the first is.
+fn has_signed_call(assistant: &AssistantMessage) -> bool {
+    assistant.content.iter().any(|block| match block {
+        Block::ToolCall(call) => call.thought_signature.is_some(),
+        Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => false,
+    })
 }
 
 /// The first result of this call before the model speaks again; it is taken.

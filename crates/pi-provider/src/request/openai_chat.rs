@@ -10,10 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     conversation::{Answer, Part, Turn},
+    members::place,
     plan::{Marker, Plan},
+    rules::Rules,
     tools::Offer,
 };
-use crate::call::ToolChoice;
+use crate::{call::ToolChoice, dialect::Dialect};
 
 pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<(), M::Error> {
     body.serialize_entry("model", &plan.model)?;
@@ -187,30 +189,57 @@ impl Serialize for Assistant<'_> {
         let text = texts(parts(), "");
         message.serialize_entry("content", &(!text.is_empty()).then_some(text))?;
         let mode = &self.plan.contract.capability_contracts.generative.reasoning_mode;
-        let thought: String = parts()
-            .filter_map(|part| match part {
-                Part::Thinking { text, .. } => Some(*text),
-                Part::Text { .. } | Part::Media(_) | Part::Call { .. } => None,
-            })
-            .collect();
+        let (mut thought, mut details) = (String::new(), Vec::new());
+        for part in parts() {
+            match part {
+                Part::Thinking { text, signature: Some(signature), redacted } if mode.details_field.is_some() => {
+                    details.push(detail(text, signature, *redacted));
+                }
+                Part::Thinking { text, .. } => thought.push_str(text),
+                Part::Text { .. } | Part::Media(_) | Part::Call { .. } => {}
+            }
+        }
         if let Some(field) = mode.replay_field.as_deref().filter(|_| !thought.is_empty()) {
             message.serialize_entry(field, &thought)?;
         }
+        if let Some(field) = mode.details_field.as_deref().filter(|_| !details.is_empty()) {
+            message.serialize_entry(field, &details)?;
+        }
         if parts().any(|part| matches!(part, Part::Call { .. })) {
-            message.serialize_entry("tool_calls", &Calls(self.group))?;
+            message.serialize_entry("tool_calls", &Calls { group: self.group, dialect: self.plan.dialect })?;
         }
         message.end()
     }
 }
 
+/// A thought with what proves it; one that was encrypted goes back as it came.
+fn detail(text: &str, signature: &str, redacted: bool) -> Value {
+    if !redacted {
+        return json!({"type": "reasoning.text", "text": text, "signature": signature});
+    }
+    match serde_json::from_str(signature) {
+        Ok(detail @ Value::Object(_)) => detail,
+        Ok(_) | Err(_) => json!({"type": "reasoning.encrypted", "data": signature}),
+    }
+}
+
 /// Tool calls of a turn.
-pub(super) struct Calls<'p>(pub(super) &'p [Turn<'p>]);
+pub(super) struct Calls<'p> {
+    pub(super) group: &'p [Turn<'p>],
+    pub(super) dialect: Dialect,
+}
 
 impl Serialize for Calls<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(user_parts(self.0).filter_map(|part| match part {
-            Part::Call { id, name, arguments, .. } => {
-                Some(CallMember { id, kind: "function", function: Function { name, arguments: JsonText(arguments) } })
+        let place_of_signature = Rules::of(self.dialect).call_signature.as_deref();
+        serializer.collect_seq(user_parts(self.group).filter_map(|part| match part {
+            Part::Call { id, name, arguments, signature, .. } => {
+                let mut proof = Map::new();
+                if let (Some(path), Some(signature)) = (place_of_signature, signature) {
+                    place(&mut proof, path, json!(signature));
+                }
+                let function = Function { name, arguments: JsonText(arguments) };
+                Some(CallMember { id, kind: "function", function, proof })
             }
             Part::Text { .. } | Part::Media(_) | Part::Thinking { .. } => None,
         }))
@@ -223,6 +252,8 @@ struct CallMember<'p> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'p>,
+    #[serde(flatten)]
+    proof: Map<String, Value>,
 }
 
 #[derive(Serialize)]

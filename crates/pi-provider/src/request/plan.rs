@@ -136,6 +136,7 @@ pub(super) fn plan<'a>(
         inline_system: !alternate && takes_inline(dialect, handling),
         alternate,
         result_media: rules.result_media,
+        missing_signature: missing_signature(target),
     };
     let mut turns = conversation::turns(call.prompt, &manner, changes, used)?;
     let mut system = call.prompt.system_text();
@@ -167,6 +168,13 @@ pub(super) fn plan<'a>(
         alternate,
         marker: has_marks.then_some(Marker { kind: "ephemeral", ttl }),
     })
+}
+
+/// What stands for a missing signature: the model's word, else the contract's; an empty one is none.
+fn missing_signature<'m>(target: &Target<'m>) -> Option<&'m str> {
+    let of_model = target.entry.and_then(|entry| entry.missing_signature.as_deref());
+    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
+    of_model.or(mode.missing_signature.as_deref()).filter(|signature| !signature.is_empty())
 }
 
 /// Where the system text goes: the contract's word, else the dialect's; never in a role that the provider does not have.

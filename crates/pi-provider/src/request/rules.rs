@@ -54,6 +54,8 @@ pub(super) struct Rules {
     pub(super) cache_markers: bool,
     pub(super) thinking: String,
     #[serde(default)]
+    pub(super) call_signature: Option<String>,
+    #[serde(default)]
     pub(super) thinks: Map<String, Value>,
     pub(super) reserved: Vec<String>,
 }

@@ -266,6 +266,36 @@ fn a_forced_tool_choice_is_not_sent_to_a_model_that_refuses_it() {
     assert_eq!(choice("claude-sonnet-5"), Some(json!({ "type": "any" })));
 }
 
+/// A history of other models is taken: Gemini 3 wants a signature on the first call of each answer.
+#[test]
+fn calls_of_other_models_are_signed_where_that_is_wanted() {
+    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "ls", "arguments": "{}" } });
+    let messages = [
+        json!({ "role": "user", "content": "list" }),
+        json!({ "role": "assistant", "tool_calls": [call("a"), call("b")] }),
+        json!({ "role": "tool", "tool_call_id": "a", "content": "A" }),
+        json!({ "role": "tool", "tool_call_id": "b", "content": "B" }),
+    ];
+    let plain = plain(&messages, &Map::new()).unwrap();
+    let gemini = manifest("gemini");
+    let signatures = |model: &str| {
+        let entry = gemini.models.get(model);
+        let target = Target { manifest: &gemini, model, entry, base_url: None, lookup: &environment };
+        let request = build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap();
+        let contents = Value::Object(body(&request))["contents"].clone();
+        let parts =
+            contents.as_array().unwrap().iter().flat_map(|content| content["parts"].as_array().unwrap().clone());
+        parts
+            .filter(|part| part.get("functionCall").is_some())
+            .map(|part| part["thoughtSignature"].clone())
+            .collect::<Vec<_>>()
+    };
+    let skipped: Vec<Value> = vec![json!("skip_thought_signature_validator"), json!(null)];
+    assert_eq!(signatures("gemini-3.8-flash"), skipped);
+    assert_eq!(signatures("gemini-of-tomorrow"), skipped);
+    assert_eq!(signatures("gemini-2.5-pro"), vec![json!(null), json!(null)]);
+}
+
 /// The demo model understands what the request builder makes for it.
 #[test]
 fn the_demo_model_is_asked_through_the_request_builder() {

@@ -145,6 +145,8 @@ fn thinking_is_found_where_each_provider_puts_it() {
         said("minimax", &json!({ "reasoning_details": [{ "type": "reasoning.text", "text": "hmm" }] })),
         "thinking \"hmm\"\n"
     );
+    let signed = json!({ "reasoning": "hmm", "reasoning_details": [{ "type": "reasoning.text", "text": "hmm", "signature": "s" }] });
+    assert_eq!(said("openrouter", &signed), "thinking \"hmm\"\nthinking \"\" signed s\n");
 }
 
 #[test]

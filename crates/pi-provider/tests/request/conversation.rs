@@ -439,3 +439,92 @@ fn a_schema_without_a_type_keeps_its_members() {
         }
     }
 }
+
+/// Of several calls at once only the first is signed, so a word for a missing signature is used once and only if none is.
+#[test]
+fn the_word_for_a_missing_signature_stands_on_the_first_call_of_an_unsigned_answer() {
+    let reasoning = json!({"missing_signature": "skip"});
+    let contract = json!({"capability_contracts": {"generative": {"reasoning_mode": reasoning}}});
+    let signatures = |entry: Value, model: &str, first: Value| {
+        let manifest = provider("gemini", json!({"provider_contract": contract.clone(), "models": {MODEL: entry}}));
+        let mut signed = call("a");
+        signed["thoughtSignature"] = first;
+        let prompt = prompt(&json!({"messages": [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "provider": "mock-one", "model": model, "api": "google-generative-ai",
+             "content": [signed, call("b")]},
+            result("a", "A"), result("b", "B"),
+        ]}));
+        let body = body(&ask(&manifest, &prompt, &quiet()).unwrap());
+        let of = |index: usize| body["contents"][1]["parts"][index]["thoughtSignature"].clone();
+        (of(0), of(1))
+    };
+    assert_eq!(signatures(json!({}), MODEL, json!("own")), (json!("own"), json!(null)));
+    assert_eq!(signatures(json!({}), MODEL, json!(null)), (json!("skip"), json!(null)));
+    assert_eq!(signatures(json!({}), "another", json!("own")), (json!("skip"), json!(null)));
+    let needs_none = json!({"missing_signature": ""});
+    assert_eq!(signatures(needs_none, "another", json!("own")), (json!(null), json!(null)));
+}
+
+#[test]
+fn what_signs_thinking_goes_back_in_a_member_where_the_contract_names_one() {
+    let encrypted = json!({"type": "reasoning.encrypted", "data": "x", "id": "e"});
+    let said = |model: &str| {
+        json!([{"role": "assistant", "provider": "mock-one", "model": model, "content": [
+            {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "s"},
+            {"type": "thinking", "thinking": "", "thinkingSignature": encrypted.to_string(), "redacted": true},
+            {"type": "thinking", "thinking": "Unsigned."},
+            {"type": "text", "text": "Yes."},
+        ]}])
+    };
+    let manifest = |reasoning: Value| json!({"provider_contract": {"capability_contracts": {"generative": {"reasoning_mode": reasoning}}}});
+    let both = json!({"replay_field": "reasoning", "details_field": "reasoning_details"});
+    let details = json!([{"type": "reasoning.text", "text": "Hm.", "signature": "s"}, encrypted]);
+    let expected =
+        json!([{"role": "assistant", "content": "Yes.", "reasoning": "Unsigned.", "reasoning_details": details}]);
+    check("openai", manifest(both.clone()), &said(MODEL), &expected, &[]);
+    let only = json!({"details_field": "reasoning_details"});
+    let expected = json!([{"role": "assistant", "content": "Yes.", "reasoning_details": details}]);
+    check("openai", manifest(only), &said(MODEL), &expected, &[]);
+    let expected = json!([{"role": "assistant", "content": "Hm.Unsigned.Yes."}]);
+    check("openai", manifest(both), &said("another"), &expected, &[]);
+}
+
+#[test]
+fn a_signed_call_goes_back_to_its_model_with_its_signature() {
+    let mut signed = call("a");
+    signed["thoughtSignature"] = json!("s");
+    let calls = |model: &str| {
+        let said = json!({"role": "assistant", "provider": "mock-one", "model": model, "content": [signed, call("b")]});
+        let prompt = prompt(&json!({"messages": [said, result("a", "A"), result("b", "B")]}));
+        body(&ask(&provider("openai", json!({})), &prompt, &quiet()).unwrap())["messages"][0]["tool_calls"].clone()
+    };
+    let function = json!({"name": "read", "arguments": "{}"});
+    let plain = |id: &str| json!({"id": id, "type": "function", "function": function});
+    let mut expected = plain("a");
+    expected["extra_content"] = json!({"google": {"thought_signature": "s"}});
+    assert_eq!(calls(MODEL), json!([expected, plain("b")]));
+    assert_eq!(calls("another"), json!([plain("a"), plain("b")]));
+}
+
+/// Models that do not think plan their calls too, and refuse blocks of thinking.
+#[test]
+fn the_plan_of_cohere_goes_back_as_a_plan() {
+    let said = |content: Value| json!({"role": "assistant", "provider": "mock-one", "model": MODEL, "api": "cohere-v2", "content": content});
+    check(
+        "cohere_v2",
+        json!({}),
+        &json!([
+            said(json!([{"type": "thinking", "thinking": "I will look."}, call("a")])),
+            result("a", "A"),
+            said(json!([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}])),
+        ]),
+        &json!([
+            {"role": "assistant", "tool_plan": "I will look.",
+             "tool_calls": [{"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "a", "content": "A"},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}]},
+        ]),
+        &[],
+    );
+}
