@@ -48,6 +48,9 @@ pub struct ModelEntry {
     /// Ours: in place of the contract's `missing_signature`; empty for a model that needs none.
     #[serde(default)]
     pub missing_signature: Option<String>,
+    /// Ours: in place of the contract's `caching.markers`.
+    #[serde(default)]
+    pub cache_markers: Option<bool>,
     /// Members that every request for this model carries.
     #[serde(default)]
     pub request_defaults: Map<String, Value>,

@@ -156,7 +156,9 @@ pub(super) fn plan<'a>(
     }
     let system = place_system(handling, system, &mut turns, changes);
     let caching = &contract.capability_contracts.caching;
-    let has_marks = caching.markers.unwrap_or(rules.cache_markers) && call.options.cache != CacheRetention::None;
+    let of_model = target.entry.and_then(|entry| entry.cache_markers);
+    let takes_marks = of_model.or(caching.markers).unwrap_or(rules.cache_markers);
+    let has_marks = takes_marks && call.options.cache != CacheRetention::None;
     let ttl = caching.long_ttl.as_deref().filter(|_| call.options.cache == CacheRetention::Long);
     Ok(Plan {
         dialect,

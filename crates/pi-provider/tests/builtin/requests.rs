@@ -1,7 +1,7 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
 use pi_provider::{
-    Call, Manifest, Mode, Request, Target, batch, builtin, demo,
+    CacheRetention, Call, Manifest, Mode, Request, Target, batch, builtin, demo,
     embeddings::{self, Embed},
     image::{self, Draw},
     manifest::Capability,
@@ -294,6 +294,34 @@ fn calls_of_other_models_are_signed_where_that_is_wanted() {
     assert_eq!(signatures("gemini-3.8-flash"), skipped);
     assert_eq!(signatures("gemini-of-tomorrow"), skipped);
     assert_eq!(signatures("gemini-2.5-pro"), vec![json!(null), json!(null)]);
+}
+
+/// Models of Anthropic behind a router are told what to keep of a prompt; others are not.
+#[test]
+fn a_router_passes_marks_for_the_cache_to_the_models_that_want_them() {
+    let marks = |model: &str| {
+        let messages =
+            [json!({ "role": "system", "content": "Be brief." }), json!({ "role": "user", "content": "Hello!" })];
+        let mut plain = plain(&messages, &Map::new()).unwrap();
+        plain.options.cache = CacheRetention::Long;
+        let openrouter = manifest("openrouter");
+        let entry = openrouter.models.get(model);
+        let target = Target { manifest: &openrouter, model, entry, base_url: None, lookup: &environment };
+        let request = build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap();
+        body(&request)["messages"].clone()
+    };
+    let mark = json!({ "type": "ephemeral", "ttl": "1h" });
+    assert_eq!(
+        marks("anthropic/claude-opus-5.5"),
+        json!([
+            { "role": "system", "content": [{ "type": "text", "text": "Be brief.", "cache_control": mark }] },
+            { "role": "user", "content": [{ "type": "text", "text": "Hello!", "cache_control": mark }] },
+        ])
+    );
+    assert_eq!(
+        marks("openai/gpt-5.5"),
+        json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "Hello!" }])
+    );
 }
 
 /// The demo model understands what the request builder makes for it.
