@@ -109,9 +109,10 @@ impl<'m> Names<'m> {
         let is_declared = self.of_contract(standard).is_some() || self.declared(standard).is_some();
         if (self.is_foreign || !is_declared) && self.rules.unsupported.iter().any(|name| name == standard) {
             Some("the API has no member for it")
-        } else if is_declared {
-            None
-        } else if self.manifest.parameters.is_empty() || (self.rules.max_tokens && standard == "max_tokens") {
+        } else if is_declared
+            || self.manifest.parameters.is_empty()
+            || (self.rules.max_tokens && standard == "max_tokens")
+        {
             None
         } else {
             Some("the provider does not declare it")
