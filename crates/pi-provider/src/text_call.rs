@@ -9,9 +9,12 @@ pub mod filter;
 mod markup;
 pub mod prompt;
 
+use std::collections::BTreeMap;
+
+use pi_envelope::Tool;
 use serde_json::{Map, Value};
 
-use self::markup::Opening;
+use self::markup::{Block, End, Opening, Search};
 use crate::manifest::capability::{FallbackFormat, KnownDialect, TextFallback};
 
 /// How calls are found.
@@ -23,6 +26,8 @@ pub struct Grammar {
     pub leniency: Leniency,
     /// The tools that exist. A tag that is neither our own nor a tool's is markup of another kind. Empty: not known.
     pub tools: Vec<String>,
+    /// The one argument that a tool requires, where it is a text: what a plain body is.
+    pub plain_arguments: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +57,10 @@ pub struct Reader {
     grammar: Grammar,
     /// What has arrived and is not decided yet.
     pending: String,
+    /// No call begins before this place in `pending`, and there is only white space before it.
+    scanned: usize,
+    /// The call that begins in `pending`, as long as its end is not there.
+    open: Option<Open>,
     /// Whether text has been handed on.
     said: bool,
     /// Whether a call has been taken out.
@@ -59,6 +68,17 @@ pub struct Reader {
     /// Whether one was taken out after the last text.
     gap: bool,
 }
+
+/// A call that has begun.
+#[derive(Debug)]
+struct Open {
+    start: usize,
+    block: Block,
+    search: Search,
+}
+
+/// A call that is longer than this is none, in bytes: no text is held back for ever.
+pub const LONGEST_BLOCK: usize = 1024 * 1024;
 
 /// A text without the calls that were in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +108,18 @@ impl Grammar {
     pub fn usual(leniency: Leniency) -> Self {
         let dialects = ["shell", "bash"].map(|tag| KnownDialect { tag: tag.to_owned(), map_to: "shell".to_owned() });
         let fallback = TextFallback { known_dialects: dialects.into(), ..TextFallback::default() };
-        Self { fallback, leniency, tools: Vec::new() }
+        Self { fallback, leniency, tools: Vec::new(), plain_arguments: BTreeMap::new() }
+    }
+
+    /// For a manifest's form and the tools at hand.
+    pub fn of(fallback: &TextFallback, leniency: Leniency, tools: &[Tool]) -> Self {
+        let plain = |tool: &Tool| Some((tool.definition.name.clone(), plain_argument(&tool.definition.parameters)?));
+        Self {
+            fallback: fallback.clone(),
+            leniency,
+            tools: tools.iter().map(|tool| tool.definition.name.clone()).collect(),
+            plain_arguments: tools.iter().filter_map(plain).collect(),
+        }
     }
 
     /// The tool that a tag stands for: the one that the manifest maps it to, or the tool of that name.
@@ -103,67 +134,84 @@ impl Grammar {
     }
 }
 
+/// The one required argument, if there is just one and it is a text.
+fn plain_argument(schema: &Value) -> Option<String> {
+    let [required] = schema.get("required")?.as_array()?.as_slice() else { return None };
+    let name = required.as_str()?;
+    let kind = schema.get("properties").and_then(|properties| properties.get(name)?.get("type")?.as_str());
+    kind.is_none_or(|kind| kind == "string").then(|| name.to_owned())
+}
+
 impl Reader {
     pub fn new(grammar: Grammar) -> Self {
-        Self { grammar, pending: String::new(), said: false, called: false, gap: false }
+        Self { grammar, pending: String::new(), scanned: 0, open: None, said: false, called: false, gap: false }
     }
 
-    /// Takes the next piece of the text.
+    /// Takes the next piece of the text. The work is proportional to the piece, however much is held back.
     pub fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
-        self.pending.push_str(text);
-        while self.step(out) {}
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.push_str(text);
+        let mut done = 0;
+        while self.step(&pending, &mut done, out) {}
+        pending.drain(..done);
+        self.scanned -= done;
+        if let Some(open) = &mut self.open {
+            open.start -= done;
+        }
+        self.pending = pending;
     }
 
     /// The text is over: what was held back is decided.
     pub fn finish(&mut self, out: &mut Vec<Piece>) {
-        while self.step(out) {}
         let rest = std::mem::take(&mut self.pending);
-        match markup::find_opening(&self.grammar, &rest) {
-            Some(Opening { start, block: Some(block) }) => match block.read_open_end(&self.grammar, &rest) {
-                Some(calls) => {
-                    self.say(rest[..start].trim_end(), out);
-                    self.call(calls, out);
-                }
-                None => self.say_last(&rest, out),
-            },
-            Some(Opening { block: None, .. }) | None => self.say_last(&rest, out),
+        self.scanned = 0;
+        let open = self.open.take();
+        match open.and_then(|Open { start, block, .. }| block.read_open_end(&self.grammar, &rest[start..])) {
+            Some(calls) => self.call(calls, out),
+            None => self.say_last(&rest, out),
         }
     }
 
-    /// Decides on the beginning of what is pending; says whether there may be more to decide.
-    fn step(&mut self, out: &mut Vec<Piece>) -> bool {
-        let pending = std::mem::take(&mut self.pending);
-        let Some(Opening { start, block }) = markup::find_opening(&self.grammar, &pending) else {
-            // White space may turn out to stand before a call.
-            let end = pending.trim_end().len();
-            self.say(&pending[..end], out);
-            pending[end..].clone_into(&mut self.pending);
-            return false;
-        };
-        let before = pending[..start].trim_end().len();
-        let Some(block) = block else {
-            self.say(&pending[..before], out);
-            pending[before..].clone_into(&mut self.pending);
-            return false;
-        };
-        let Some(end) = block.find_end(&pending) else {
-            self.say(&pending[..before], out);
-            pending[before..].clone_into(&mut self.pending);
-            return false;
-        };
-        match block.read(&self.grammar, &pending[..end]) {
-            Some(calls) => {
-                self.say(&pending[..before], out);
-                self.call(calls, out);
-                pending[end..].clone_into(&mut self.pending);
-            }
+    /// Decides on what comes behind `done` and moves that on; says whether there may be more to decide.
+    fn step(&mut self, pending: &str, done: &mut usize, out: &mut Vec<Piece>) -> bool {
+        let mut open = match self.open.take() {
+            Some(open) => open,
             None => {
-                // It only looked like a call.
-                self.say(&pending[..end], out);
-                pending[end..].clone_into(&mut self.pending);
+                let opening = markup::find_opening(&self.grammar, pending, self.scanned);
+                let start = opening.as_ref().map_or(pending.len(), |opening| opening.start);
+                // White space may turn out to stand before a call. All that was scanned and is still here is that.
+                let scanned = self.scanned;
+                let end = match pending[scanned..start].trim_end().len() {
+                    0 => *done,
+                    length => scanned + length,
+                };
+                self.say(&pending[*done..end], out);
+                (*done, self.scanned) = (end, start);
+                match opening {
+                    Some(Opening { block: Some(block), .. }) => Open { start, block, search: Search::default() },
+                    Some(Opening { block: None, .. }) | None => return false,
+                }
             }
+        };
+        let text = &pending[open.start..];
+        let within = &text[..text.floor_char_boundary(LONGEST_BLOCK)];
+        let (end, calls) = match open.block.find_end(within, &mut open.search) {
+            End::At(end) => (end, open.block.read(&self.grammar, &within[..end])),
+            End::Never(end) => (end, None),
+            End::NotYet if text.len() > LONGEST_BLOCK => (within.len(), None),
+            End::NotYet => {
+                self.open = Some(open);
+                return false;
+            }
+        };
+        let end = open.start + end;
+        match calls {
+            Some(calls) => self.call(calls, out),
+            // It only looked like a call.
+            None => self.say(&pending[*done..end], out),
         }
-        !self.pending.is_empty()
+        (*done, self.scanned) = (end, end);
+        true
     }
 
     /// Hands on text. White space around a call is not part of it, but what it separated stays apart.

@@ -64,11 +64,7 @@ pub fn text_calls(target: &Target<'_>, prompt: &Prompt) -> Option<Grammar> {
     let is_relied_on = calling.native.as_ref().is_some_and(|native| native.reliability == Reliability::Full);
     match tools_as(target, prompt).ok()? {
         ToolsAs::Native if is_relied_on => None,
-        ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar {
-            fallback: fallback.clone(),
-            leniency: Leniency::Lenient,
-            tools: prompt.tools.iter().map(|tool| tool.definition.name.clone()).collect(),
-        }),
+        ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar::of(fallback, Leniency::Lenient, &prompt.tools)),
     }
 }
 

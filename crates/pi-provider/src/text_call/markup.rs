@@ -1,9 +1,11 @@
 //! The forms in which models write calls: tags, fences and markers.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::{Grammar, Leniency, TextCall};
-use crate::manifest::capability::NameLocation;
+use crate::manifest::capability::{FallbackBody, NameLocation};
 
 /// What some models put into every tag.
 const DSML: [&str; 2] = ["｜｜DSML｜｜", "｜DSML｜"];
@@ -23,6 +25,9 @@ const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "params", "args", "inpu
 /// The longest beginning that may still become an opening, in bytes: a tag with attributes.
 const LONGEST_TAG: usize = 512;
 
+/// So many tags without an end are looked past in the body of a call; a text with more is none.
+const MOST_UNCLOSED: usize = 64;
+
 /// Where a call may begin.
 pub(super) struct Opening {
     pub(super) start: usize,
@@ -34,16 +39,39 @@ pub(super) struct Opening {
 #[derive(Debug)]
 pub(super) struct Block {
     kind: Kind,
-    /// Where its body begins.
+    /// Where its body begins, counted from its own beginning.
     body: usize,
+}
+
+/// How far the end of a block has been looked for.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    searched: usize,
+    json: JsonSearch,
+}
+
+/// What is known of a list or an object whose end was not there yet.
+#[derive(Debug, Default)]
+struct JsonSearch {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+/// Where a block ends.
+pub(super) enum End {
+    At(usize),
+    NotYet,
+    /// It is no block; everything up to this place is text.
+    Never(usize),
 }
 
 #[derive(Debug)]
 enum Kind {
     /// Ends with `</tag>`.
     Tag(Tag),
-    /// Ends with a fence on a line of its own.
-    Fence,
+    /// Ends with a fence on a line of its own. The tag is what stands behind the first one.
+    Fence(Tag),
     /// Ends with the JSON value.
     Marker,
 }
@@ -60,14 +88,10 @@ struct Tag {
 }
 
 /// The first place where a call begins, or where one may begin once more text has arrived.
-pub(super) fn find_opening(grammar: &Grammar, text: &str) -> Option<Opening> {
-    let mut from = 0;
+pub(super) fn find_opening(grammar: &Grammar, text: &str, mut from: usize) -> Option<Opening> {
     while let Some(at) = text[from..].find(['<', '`', '[']).map(|at| from + at) {
         match opening_at(grammar, &text[at..]) {
-            Found::Block(mut block) => {
-                block.body += at;
-                return Some(Opening { start: at, block: Some(block) });
-            }
+            Found::Block(block) => return Some(Opening { start: at, block: Some(block) }),
             Found::Maybe => return Some(Opening { start: at, block: None }),
             Found::Nothing => from = at + 1,
         }
@@ -99,7 +123,9 @@ fn opening_at(grammar: &Grammar, text: &str) -> Found {
     if !text.starts_with('<') {
         return Found::Nothing;
     }
-    match Tag::read(text) {
+    // A tag that is not complete is looked at again with every piece, so that must cost little.
+    let is_complete = text[..text.floor_char_boundary(LONGEST_TAG)].contains('>');
+    match is_complete.then(|| Tag::read(text)).flatten() {
         Some(tag) if is_call(grammar, &tag) => {
             let body = tag.length;
             Found::Block(Block { kind: Kind::Tag(tag), body })
@@ -116,14 +142,27 @@ fn fence_at(grammar: &Grammar, text: &str) -> Found {
         return if "```".starts_with(text) { Found::Maybe } else { Found::Nothing };
     };
     let wanted = grammar.fallback.wrapper.as_str();
+    let info = &info[..info.floor_char_boundary(LONGEST_TAG)];
+    let may_be = || match info.strip_prefix(wanted) {
+        Some(rest) => rest.is_empty() || rest.starts_with(char::is_whitespace),
+        None => wanted.starts_with(info),
+    };
     match info.split_once('\n') {
-        Some((word, _)) if word.trim() == wanted => {
-            Found::Block(Block { kind: Kind::Fence, body: "```".len() + word.len() + 1 })
-        }
-        Some(_) => Found::Nothing,
-        None if wanted.starts_with(info.trim_end()) => Found::Maybe,
+        Some((line, _)) => match fence_tag(wanted, line.trim()) {
+            Some(tag) => Found::Block(Block { kind: Kind::Fence(tag), body: "```".len() + line.len() + 1 }),
+            None => Found::Nothing,
+        },
+        None if info.len() < LONGEST_TAG && may_be() => Found::Maybe,
         None => Found::Nothing,
     }
+}
+
+/// What stands behind a fence, as a tag: the word, perhaps with attributes.
+fn fence_tag(wanted: &str, line: &str) -> Option<Tag> {
+    if line == wanted {
+        return Some(Tag { written: String::new(), name: wanted.to_owned(), attributes: Vec::new(), length: 0 });
+    }
+    Tag::read(&format!("<{line}>")).filter(|tag| tag.name == wanted && tag.length == line.len() + 2)
 }
 
 fn is_call(grammar: &Grammar, tag: &Tag) -> bool {
@@ -156,26 +195,31 @@ fn is_name(c: char) -> bool {
 }
 
 impl Block {
-    /// Where the block is over, if it is.
-    pub(super) fn find_end(&self, text: &str) -> Option<usize> {
-        let body = &text[self.body..];
+    /// Where the block is over, if it is. `text` begins with it, and has grown since the same search was made before.
+    pub(super) fn find_end(&self, text: &str, search: &mut Search) -> End {
+        let from = search.searched.max(self.body);
+        if let Kind::Marker = self.kind {
+            search.searched = text.len();
+            return search.json.find_end(text, from, self.body);
+        }
+        let close = self.close();
+        // The end may have been cut in two.
+        let from = text.floor_char_boundary(from.saturating_sub(close.len()).max(self.body));
+        search.searched = text.len();
+        text[from..].find(&close).map_or(End::NotYet, |at| End::At(from + at + close.len()))
+    }
+
+    fn close(&self) -> String {
         match &self.kind {
-            Kind::Tag(tag) => {
-                let close = format!("</{}>", tag.written);
-                body.find(&close).map(|at| self.body + at + close.len())
-            }
-            Kind::Fence => body.find("\n```").map(|at| self.body + at + "\n```".len()),
-            Kind::Marker => json_end(body).map(|end| self.body + end),
+            Kind::Tag(tag) => format!("</{}>", tag.written),
+            Kind::Fence(_) => "\n```".to_owned(),
+            Kind::Marker => String::new(),
         }
     }
 
     /// The calls of a whole block; `None` if there are none in it after all.
     pub(super) fn read(&self, grammar: &Grammar, block: &str) -> Option<Vec<TextCall>> {
-        let close = match &self.kind {
-            Kind::Tag(tag) => format!("</{}>", tag.written),
-            Kind::Fence => "\n```".to_owned(),
-            Kind::Marker => String::new(),
-        };
+        let close = self.close();
         self.read_body(grammar, block[self.body..].strip_suffix(&close).unwrap_or(&block[self.body..]))
     }
 
@@ -190,7 +234,8 @@ impl Block {
     fn read_body(&self, grammar: &Grammar, body: &str) -> Option<Vec<TextCall>> {
         let calls = match &self.kind {
             Kind::Tag(tag) => read_element(grammar, tag, body),
-            Kind::Fence | Kind::Marker => read_json_calls(grammar, body, None),
+            Kind::Fence(tag) => read_calls(grammar, body, named_in_tag(grammar, tag)),
+            Kind::Marker => read_json_calls(grammar, body, None),
         }?;
         (!calls.is_empty()).then_some(calls)
     }
@@ -199,6 +244,7 @@ impl Block {
 impl Tag {
     /// Reads the tag at the beginning of a text; `None` if it is not one, or not complete.
     fn read(text: &str) -> Option<Self> {
+        let text = &text[..text.floor_char_boundary(LONGEST_TAG)];
         let inside = text.strip_prefix('<')?;
         let prefix = DSML.iter().find(|prefix| inside.starts_with(**prefix)).copied().unwrap_or_default();
         let rest = &inside[prefix.len()..];
@@ -255,14 +301,16 @@ fn read_element(grammar: &Grammar, tag: &Tag, body: &str) -> Option<Vec<TextCall
         }
         return if calls.is_empty() { read_json_calls(grammar, body, None) } else { Some(calls) };
     }
-    let named = match (strict, grammar.fallback.name_location) {
-        (true, NameLocation::JsonField) => None,
-        (true, NameLocation::Attribute) | (false, _) => tag.named_tool(),
-    };
+    let named = named_in_tag(grammar, tag);
     let dialect = grammar.tool_of_tag(&tag.name).filter(|_| !strict && tag.name != grammar.fallback.wrapper);
     let name = named.or(dialect).map(str::to_owned);
     let elements = children(body);
     match name {
+        Some(name) if is_plain(grammar, &name) => {
+            // Without the line breaks that are there for the tags' sake; those of a fence are part of it.
+            let text = body.strip_prefix('\n').unwrap_or(body);
+            read_calls(grammar, text.strip_suffix('\n').unwrap_or(text), Some(&name))
+        }
         Some(name) if !strict && !elements.is_empty() && !body.trim_start().starts_with(['{', '[']) => {
             Some(vec![TextCall { name, arguments: read_parameters(&elements) }])
         }
@@ -270,7 +318,41 @@ fn read_element(grammar: &Grammar, tag: &Tag, body: &str) -> Option<Vec<TextCall
             let arguments = Map::from_iter([("command".to_owned(), Value::from(body.trim()))]);
             Some(vec![TextCall { name, arguments }])
         }
-        name => read_json_calls(grammar, body, name.as_deref()),
+        name => read_calls(grammar, body, name.as_deref()),
+    }
+}
+
+/// The tool that a tag names, where that counts. A plain body has no other place for it.
+fn named_in_tag<'t>(grammar: &Grammar, tag: &'t Tag) -> Option<&'t str> {
+    match (grammar.leniency, grammar.fallback.name_location, grammar.fallback.body) {
+        (Leniency::Strict, NameLocation::JsonField, FallbackBody::Json | FallbackBody::Yaml) => None,
+        (Leniency::Strict, NameLocation::Attribute, _) | (_, _, FallbackBody::Plain) | (Leniency::Lenient, ..) => {
+            tag.named_tool()
+        }
+    }
+}
+
+/// Whether the body of a call to this tool is an argument as it is.
+fn is_plain(grammar: &Grammar, tool: &str) -> bool {
+    grammar.fallback.body == FallbackBody::Plain && grammar.plain_arguments.contains_key(tool)
+}
+
+/// A call, or several, in the notation of the manifest. `name` comes from the tag.
+fn read_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> Option<Vec<TextCall>> {
+    match (grammar.fallback.body, name) {
+        (FallbackBody::Yaml, _) if !body.trim_start().starts_with(['{', '[']) => {
+            named_calls(grammar, serde_saphyr::from_str(body).ok()?, name)
+        }
+        (FallbackBody::Plain, Some(tool)) if is_plain(grammar, tool) => {
+            let argument = &grammar.plain_arguments[tool];
+            let arguments = match serde_json::from_str::<Map<String, Value>>(body) {
+                // With more than the one argument it cannot be plain.
+                Ok(arguments) if arguments.contains_key(argument) => arguments,
+                Ok(_) | Err(_) => Map::from_iter([(argument.clone(), Value::from(body))]),
+            };
+            Some(vec![TextCall { name: tool.to_owned(), arguments }])
+        }
+        (FallbackBody::Json | FallbackBody::Yaml | FallbackBody::Plain, name) => read_json_calls(grammar, body, name),
     }
 }
 
@@ -295,14 +377,18 @@ fn read_parameters(elements: &[(Tag, &str)]) -> Map<String, Value> {
 fn children(body: &str) -> Vec<(Tag, &str)> {
     let mut found = Vec::new();
     let mut rest = body;
-    while let Some(at) = rest.find('<') {
+    // A tag whose end is not behind it has none further on.
+    let mut unclosed = BTreeSet::new();
+    while let Some(at) = rest.find('<').filter(|_| unclosed.len() < MOST_UNCLOSED) {
         let Some(tag) = Tag::read(&rest[at..]) else {
             rest = &rest[at + 1..];
             continue;
         };
         let inside = &rest[at + tag.length..];
         let close = format!("</{}>", tag.written);
-        let Some(end) = inside.find(&close) else {
+        let end = if unclosed.contains(&close) { None } else { inside.find(&close) };
+        let Some(end) = end else {
+            unclosed.insert(close);
             rest = inside;
             continue;
         };
@@ -318,6 +404,10 @@ fn read_json_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> Option<
         Leniency::Strict => serde_json::from_str(body.trim()).ok()?,
         Leniency::Lenient => json_value(body)?,
     };
+    named_calls(grammar, value, name)
+}
+
+fn named_calls(grammar: &Grammar, value: Value, name: Option<&str>) -> Option<Vec<TextCall>> {
     match value {
         Value::Array(calls) if name.is_none() => {
             calls.into_iter().map(|call| read_json_call(grammar, call, None)).collect()
@@ -363,27 +453,34 @@ fn json_value(text: &str) -> Option<Value> {
 
 /// Where the object or list at the beginning of a text ends.
 fn json_end(text: &str) -> Option<usize> {
-    let start = text.len() - text.trim_start().len();
-    if !text[start..].starts_with(['{', '[']) {
-        return None;
+    match JsonSearch::default().find_end(text, 0, 0) {
+        End::At(end) => Some(end),
+        End::NotYet | End::Never(_) => None,
     }
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (at, byte) in text.bytes().enumerate().skip(start) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => depth += 1,
-            b'}' | b']' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
+}
+
+impl JsonSearch {
+    /// Looks on from `from`. Where neither an object nor a list begins, all before `begin` is text.
+    fn find_end(&mut self, text: &str, from: usize, begin: usize) -> End {
+        for (at, byte) in text.bytes().enumerate().skip(from) {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'{' | b'[' if !self.in_string => self.depth += 1,
+                b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 => {}
+                _ if self.depth == 0 => return End::Never(begin),
+                b'"' => self.in_string = !self.in_string,
+                b'}' | b']' if !self.in_string => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return End::At(at + 1);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
         }
+        End::NotYet
     }
-    None
 }
 
 /// The text without commas before a closing bracket.

@@ -3,8 +3,8 @@
 use pi_envelope::{Origin, Provenance, Tool};
 use pi_provider::{
     Finish, StreamEvent, Termination,
-    manifest::capability::{FallbackFormat, PromptLevel, TextFallback},
-    text_call::{Grammar, Leniency, Parsed, Piece, Reader, TextCall, filter::Filter, parse, prompt},
+    manifest::capability::{FallbackBody, FallbackFormat, NameLocation, PromptLevel, TextFallback},
+    text_call::{Grammar, LONGEST_BLOCK, Leniency, Parsed, Piece, Reader, TextCall, filter::Filter, parse, prompt},
 };
 use pi_transcript::ToolDefinition;
 use proptest::prelude::*;
@@ -186,15 +186,15 @@ fn held_text_stays_in_its_block_and_before_what_follows() {
     assert_eq!(out, [text(0, "a"), text(0, " <"), thinking, text(2, "b"), text(2, " <"), text(3, "c")]);
 }
 
+fn tool(name: &str, parameters: Value) -> Tool {
+    let (name, description) = (name.to_owned(), "Reads a file".to_owned());
+    let definition = ToolDefinition { name, description, parameters, extra: Map::new() };
+    Tool { definition, provenance: Provenance::usual(Origin::BuiltIn) }
+}
+
 #[test]
 fn instructions_show_the_form_and_every_tool() {
-    let definition = ToolDefinition {
-        name: "read".to_owned(),
-        description: "Reads a file".to_owned(),
-        parameters: json!({"type": "object", "required": ["path"]}),
-        extra: Map::new(),
-    };
-    let tool = Tool { definition, provenance: Provenance::usual(Origin::BuiltIn) };
+    let tool = tool("read", json!({"type": "object", "required": ["path"]}));
     let said = |prompt_level| prompt::instructions(&TextFallback { prompt_level, ..TextFallback::default() }, [&tool]);
     for level in [PromptLevel::L1, PromptLevel::L2, PromptLevel::L3] {
         let text = said(level);
@@ -209,10 +209,108 @@ fn instructions_show_the_form_and_every_tool() {
 
 #[test]
 fn a_call_in_the_form_of_the_instructions_is_read_back() {
+    let arguments =
+        [r#"{"path":"a"}"#, r#"{"path":"a: <b>\n  - {c}\n"}"#, r#"{"path":"x","limit":3,"tags":["1",null]}"#];
+    let schema = json!({"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}});
+    let tools = [tool("read", schema)];
     for format in [FallbackFormat::XmlJson, FallbackFormat::MarkdownFence] {
-        let fallback = TextFallback { format, ..TextFallback::default() };
-        let written = prompt::call(&fallback, "read", r#"{"path": "a"}"#);
-        check(Grammar { fallback, ..strict() }, &written, &["", r#"read {"path":"a"}"#]);
+        for body in [FallbackBody::Json, FallbackBody::Yaml, FallbackBody::Plain] {
+            for name_location in [NameLocation::JsonField, NameLocation::Attribute] {
+                for leniency in [Leniency::Strict, Leniency::Lenient] {
+                    let fallback = TextFallback { format, body, name_location, ..TextFallback::default() };
+                    for arguments in arguments {
+                        let written = prompt::call(&fallback, "read", arguments);
+                        let grammar = Grammar::of(&fallback, leniency, &tools);
+                        check(grammar, &written, &["", &format!("read {arguments}")]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_are_written_as_the_manifest_says() {
+    let written = |format, body, name_location| {
+        let fallback = TextFallback { format, body, name_location, ..TextFallback::default() };
+        prompt::call(&fallback, "read", r#"{"path": "a"}"#)
+    };
+    let (tag, fence) = (FallbackFormat::XmlJson, FallbackFormat::MarkdownFence);
+    let forms = [
+        (
+            written(tag, FallbackBody::Json, NameLocation::Attribute),
+            "<tool_call name=\"read\">\n{\"arguments\": {\"path\": \"a\"}}\n</tool_call>",
+        ),
+        (
+            written(tag, FallbackBody::Yaml, NameLocation::JsonField),
+            "<tool_call>\nname: read\narguments:\n  path: a\n</tool_call>",
+        ),
+        (
+            written(fence, FallbackBody::Yaml, NameLocation::Attribute),
+            "```tool_call name=\"read\"\narguments:\n  path: a\n```",
+        ),
+        (written(tag, FallbackBody::Plain, NameLocation::JsonField), "<tool_call name=\"read\">\na\n</tool_call>"),
+    ];
+    for (written, expected) in forms {
+        assert_eq!(written, expected);
+    }
+}
+
+/// The text of all pieces, and how many calls there were.
+fn read_in_pieces(text: &str, size: usize) -> (String, usize) {
+    let mut reader = Reader::new(lenient());
+    let mut pieces = Vec::new();
+    for piece in text.as_bytes().chunks(size) {
+        reader.push(std::str::from_utf8(piece).unwrap(), &mut pieces);
+    }
+    reader.finish(&mut pieces);
+    let mut read = (String::new(), 0);
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => read.0.push_str(&text),
+            Piece::Call(_) => read.1 += 1,
+        }
+    }
+    read
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is about how long reading takes")]
+fn the_work_is_proportional_to_the_text() {
+    const SIZE: usize = LONGEST_BLOCK / 4;
+    let fill = |begin: &str, again: &str| format!("{begin}{}", again.repeat(SIZE / again.len()));
+    let texts = [
+        fill("<tool_call>", "a"),
+        fill("```tool_call\n", "a "),
+        fill("[TOOL_CALLS][\"", "{"),
+        fill("<tool_calls>", "<tool_call>"),
+        fill("x", "<"),
+        fill("x", "<invoke="),
+        fill("x", "``` "),
+        fill("x", " "),
+        fill("x", "[TOOL_CALLS] "),
+    ];
+    let begun = std::time::Instant::now();
+    for text in texts {
+        for size in [1, text.len()] {
+            assert_eq!(read_in_pieces(&text, size), (text.clone(), 0), "{} {size}", &text[..20]);
+        }
+    }
+    let call = "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>";
+    assert_eq!(read_in_pieces(&fill("", call), SIZE * 2), (String::new(), SIZE / call.len()));
+    let unclosed = format!("<tool_call name=\"x\">{}</tool_call>", "<a>".repeat(LONGEST_BLOCK / 4));
+    assert_eq!(read_in_pieces(&unclosed, unclosed.len()), (unclosed.clone(), 0));
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_call_that_is_too_long_is_text() {
+    let fits = "a".repeat(LONGEST_BLOCK - 60);
+    let call = |text: &str| format!("<tool_call>{{\"name\":\"a\",\"arguments\":{{\"t\":\"{text}\"}}}}</tool_call>");
+    assert_eq!(read_in_pieces(&call(&fits), 1000), (String::new(), 1));
+    let long = call(&"a".repeat(LONGEST_BLOCK));
+    for size in [1000, long.len()] {
+        assert_eq!(read_in_pieces(&format!("{long}\n{}", call("b")), size), (long.clone(), 1));
     }
 }
 
@@ -228,7 +326,7 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(vec![
             "a", " ", "\n", "<", ">", "</", "tool_call", "tool_calls", "<tool_call>", "</tool_call>", "<bash>", "</bash>", "ls",
             "{\"name\":\"x\",\"arguments\":{}}", "{", "}", "\"", "```", "```tool_call\n", "\n```", "[TOOL_CALLS]", "[]", "<｜｜DSML｜｜",
-            "invoke name=\"x\"", "<|python_tag|>", "é", "=",
+            "invoke name=\"x\"", "<|python_tag|>", "é", "=", "```tool_call name=\"x\"\n", " {}",
         ]), 0..12),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         leniency in prop::sample::select(vec![Leniency::Strict, Leniency::Lenient]),
