@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod assembly;
-mod compliance;
 mod guardrail;
 #[path = "../support/manifest.rs"]
 mod manifest;
 mod properties;
 mod recorded;
+mod standard;
 mod text_call;
 #[path = "../support/transcription.rs"]
 mod transcription;
