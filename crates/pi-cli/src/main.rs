@@ -16,7 +16,6 @@ mod env;
 mod exit;
 mod failure;
 mod input;
-mod likeness;
 mod providers;
 mod refusal;
 mod runtime;

@@ -13,6 +13,7 @@ use pi_provider::{
     Catalog, Manifest, Secret,
     catalog::{Entry, Origin, Source, SourceFile},
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
+    likeness,
     local::{self, Probe, USUAL_PATIENCE},
     manifest::Severity,
     transport::{Network, Transport},
@@ -91,7 +92,7 @@ impl Providers {
     pub(crate) fn get(&self, name: &str) -> Result<&Entry, ModelFailure> {
         self.catalog.provider(name).ok_or_else(|| {
             let ids = self.catalog.providers().map(|entry| entry.manifest.id.as_str());
-            let nearest = crate::likeness::nearest(name, ids).map(str::to_owned);
+            let nearest = likeness::nearest(name, ids).first().map(|&meant| meant.to_owned());
             ModelFailure::NoSuchProvider { id: name.to_owned(), nearest }
         })
     }

@@ -25,6 +25,7 @@ pub mod error;
 pub mod event;
 pub mod guardrail;
 pub mod image;
+pub mod likeness;
 pub mod limits;
 pub mod local;
 pub mod manifest;

@@ -1,10 +1,18 @@
-//! What somebody may have meant: the known word that is nearest to a misspelt one.
+//! What somebody may have meant: the known words that are nearest to a misspelt one.
 
-/// The nearest of `words`, if it is near enough to be a slip: a third of the letters may differ.
-pub(crate) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = words.into_iter().map(|it| (distance(word, it), it)).min()?;
-    let allowed = word.chars().count().max(near.1.chars().count()).div_ceil(3);
-    (0 < near.0 && near.0 <= allowed).then_some(near.1)
+/// Those of `words` that are near enough to be meant, the nearest first: a third of the letters may differ, and upper and
+/// lower case are the same. The word itself is none of them.
+pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = word.to_lowercase();
+    let near = |known: &'a str| {
+        let allowed = word.chars().count().max(known.chars().count()).div_ceil(3);
+        let distance = distance(&wanted, &known.to_lowercase());
+        (known != word && distance <= allowed).then_some((distance, known))
+    };
+    let mut ranked: Vec<(usize, &str)> = words.into_iter().filter_map(near).collect();
+    ranked.sort_unstable();
+    ranked.dedup();
+    ranked.into_iter().map(|(_, known)| known).collect()
 }
 
 /// How many letters must be put in, taken out, replaced or swapped with their neighbour to get from one word to the other.
@@ -32,16 +40,17 @@ mod tests {
 
     #[test]
     fn slip_finds_its_word_and_other_words_do_not() {
-        let words = ["policy", "path-guard", "git"];
+        let words = ["policy", "path-guard", "git", "got"];
         for (word, expected) in [
-            ("polcy", Some("policy")),
-            ("plocy", Some("policy")),
-            ("pathguard", Some("path-guard")),
-            ("got", Some("git")),
-            ("gti", Some("git")),
-            ("git", None),
-            ("messages", None),
-            ("", None),
+            ("polcy", vec!["policy"]),
+            ("plocy", vec!["policy"]),
+            ("pathguard", vec!["path-guard"]),
+            ("gut", vec!["git", "got"]),
+            ("gti", vec!["git"]),
+            ("Git", vec!["git", "got"]),
+            ("git", vec!["got"]),
+            ("messages", vec![]),
+            ("", vec![]),
         ] {
             assert_eq!(nearest(word, words), expected, "{word}");
         }

@@ -1,6 +1,6 @@
 //! Finds a model by what people type.
 
-use crate::manifest::ModelEntry;
+use crate::{likeness::nearest, manifest::ModelEntry};
 
 use super::{Catalog, Entry};
 
@@ -70,11 +70,11 @@ impl Catalog {
         match pattern.split_once('/') {
             Some((name, _)) if !is_glob(name) => {
                 let names = self.providers().map(|entry| entry.manifest.id.as_str());
-                Err(FindError::NoProvider { name: name.to_owned(), nearest: nearest(name, names) })
+                Err(FindError::NoProvider { name: name.to_owned(), nearest: proposed(name, names) })
             }
             _ => {
                 let names: Vec<String> = self.models().map(|found| found.id).collect();
-                let nearest = nearest(pattern, names.iter().map(String::as_str));
+                let nearest = proposed(pattern, names.iter().map(String::as_str));
                 Err(FindError::NoMatch { pattern: pattern.to_owned(), nearest })
             }
         }
@@ -124,7 +124,7 @@ fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Result<Found<'a>, FindErro
     if !matching.is_empty() {
         return single(&format!("{}/{wanted}", entry.manifest.id), matching);
     }
-    let nearest = nearest(wanted, models.keys().map(String::as_str));
+    let nearest = proposed(wanted, models.keys().map(String::as_str));
     Err(FindError::NoModel { provider: entry.manifest.id.to_string(), model: wanted.to_owned(), nearest })
 }
 
@@ -167,31 +167,8 @@ fn glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|&letter| letter == '*')
 }
 
-/// Names that somebody may have meant, the nearest first.
-fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let wanted = wanted.to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1);
-    let mut ranked: Vec<(usize, &str)> = names.map(|name| (distance(&wanted, &name.to_lowercase()), name)).collect();
-    ranked.retain(|&(distance, _)| distance <= limit);
-    ranked.sort();
-    ranked.dedup();
-    ranked.into_iter().take(PROPOSED).map(|(_, name)| name.to_owned()).collect()
-}
-
-/// How many letters must be changed, added or removed.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+fn proposed<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    nearest(wanted, names).into_iter().take(PROPOSED).map(str::to_owned).collect()
 }
 
 fn did_you_mean(nearest: &[String]) -> String {

@@ -9,9 +9,8 @@ use pi_extproto::{
     host::HostCall,
 };
 use pi_policy::config::Settings;
+use pi_provider::likeness::nearest;
 use serde_json::Value;
-
-use crate::likeness::nearest;
 
 /// The parts of a settings file that may hold a policy.
 const SECTIONS: [&str; 2] = ["extensions", "agent"];
@@ -24,7 +23,7 @@ pub(super) fn about_settings(file: &str, document: &Value, settings: &Settings) 
         doubts.push(format!("{file} holds no extensions.policy; the defaults decide"));
     }
     for key in keys(document).filter(|key| !SECTIONS.contains(key)) {
-        let meant = nearest(key, SECTIONS.into_iter().chain(["policy"]));
+        let meant = nearest(key, SECTIONS.into_iter().chain(["policy"])).first().copied();
         if let Some(meant) = meant.or((key == "policy").then_some(key)) {
             let meant = if meant == "policy" { "extensions.policy" } else { meant };
             doubts.push(format!("{file}: {key}: unknown key; did you mean {meant}?"));
@@ -77,5 +76,5 @@ fn keys(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(word, known).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+    nearest(word, known).first().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
 }
