@@ -192,18 +192,7 @@ struct Given<'p>(&'p Answer<'p>);
 
 impl Serialize for Given<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let answer = self.0;
-        if answer.media.is_empty() {
-            return serializer.serialize_str(&answer.text);
-        }
-        let mut blocks = serializer.serialize_seq(None)?;
-        if !answer.text.is_empty() {
-            blocks.serialize_element(&Text::new(&answer.text, None))?;
-        }
-        for block in &answer.media {
-            blocks.serialize_element(block)?;
-        }
-        blocks.end()
+        self.0.write(serializer, &Text::new(&self.0.text, None))
     }
 }
 

@@ -12,6 +12,7 @@ use pi_transcript::{
     content::ThinkingBlock,
     message::{AssistantMessage, StopReason, SystemMessage, ToolResultMessage},
 };
+use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 use serde_json::{Map, Value};
 
 use super::{
@@ -82,6 +83,23 @@ pub(super) struct Answer<'a> {
     pub(super) is_error: bool,
     /// In the dialect's form; empty where a result cannot hold any.
     pub(super) media: Vec<Value>,
+}
+
+impl Answer<'_> {
+    /// Writes what the tool gave: a text, or a list where there is more. `text` is the form of its text in a list.
+    pub(super) fn write<S: Serializer>(&self, serializer: S, text: &impl Serialize) -> Result<S::Ok, S::Error> {
+        if self.media.is_empty() {
+            return serializer.serialize_str(&self.text);
+        }
+        let mut list = serializer.serialize_seq(None)?;
+        if !self.text.is_empty() {
+            list.serialize_element(text)?;
+        }
+        for block in &self.media {
+            list.serialize_element(block)?;
+        }
+        list.end()
+    }
 }
 
 /// How the messages are to be taken.

@@ -28,11 +28,20 @@ pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<()
 
 /// Dotted members for the choice of tools.
 pub(super) fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Map<String, Value> {
+    choice_in_words(choice, parallel, |name| json!({"type": "function", "function": {"name": name}}))
+}
+
+/// Dotted members for the choice of tools in OpenAI's words; `only` is the form of a single tool.
+pub(super) fn choice_in_words(
+    choice: Option<&ToolChoice>,
+    parallel: Option<bool>,
+    only: impl FnOnce(&str) -> Value,
+) -> Map<String, Value> {
     let choice = choice.map(|choice| match choice {
         ToolChoice::Auto => json!("auto"),
         ToolChoice::None => json!("none"),
         ToolChoice::Required => json!("required"),
-        ToolChoice::Tool(name) => json!({"type": "function", "function": {"name": name}}),
+        ToolChoice::Tool(name) => only(name),
     });
     let choice = choice.map(|choice| ("tool_choice".to_owned(), choice));
     choice.into_iter().chain(parallel.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel)))).collect()

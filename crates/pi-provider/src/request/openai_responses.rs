@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     conversation::{Answer, Part, Turn},
-    openai_chat::JsonText,
+    openai_chat::{JsonText, choice_in_words},
     plan::Plan,
     tools::Offer,
 };
@@ -28,14 +28,7 @@ pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<()
 
 /// Dotted members for the choice of tools.
 pub(super) fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Map<String, Value> {
-    let choice = choice.map(|choice| match choice {
-        ToolChoice::Auto => json!("auto"),
-        ToolChoice::None => json!("none"),
-        ToolChoice::Required => json!("required"),
-        ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
-    });
-    let choice = choice.map(|choice| ("tool_choice".to_owned(), choice));
-    choice.into_iter().chain(parallel.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel)))).collect()
+    choice_in_words(choice, parallel, |name| json!({"type": "function", "name": name}))
 }
 
 fn is_inline(plan: &Plan<'_>) -> bool {
@@ -196,18 +189,7 @@ struct Given<'p>(&'p Answer<'p>);
 
 impl Serialize for Given<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let answer = self.0;
-        if answer.media.is_empty() {
-            return serializer.serialize_str(&answer.text);
-        }
-        let mut list = serializer.serialize_seq(None)?;
-        if !answer.text.is_empty() {
-            list.serialize_element(&Text { kind: "input_text", text: &answer.text })?;
-        }
-        for block in &answer.media {
-            list.serialize_element(block)?;
-        }
-        list.end()
+        self.0.write(serializer, &Text { kind: "input_text", text: &self.0.text })
     }
 }
 
