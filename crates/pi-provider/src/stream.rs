@@ -95,7 +95,7 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Frames that should have been JSON and were not; each was a [`StreamEvent::StreamError`].
     pub malformed: u64,
-    /// Frames of plain text that no rule reads, and frames after the end.
+    /// Frames of plain text that no rule reads, half a frame at the end of the bytes, and frames after the end.
     pub unread: u64,
 }
 
@@ -118,6 +118,8 @@ struct Reader {
     stopped: bool,
     /// The done signal was seen, and the end was said.
     done: bool,
+    /// The bytes are over: a frame that comes now was never closed, and may be half of one.
+    is_last: bool,
     malformed: u64,
     unread: u64,
 }
@@ -184,7 +186,16 @@ impl Pipeline {
             Box::new(move |error| classify_event(&judge.manifest, error, &SHAPES, SystemTime::UNIX_EPOCH));
         let interpreter = Interpreter::new(random);
         let tape = Tape::new();
-        let reader = Reader { tape, interpreter, classify, stopped: false, done: false, malformed: 0, unread: 0 };
+        let reader = Reader {
+            tape,
+            interpreter,
+            classify,
+            stopped: false,
+            done: false,
+            is_last: false,
+            malformed: 0,
+            unread: 0,
+        };
         Decoder { compiled, framing, reader }
     }
 
@@ -213,6 +224,7 @@ impl Decoder {
     /// The bytes are over. Appends what was not closed properly, and the end if there was one.
     pub fn finish(mut self, out: &mut Vec<StreamEvent>) -> Result<Ending, FrameTooLarge> {
         let Self { compiled, framing, reader } = &mut self;
+        reader.is_last = true;
         framing.finish(&mut |frame| reader.take(compiled, frame, out))?;
         Ok(self.end(out))
     }
@@ -268,6 +280,7 @@ impl Reader {
             Ok((view, Scalar::Array)) => view.elements().for_each(|element| {
                 self.map(compiled, element, out);
             }),
+            Err(_) if self.is_last && data.starts_with(['{', '[']) => self.unread += 1,
             Err(fault) if data.starts_with(['{', '[']) => self.malformed(&fault, out),
             Ok((_, Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_))) | Err(_) => {
                 if !self.map(compiled, tape.object(members), out) {
