@@ -6,6 +6,7 @@
 //! here: retrying an answer that has begun, which is the session's decision.
 
 mod answer;
+mod deadline;
 mod exchange;
 mod prepared;
 mod seam;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::exchange::now;
 use self::{
     answer::Source,
+    deadline::{Deadline, within},
     exchange::{Exchange, ReplyBody},
     prepared::{Prepared, PreparedProviders},
 };
@@ -35,7 +37,7 @@ use crate::{
     credential::{Credential, attach},
     demo,
     dialect::Dialect,
-    error::CallError,
+    error::{CallError, Phase},
     guardrail::Finding,
     manifest::Manifest,
     request::{Mode, Request, Target, build, text_calls},
@@ -66,7 +68,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two pieces of a stream.
     pub idle: Duration,
-    /// For a whole answer; `None` leaves it to the manifest's `timeout_ms`, else ten minutes.
+    /// For a call with all its attempts and its whole answer. `None` leaves answers that are not streamed to the manifest's
+    /// `timeout_ms`, else ten minutes, and bounds no stream.
     pub total: Option<Duration>,
 }
 
@@ -96,6 +99,7 @@ struct Terms<'a> {
     cancel: &'a CancellationToken,
     /// How calls in the text of the answer are read; absent where its text is left alone.
     text_calls: Option<Grammar>,
+    deadline: Option<Deadline>,
 }
 
 const TOTAL: Duration = Duration::from_secs(600);
@@ -152,7 +156,8 @@ impl Client {
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, call.prompt);
-        let terms = Terms { manifest, prepared, mode: Mode::Stream, credential, cancel, text_calls };
+        let (mode, deadline) = (Mode::Stream, self.deadline(manifest, Mode::Stream));
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
         until_cancelled(cancel, self.ask(target, request, terms)).await
     }
 
@@ -169,7 +174,8 @@ impl Client {
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, call.prompt);
-        let terms = Terms { manifest, prepared, mode: Mode::Whole, credential, cancel, text_calls };
+        let (mode, deadline) = (Mode::Whole, self.deadline(manifest, Mode::Whole));
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
         until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await
     }
 
@@ -181,17 +187,28 @@ impl Client {
         credential: Option<&Credential>,
         cancel: &CancellationToken,
     ) -> Result<Whole, CallError> {
+        self.send_and_read(manifest, request, credential, cancel, |_| Ok(())).await.map(|((), whole)| whole)
+    }
+
+    /// The same for whoever can read the body: only what can be read is a success to the breaker.
+    pub(crate) async fn send_and_read<T>(
+        &self,
+        manifest: &Manifest,
+        request: Request,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+        read: impl FnOnce(&Whole) -> Result<T, CallError>,
+    ) -> Result<(T, Whole), CallError> {
         let mut facts = Facts { changes: request.changes.clone(), ..Facts::new(request.dialect) };
-        let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential)?;
+        let deadline = self.deadline(manifest, Mode::Whole);
+        let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential, deadline)?;
         let mut reply = until_cancelled(cancel, exchange.run()).await?;
         facts.take(&mut reply);
-        match reply.body {
-            ReplyBody::Whole(body) => {
-                reply.pass.report(Outcome::Succeeded);
-                Ok(Whole { body, facts })
-            }
-            ReplyBody::Stream { .. } => unreachable!("a whole answer was asked for"),
-        }
+        let ReplyBody::Whole(body) = reply.body else { unreachable!("a whole answer was asked for") };
+        let whole = Whole { body, facts };
+        let value = read(&whole);
+        reply.pass.report(value.as_ref().err().map_or(Outcome::Succeeded, Outcome::of));
+        Ok((value?, whole))
     }
 
     /// Takes an answer that somebody else produces, with the same filters, timeouts and cancellation. It is neither
@@ -210,16 +227,20 @@ impl Client {
         let replaced_by = masked.iter().map(|_| Replacer::Guardrail).collect();
         let call = Call { prompt: masked.as_ref().unwrap_or(call.prompt), options: call.options };
         let asked = ForeignCall { provider: &manifest.id, model, call, cancel };
-        let events = until_cancelled(cancel, foreign.open(asked)).await?;
+        let deadline = self.deadline(manifest, Mode::Stream);
+        let opened = within(None, deadline, until_cancelled(cancel, foreign.open(asked))).await;
+        let events = opened.map_err(|overrun| overrun.into_error(&manifest.id))??;
         let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
         let prepared = &prepared;
-        let terms = Terms { manifest, prepared, mode: Mode::Stream, credential: None, cancel, text_calls: None };
+        let (mode, credential, text_calls) = (Mode::Stream, None, None);
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
         Ok(self.answer(terms, facts, Source::Foreign(events), None))
     }
 
     async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
-        let Terms { manifest, prepared, mode, credential, .. } = terms;
-        let (replaced_by, findings) = self.change(target, &mut request, prepared).await?;
+        let Terms { manifest, prepared, mode, credential, deadline, .. } = terms;
+        let changed = within(None, deadline, self.change(target, &mut request, prepared)).await;
+        let (replaced_by, findings) = changed.map_err(|overrun| overrun.into_error(&manifest.id))??;
         let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
         facts.changes = std::mem::take(&mut request.changes);
         let outgoing = outgoing(manifest, request)?;
@@ -227,10 +248,11 @@ impl Client {
         if facts.dialect == Dialect::Demo {
             return self.ask_demo(terms, &outgoing.body, facts);
         }
-        let mut reply = self.exchange(manifest, outgoing, mode, credential)?.run().await?;
+        let mut reply = self.exchange(manifest, outgoing, mode, credential, deadline)?.run().await?;
         reply.pass.begun();
         facts.take(&mut reply);
-        let source = Source::of_reply(reply.body, prepared, manifest, &facts.headers);
+        let secret = credential.map(|credential| &credential.secret);
+        let source = Source::of_reply(reply.body, prepared, secret, &facts.headers);
         Ok(self.answer(terms, facts, source, Some(reply.pass)))
     }
 
@@ -244,7 +266,7 @@ impl Client {
         let source = match terms.mode {
             Mode::Stream => {
                 let pieces = Box::pin(reply.into_stream(self.inner.demo_pause));
-                Source::Local { pieces, decoder: terms.prepared.pipeline.start() }
+                Source::Local { pieces, decoder: terms.prepared.decoder(None) }
             }
             Mode::Whole => Source::Whole(reply.body()),
         };
@@ -293,17 +315,27 @@ impl Client {
         Ok((replaced_by, findings))
     }
 
+    /// When a call that begins now has to be over.
+    fn deadline(&self, manifest: &Manifest, mode: Mode) -> Option<Deadline> {
+        let written = manifest.endpoint.timeout_ms.map(Duration::from_millis);
+        let total = match mode {
+            Mode::Stream => self.inner.timeouts.total,
+            Mode::Whole => self.inner.timeouts.total.or(written).or(Some(TOTAL)),
+        };
+        total.map(Deadline::after)
+    }
+
     fn exchange<'a>(
         &'a self,
         manifest: &'a Manifest,
         outgoing: Outgoing,
         mode: Mode,
         credential: Option<&'a Credential>,
+        deadline: Option<Deadline>,
     ) -> Result<Exchange<'a>, CallError> {
         let attachment = credential.map(|credential| attach(&manifest.endpoint.auth, credential)).transpose();
         let attachment = attachment
             .map_err(|error| CallError::Option { option: "credential".to_owned(), reason: error.to_string() })?;
-        let written = manifest.endpoint.timeout_ms.map(Duration::from_millis);
         Ok(Exchange {
             transport: &self.inner.transport,
             breakers: &self.inner.breakers,
@@ -314,9 +346,10 @@ impl Client {
             secret: credential.map(|credential| &credential.secret),
             mode,
             patience: match mode {
-                Mode::Stream => self.inner.timeouts.first_byte,
-                Mode::Whole => self.inner.timeouts.total.or(written).unwrap_or(TOTAL),
+                Mode::Stream => Some((Phase::FirstByte, self.inner.timeouts.first_byte)),
+                Mode::Whole => None,
             },
+            deadline,
             largest_answer: self.inner.largest_answer,
         })
     }

@@ -123,15 +123,17 @@ impl Findings {
     fn add(&mut self, rule: &Rule) -> Result<(), CallError> {
         let (filter, action, side) = (rule.name(), rule.action(), self.side);
         match action {
-            FilterAction::Block => return Err(CallError::Blocked { filter: filter.to_owned(), side }),
-            FilterAction::Warn => tracing::warn!(filter, %side, "a guardrail found something"),
+            FilterAction::Warn | FilterAction::Block => tracing::warn!(filter, %side, "a guardrail found something"),
             FilterAction::Log | FilterAction::Mask => tracing::info!(filter, %side, "a guardrail found something"),
         }
         match self.found.iter_mut().find(|finding| finding.filter == filter && finding.action == action) {
             Some(finding) => finding.texts += 1,
             None => self.found.push(Finding { filter: filter.to_owned(), action, side, texts: 1 }),
         }
-        Ok(())
+        match action {
+            FilterAction::Block => Err(CallError::Blocked { filter: filter.to_owned(), side }),
+            FilterAction::Warn | FilterAction::Log | FilterAction::Mask => Ok(()),
+        }
     }
 
     fn into_vec(self) -> Vec<Finding> {

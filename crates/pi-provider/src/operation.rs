@@ -114,9 +114,10 @@ impl Asking<'_> {
     ) -> Result<Answered<T>, CallError> {
         let manifest = self.target.manifest;
         let findings = guard::filter_input(manifest, &mut request.body)?;
-        let mut whole = self.client.send(manifest, request, self.credential, self.cancel).await?;
         let secret = self.credential.map(|credential| &credential.secret);
-        let value = read(&Reading { manifest, secret, received: client::now() }, &whole)?;
+        let read = |whole: &Whole| read(&Reading { manifest, secret, received: client::now() }, whole);
+        let sent = self.client.send_and_read(manifest, request, self.credential, self.cancel, read).await;
+        let (value, mut whole) = sent?;
         whole.facts.findings.extend(findings);
         Ok(Answered { value, facts: whole.facts })
     }

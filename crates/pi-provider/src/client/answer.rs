@@ -6,11 +6,11 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, Stream, StreamExt};
 use pi_transcript::ProviderId;
 use reqwest::{Response, header::HeaderMap};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Terms,
+    deadline::{Deadline, within},
     exchange::{Reply, ReplyBody, now},
     prepared::Prepared,
     seam::{EventStream, Replacer},
@@ -23,7 +23,6 @@ use crate::{
     event::StreamEvent,
     guardrail::{Finding, OutputGuard},
     limits::Limits,
-    manifest::Manifest,
     request::Change,
     response::Reading,
     secret::{Secret, redactor},
@@ -70,9 +69,12 @@ pub struct Answer {
     /// Finds calls that the model writes as text.
     text_calls: Option<Filter>,
     guard: Option<OutputGuard>,
+    /// How many findings there are of the prompt; those of the answer come behind them.
+    found_before: usize,
     pass: Option<Pass>,
     secret: Option<Secret>,
     idle: Duration,
+    deadline: Option<Deadline>,
     cancel: CancellationToken,
     prepared: Prepared,
 }
@@ -147,23 +149,23 @@ impl Facts {
 }
 
 impl Source {
-    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, manifest: &Manifest, headers: &HeaderMap) -> Self {
+    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, secret: Option<&Secret>, headers: &HeaderMap) -> Self {
         match body {
             ReplyBody::Whole(body) => Self::Whole(body),
-            ReplyBody::Stream { first, rest } if is_unstreamed(manifest, headers) => {
+            ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers) => {
                 Self::Unstreamed { body: first.into(), rest }
             }
             ReplyBody::Stream { first, rest } => {
-                Self::Http { first: Some(first), rest, decoder: prepared.pipeline.start() }
+                Self::Http { first: Some(first), rest, decoder: prepared.decoder(secret) }
             }
         }
     }
 }
 
 /// Some servers answer a request for a stream with one object. Where the manifest's own streams are JSON, that is fine.
-fn is_unstreamed(manifest: &Manifest, headers: &HeaderMap) -> bool {
+fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap) -> bool {
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let format = manifest.streaming.as_ref().and_then(|streaming| streaming.decoder.format.as_deref());
+    let format = prepared.manifest.streaming.as_ref().and_then(|streaming| streaming.decoder.format.as_deref());
     kind.starts_with("application/json") && !format.is_some_and(|format| format.contains("json"))
 }
 
@@ -172,6 +174,7 @@ impl Answer {
         let guardrails = &terms.prepared.guardrails;
         Self {
             provider: terms.manifest.id.clone(),
+            found_before: facts.findings.len(),
             facts,
             source,
             ready: VecDeque::new(),
@@ -182,6 +185,7 @@ impl Answer {
             pass,
             secret: terms.credential.map(|credential| credential.secret.clone()),
             idle,
+            deadline: terms.deadline,
             cancel: terms.cancel.clone(),
             prepared: terms.prepared.clone(),
         }
@@ -209,18 +213,19 @@ impl Answer {
                 None if matches!(self.source, Source::Over) => return None,
                 None => {}
             }
-            let (cancel, idle) = (self.cancel.clone(), self.idle);
+            let (cancel, idle, deadline) = (self.cancel.clone(), (Phase::Idle, self.idle), self.deadline);
             let fetched = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(CallError::Cancelled),
-                fetched = timeout(idle, self.fetch()) => match fetched {
-                    Ok(fetched) => fetched,
-                    Err(_) => Err(CallError::TimedOut { provider: self.provider.clone(), phase: Phase::Idle, after: idle }),
-                },
+                () = cancel.cancelled() => return Some(Err(self.fail(CallError::Cancelled))),
+                fetched = within(Some(idle), deadline, self.fetch()) => fetched,
             };
-            if let Err(error) = fetched.and_then(|()| self.filter()) {
-                return Some(Err(self.fail(error)));
+            let fetched = fetched.unwrap_or_else(|overrun| Err(overrun.into_error(&self.provider)));
+            if let Err(error) = fetched {
+                // What came before is still an answer, as far as it goes.
+                self.source = Source::Over;
+                self.ending = Some(Ending::Error(error));
             }
+            self.filter();
         }
     }
 
@@ -306,7 +311,7 @@ impl Answer {
     }
 
     /// Moves what was decoded to what is ready, through the search for calls and through the guardrails.
-    fn filter(&mut self) -> Result<(), CallError> {
+    fn filter(&mut self) {
         if let Some(filter) = &mut self.text_calls {
             let events = std::mem::take(&mut self.decoded);
             events.into_iter().for_each(|event| filter.apply(event, &mut self.decoded));
@@ -316,20 +321,20 @@ impl Answer {
         }
         let Some(guard) = &mut self.guard else {
             self.ready.extend(self.decoded.drain(..));
-            return Ok(());
+            return;
         };
         let mut passed = Vec::new();
         let mut outcome = self.decoded.drain(..).try_for_each(|event| guard.push(event, &mut passed));
         if outcome.is_ok() && self.ending.is_some() {
             outcome = guard.finish(&mut passed);
-            self.facts.findings.extend(guard.findings().iter().cloned());
         }
+        self.facts.findings.truncate(self.found_before);
+        self.facts.findings.extend(guard.findings().iter().cloned());
         self.ready.extend(passed);
         if let Err(error) = outcome {
             self.ending = Some(Ending::Error(error));
             self.guard = None;
         }
-        Ok(())
     }
 
     /// An error that the provider reported in its answer.

@@ -7,8 +7,9 @@ use std::{
 
 use bytes::Bytes;
 use reqwest::{Response, header::HeaderMap};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
+use super::deadline::{Deadline, within};
 use crate::{
     breaker::{Breakers, Outcome, Pass},
     classify::{Refusal, classify},
@@ -37,8 +38,10 @@ pub(super) struct Exchange<'a> {
     pub(super) attachment: Option<Attachment>,
     pub(super) secret: Option<&'a Secret>,
     pub(super) mode: Mode,
-    /// For each attempt: the first byte of a stream, or a whole answer.
-    pub(super) patience: Duration,
+    /// For each attempt.
+    pub(super) patience: Option<(Phase, Duration)>,
+    /// For all attempts together.
+    pub(super) deadline: Option<Deadline>,
     pub(super) largest_answer: usize,
 }
 
@@ -90,6 +93,10 @@ impl Exchange<'_> {
             let decision = self.manifest.retry_policy.decide(attempt, Trouble::of(&error), (self.chance)());
             tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
             match decision {
+                // Where the time is over before the next attempt, waiting for it would tell nobody more.
+                Decision::Retry { after } if self.deadline.is_some_and(|deadline| deadline.is_within(after)) => {
+                    return Err(error);
+                }
                 Decision::Retry { after } if !has_begun.into_inner() => {
                     waited += after;
                     earlier = Some(error);
@@ -107,13 +114,8 @@ impl Exchange<'_> {
 
     /// One attempt; `has_begun` is set when a byte of the answer is there, also if the rest never comes.
     async fn attempt(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
-        let phase = match self.mode {
-            Mode::Stream => Phase::FirstByte,
-            Mode::Whole => Phase::Total,
-        };
-        let provider = || self.manifest.id.clone();
-        let outcome = timeout(self.patience, self.begin(has_begun)).await;
-        outcome.map_err(|_| CallError::TimedOut { provider: provider(), phase, after: self.patience })?
+        let outcome = within(self.patience, self.deadline, self.begin(has_begun)).await;
+        outcome.map_err(|overrun| overrun.into_error(&self.manifest.id))?
     }
 
     async fn begin(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {

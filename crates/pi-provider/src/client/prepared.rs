@@ -6,9 +6,18 @@ use std::{
 };
 
 use pi_transcript::ProviderId;
+use serde_json::Value;
 
+use super::exchange::now;
 use crate::{
-    dialect::Dialect, error::CallError, guardrail::Guardrails, manifest::Manifest, response::Answers, stream::Pipeline,
+    classify::classify_event,
+    dialect::Dialect,
+    error::CallError,
+    guardrail::Guardrails,
+    manifest::Manifest,
+    response::Answers,
+    secret::{Secret, redactor},
+    stream::{Decoder, Pipeline},
 };
 
 /// How one provider's answers are read and filtered. Cheap to clone.
@@ -53,6 +62,13 @@ impl Prepared {
         }
         let answers = Answers::of(manifest, dialect)?;
         Ok(Self { pipeline, answers, guardrails: Arc::new(guardrails), manifest: Arc::new(manifest.clone()) })
+    }
+
+    /// A decoder for an answer, that judges errors in it by the clock and without repeating the credential.
+    pub(super) fn decoder(&self, secret: Option<&Secret>) -> Decoder {
+        let (manifest, secret) = (Arc::clone(&self.manifest), secret.cloned());
+        let classify = move |error: &Value| classify_event(&manifest, error, &redactor(secret.as_ref()), now());
+        self.pipeline.start().classify_with(Box::new(classify))
     }
 
     /// Whether it was made from the same rules: another manifest of the same name is noticed.

@@ -60,6 +60,7 @@ async fn connections_are_used_again() {
 async fn stream_that_ends_in_the_middle_is_truncated() {
     for (name, reply) in [
         ("no end", Reply::events([delta("Hel")])),
+        ("clean end inside a frame", Reply::events([delta("Hel"), delta("lo")[..30].to_owned()])),
         ("cut off", Reply::events([delta("Hel")]).and(Step::Cut)),
         ("reset", Reply::events([delta("Hel")]).and(Step::Reset)),
     ] {
@@ -142,4 +143,16 @@ async fn demo_model_answers_through_the_same_path() {
     assert!(streamed.to_lowercase().contains("demo"), "{streamed}");
     assert_eq!(streamed, whole);
     assert!(fixture.server.requests().is_empty());
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the client holds dates against the same clock")]
+async fn dates_in_an_error_inside_a_stream_are_held_against_the_clock() {
+    let soon = std::time::SystemTime::now() + seconds(90);
+    let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let error = json!({"error": {"code": "rate_limit_exceeded", "message": "slow down", "retry_after": soon}});
+    let fixture = Fixture::new(Script::new().then(Reply::events([delta("Hel"), format!("data: {error}\n\n")]))).await;
+    let CallError::Refused { failure, .. } = fixture.error().await else { panic!("it is refused") };
+    let wait = failure.retry_after.unwrap();
+    assert!(wait > seconds(60) && wait <= seconds(90), "{wait:?}");
 }

@@ -123,3 +123,37 @@ async fn foreign_stream_is_filtered_and_cancelled_like_any_other() {
     fixture.cancel.cancel();
     assert!(matches!(answer.next().await, None | Some(Err(CallError::Cancelled))));
 }
+
+#[tokio::test]
+async fn findings_and_held_text_survive_every_end() {
+    let filters = json!([
+        {"type": "house_rules", "action": "warn", "words": ["moon"]},
+        {"type": "no_mail", "action": "block", "words": ["mail"]},
+    ]);
+    let changes = json!({"guardrails": {"output_filters": filters}});
+    let begun = || Reply::events([delta("to the moon and ba")]);
+    let warned = "house_rules Warn";
+    for (name, reply, said, found) in [
+        ("clean", begun(), "to the moon and ba", vec![warned]),
+        ("reset", begun().and(pi_testkit::server::Step::Reset), "to the moon and ba", vec![warned]),
+        ("blocked", Reply::events([delta("moon "), delta("by mail "), stop()]), "", vec![warned, "no_mail Block"]),
+    ] {
+        let fixture = Fixture::with(Script::new().then(reply), changes.clone()).await;
+        let mut answer = fixture.stream().await.unwrap();
+        let (mut seen, mut failed) = (String::new(), false);
+        while let Some(event) = answer.next().await {
+            match event {
+                Ok(StreamEvent::PartialContentDelta { content, .. }) => seen.push_str(&content),
+                Ok(_) => {}
+                Err(_) => failed = true,
+            }
+        }
+        let findings: Vec<String> =
+            answer.facts().findings.iter().map(|found| format!("{} {:?}", found.filter, found.action)).collect();
+        assert_eq!(
+            (seen.as_str(), findings.iter().map(String::as_str).collect(), failed),
+            (said, found, true),
+            "{name}"
+        );
+    }
+}

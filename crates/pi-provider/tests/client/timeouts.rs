@@ -62,6 +62,45 @@ async fn whole_answer_has_the_time_that_the_manifest_gives_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn all_attempts_share_one_deadline() {
+    let changes = json!({"retry_policy": {"strategy": "fixed_delay", "min_delay_ms": 1000}});
+    let own = Timeouts { total: Some(seconds(20)), ..Timeouts::default() };
+    let slow = || failing(503).after(Step::Wait(seconds(8)));
+    let script = || Script::new().otherwise(slow());
+    for mode in ["whole", "stream"] {
+        let fixture = fixture(script(), own, changes.clone()).await;
+        let begun = tokio::time::Instant::now();
+        let error = match mode {
+            "whole" => fixture.complete().await.unwrap_err(),
+            _ => fixture.error().await,
+        };
+        assert_eq!(phase(&error), (Phase::Total, seconds(20)), "{mode}");
+        assert_eq!(begun.elapsed().as_secs(), 20, "{mode}");
+        assert_eq!(fixture.server.requests().len(), 3, "{mode}");
+    }
+    let late = Timeouts { total: Some(seconds(8) + Duration::from_millis(500)), ..Timeouts::default() };
+    let fixture = fixture(script(), late, changes).await;
+    let begun = tokio::time::Instant::now();
+    assert!(matches!(fixture.error().await, CallError::Refused { .. }), "there is no time for another attempt");
+    assert_eq!(begun.elapsed().as_secs(), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_has_to_be_over_in_the_time_that_the_caller_gives_it() {
+    let own = Timeouts { total: Some(seconds(50)), ..Timeouts::default() };
+    let endless = (0..9).fold(Reply::events([delta("a")]), |reply, _| {
+        reply.and(Step::Wait(seconds(20))).and(Step::Bytes(delta("a").into()))
+    });
+    let fixture = fixture(Script::new().then(endless), own, json!({})).await;
+    let mut answer = fixture.stream().await.unwrap();
+    for _ in 0..3 {
+        answer.next().await.unwrap().unwrap();
+    }
+    assert_eq!(phase(&answer.next().await.unwrap().unwrap_err()), (Phase::Total, seconds(50)));
+    fixture.server.abandoned(1).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn refusal_whose_body_never_comes_is_still_a_refusal() {
     let mut reply = failing(401);
     reply.steps.truncate(1);

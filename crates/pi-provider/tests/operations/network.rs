@@ -295,3 +295,19 @@ async fn connection_that_is_reset_and_answer_that_breaks_off_are_told_apart() {
     let other = fault(Reply::text(200, "hello")).await;
     assert!(matches!(other, CallError::Malformed { .. }), "{other:?}");
 }
+
+#[tokio::test]
+async fn answer_that_cannot_be_read_counts_as_a_failure_of_the_provider() {
+    let script = Script::new().then(Reply::json(200, &json!({"odd": 1}))).then(Reply::json(200, &vectors()));
+    let scene = Scene::new("openai", script).await;
+    let target = scene.target("m");
+    let counts = || {
+        let snapshot = scene.client.breakers().snapshots()[0].1;
+        (snapshot.calls, snapshot.failures)
+    };
+    let error = embed(&scene.asking(&target), &texts(&["a"])).await.unwrap_err();
+    assert!(matches!(error, CallError::Malformed { .. }), "{error}");
+    assert_eq!(counts(), (1, 1));
+    embed(&scene.asking(&target), &texts(&["a"])).await.unwrap();
+    assert_eq!(counts(), (2, 1));
+}

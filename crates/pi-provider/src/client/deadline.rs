@@ -1,0 +1,55 @@
+//! How long a call may take as a whole, and how long each wait in it.
+
+use std::time::Duration;
+
+use pi_transcript::ProviderId;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::{CallError, Phase};
+
+/// When a call has to be over, with all its attempts and its whole answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline {
+    /// Absent where it is so far away that no clock reaches it.
+    at: Option<Instant>,
+    after: Duration,
+}
+
+/// Something took too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Overrun {
+    phase: Phase,
+    after: Duration,
+}
+
+impl Deadline {
+    /// Counted from now.
+    pub(super) fn after(after: Duration) -> Self {
+        Self { at: Instant::now().checked_add(after), after }
+    }
+
+    /// Whether it will be over after so long a wait.
+    pub(super) fn is_within(&self, wait: Duration) -> bool {
+        self.at.is_some_and(|at| at.saturating_duration_since(Instant::now()) <= wait)
+    }
+}
+
+impl Overrun {
+    pub(super) fn into_error(self, provider: &ProviderId) -> CallError {
+        CallError::TimedOut { provider: provider.clone(), phase: self.phase, after: self.after }
+    }
+}
+
+/// Waits for the work, but not longer than `patience` and not beyond the deadline.
+pub(super) async fn within<T>(
+    patience: Option<(Phase, Duration)>,
+    deadline: Option<Deadline>,
+    work: impl Future<Output = T>,
+) -> Result<T, Overrun> {
+    let patience = patience.and_then(|(phase, after)| Some((Instant::now().checked_add(after)?, phase, after)));
+    let deadline = deadline.and_then(|deadline| Some((deadline.at?, Phase::Total, deadline.after)));
+    match patience.into_iter().chain(deadline).min_by_key(|(at, ..)| *at) {
+        Some((at, phase, after)) => timeout_at(at, work).await.map_err(|_| Overrun { phase, after }),
+        None => Ok(work.await),
+    }
+}
