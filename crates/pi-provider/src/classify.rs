@@ -30,16 +30,6 @@ use crate::{
 const LONGEST_MESSAGE: usize = 2048;
 /// The longest code and request id that are kept, in bytes.
 const LONGEST_CODE: usize = 128;
-const REQUEST_ID_HEADERS: [&str; 8] = [
-    "x-request-id",
-    "request-id",
-    "apim-request-id",
-    "x-ms-request-id",
-    "x-amzn-requestid",
-    "x-goog-request-id",
-    "x-log-id",
-    "cf-ray",
-];
 
 /// An answer that is not the one that was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +76,7 @@ pub fn classify_event(manifest: &Manifest, error: &Value, redactor: &Redactor, r
 
 /// The provider's number of the request, if a header has it.
 pub fn request_id(headers: &HeaderMap) -> Option<String> {
-    let text = REQUEST_ID_HEADERS.iter().find_map(|&name| headers.get(name)?.to_str().ok())?;
+    let text = Builtin::get().places.request_id_headers.iter().find_map(|name| headers.get(name)?.to_str().ok())?;
     Some(shortened(text, LONGEST_CODE).into_owned())
 }
 

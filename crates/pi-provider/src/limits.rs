@@ -5,42 +5,21 @@
 mod moment;
 mod wait;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::LazyLock,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::header::HeaderMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::manifest::resilience::RateLimitHeaders;
 
 pub use self::moment::parse_wait;
 pub(crate) use self::wait::asked_wait;
 
-/// Names that providers use besides the manifest's: requests, then tokens.
-const REQUEST_NAMES: Names = Names {
-    limit: &[
-        "x-ratelimit-limit-requests",
-        "anthropic-ratelimit-requests-limit",
-        "x-ratelimit-limit",
-        "ratelimit-limit",
-    ],
-    remaining: &[
-        "x-ratelimit-remaining-requests",
-        "anthropic-ratelimit-requests-remaining",
-        "x-ratelimit-remaining",
-        "ratelimit-remaining",
-    ],
-    reset: &[
-        "x-ratelimit-reset-requests",
-        "anthropic-ratelimit-requests-reset",
-        "x-ratelimit-reset",
-        "ratelimit-reset",
-    ],
-};
-const TOKEN_NAMES: Names = Names {
-    limit: &["x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit"],
-    remaining: &["x-ratelimit-remaining-tokens", "anthropic-ratelimit-tokens-remaining"],
-    reset: &["x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"],
-};
+static USUAL: LazyLock<Usual> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("limits/usual.yaml")).expect("our own file, read by a test"));
 
 /// The limits that came with an answer. `None` means that the provider did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -58,10 +37,37 @@ pub struct Allowance {
     pub reset: Option<Duration>,
 }
 
+/// Where limits and waits stand besides the places that a manifest names; `usual.yaml` says what each member means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Usual {
+    requests: Names,
+    tokens: Names,
+    wait_headers: Waits,
+    wait_members: Waits,
+    wait_details: Details,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Names {
-    limit: &'static [&'static str],
-    remaining: &'static [&'static str],
-    reset: &'static [&'static str],
+    limit: Vec<String>,
+    remaining: Vec<String>,
+    reset: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Waits {
+    milliseconds: Vec<String>,
+    seconds: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Details {
+    list: String,
+    member: String,
 }
 
 impl Limits {
@@ -70,8 +76,8 @@ impl Limits {
         let requests = [&names.requests_limit, &names.requests_remaining, &names.requests_reset];
         let tokens = [&names.tokens_limit, &names.tokens_remaining, &names.tokens_reset];
         Self {
-            requests: Allowance::read(requests, &REQUEST_NAMES, headers, now),
-            tokens: Allowance::read(tokens, &TOKEN_NAMES, headers, now),
+            requests: Allowance::read(requests, &USUAL.requests, headers, now),
+            tokens: Allowance::read(tokens, &USUAL.tokens, headers, now),
         }
     }
 
@@ -86,16 +92,16 @@ impl Allowance {
         let [limit, remaining, reset] = own;
         let count = |text: &str| text.split([',', ';']).next().and_then(|first| first.trim().parse().ok());
         Self {
-            limit: first(headers, limit.as_deref(), usual.limit).and_then(count),
-            remaining: first(headers, remaining.as_deref(), usual.remaining).and_then(count),
-            reset: first(headers, reset.as_deref(), usual.reset).and_then(|text| parse_wait(text, now)),
+            limit: first(headers, limit.as_deref(), &usual.limit).and_then(count),
+            remaining: first(headers, remaining.as_deref(), &usual.remaining).and_then(count),
+            reset: first(headers, reset.as_deref(), &usual.reset).and_then(|text| parse_wait(text, now)),
         }
     }
 }
 
 /// The first header that is there and readable.
-fn first<'a>(headers: &'a HeaderMap, own: Option<&str>, usual: &[&str]) -> Option<&'a str> {
-    own.into_iter().chain(usual.iter().copied()).find_map(|name| headers.get(name)?.to_str().ok())
+fn first<'a>(headers: &'a HeaderMap, own: Option<&str>, usual: &[String]) -> Option<&'a str> {
+    own.into_iter().chain(usual.iter().map(String::as_str)).find_map(|name| headers.get(name)?.to_str().ok())
 }
 
 #[cfg(test)]

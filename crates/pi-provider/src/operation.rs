@@ -89,6 +89,7 @@ pub(crate) struct Place {
 struct Table {
     operations: IndexMap<Kind, Names>,
     ends: Vec<End>,
+    adapters: IndexMap<String, Form>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,12 +148,7 @@ impl Form {
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "ollama" => Some(Self::Ollama),
-            "mistral" => Some(Self::Mistral),
-            "jina" => Some(Self::Openai),
-            word => Dialect::from_word(word).map(Self::from),
-        }
+        TABLE.adapters.get(word).copied().or_else(|| Dialect::from_word(word).map(Self::from))
     }
 }
 

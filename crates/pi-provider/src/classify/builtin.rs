@@ -15,6 +15,28 @@ pub(super) struct Builtin {
     pub(super) codes: HashMap<String, ErrorCode>,
     pub(super) messages: Vec<Words>,
     pub(super) waits: Vec<Regex>,
+    pub(super) places: Places,
+}
+
+/// Where refusals say what; `builtin.yaml` says what each member means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Places {
+    pub(super) request_id_headers: Vec<String>,
+    pub(super) codes: Vec<String>,
+    pub(super) reasons: Reasons,
+    pub(super) kinds: Vec<String>,
+    pub(super) outer_kind: String,
+    pub(super) wrapper: String,
+    pub(super) messages: Vec<String>,
+    pub(super) request_ids: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reasons {
+    pub(super) list: String,
+    pub(super) member: String,
 }
 
 /// Words that mean something in the message of some statuses.
@@ -30,6 +52,7 @@ struct Written {
     codes: HashMap<String, ErrorCode>,
     messages: Vec<WrittenWords>,
     waits: Vec<String>,
+    places: Places,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +82,7 @@ impl Builtin {
                 })
                 .collect(),
             waits: written.waits.iter().map(|pattern| compile(pattern)).collect(),
+            places: written.places,
         }
     }
 }

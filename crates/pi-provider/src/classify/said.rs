@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::builtin::Builtin;
 use crate::{manifest::contract::ErrorExtraction, path::Path};
 
 /// The parts of a refusal.
@@ -13,27 +14,6 @@ pub(super) struct Said {
     pub(super) request_id: Option<String>,
 }
 
-const CODES: [&str; 6] =
-    ["/error/code", "/error/error_code", "/code", "/error_code", "/errorCode", "/base_resp/status_code"];
-const REASONS: &str = "/error/details";
-const KINDS: [&str; 4] = ["/error/type", "/error/status", "/error/name", "/status"];
-/// `type` of the whole is the provider's only where it is not the wrapper.
-const OUTER_KIND: &str = "/type";
-const MESSAGES: [&str; 11] = [
-    "/error/message",
-    "/error/msg",
-    "/message",
-    "/msg",
-    "/detail",
-    "/detail/message",
-    "/detail/0/msg",
-    "/errors/0/message",
-    "/error/error",
-    "/base_resp/status_msg",
-    "/error",
-];
-const REQUEST_IDS: [&str; 5] = ["/request_id", "/requestId", "/error/request_id", "/error/requestId", "/request-id"];
-
 impl Said {
     /// Reads a body; the contract's paths come first.
     pub(super) fn read(body: &Value, paths: &ErrorExtraction) -> Self {
@@ -41,15 +21,16 @@ impl Said {
         let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
         let own = |path: &Option<String>| word(Path::parse(path.as_deref()?).ok()?.first(body)?);
         let at = |path: &str| body.pointer(path).and_then(word);
-        let reasons = body.pointer(REASONS).and_then(Value::as_array);
-        let reasons = reasons.into_iter().flatten().filter_map(|detail| word(detail.get("reason")?));
-        let outer = at(OUTER_KIND).filter(|kind| kind != "error");
+        let places = &Builtin::get().places;
+        let reasons = body.pointer(&places.reasons.list).and_then(Value::as_array);
+        let reasons = reasons.into_iter().flatten().filter_map(|detail| word(detail.get(&places.reasons.member)?));
+        let outer = at(&places.outer_kind).filter(|kind| *kind != places.wrapper);
         let mut codes: Vec<String> = Vec::new();
         let all = (own(&paths.code_path).into_iter())
-            .chain(CODES.iter().filter_map(|path| at(path)))
+            .chain(places.codes.iter().filter_map(|path| at(path)))
             .chain(reasons)
             .chain(own(&paths.type_path))
-            .chain(KINDS.iter().filter_map(|path| at(path)))
+            .chain(places.kinds.iter().filter_map(|path| at(path)))
             .chain(outer);
         for code in all {
             if !codes.contains(&code) {
@@ -59,8 +40,8 @@ impl Said {
         Self {
             codes,
             message: own(&paths.message_path)
-                .or_else(|| MESSAGES.iter().find_map(|path| body.pointer(path)?.as_str().map(str::to_owned))),
-            request_id: REQUEST_IDS.iter().find_map(|path| at(path)),
+                .or_else(|| places.messages.iter().find_map(|path| body.pointer(path)?.as_str().map(str::to_owned))),
+            request_id: places.request_ids.iter().find_map(|path| at(path)),
         }
     }
 

@@ -7,15 +7,10 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::{
-    Limits, first,
+    Limits, USUAL, first,
     moment::{parse_milliseconds, parse_wait},
 };
 use crate::manifest::{Manifest, failure::TimeUnit};
-
-/// Where bodies say it as a member.
-const SECONDS: [&str; 4] =
-    ["/error/retry_after", "/retry_after", "/error/metadata/retry_after", "/parameters/retry_after"];
-const MILLISECONDS: [&str; 2] = ["/error/retry_after_ms", "/retry_after_ms"];
 
 /// What was asked for, in this order: milliseconds in a header, the header, members of the body, the words of the
 /// message, and the time at which a used up limit comes back.
@@ -28,9 +23,9 @@ pub(crate) fn asked_wait(
     now: SystemTime,
 ) -> Option<Duration> {
     let own = manifest.rate_limit_headers.retry_after.as_deref();
-    first(headers, None, &["retry-after-ms", "x-ms-retry-after-ms"])
+    first(headers, None, &USUAL.wait_headers.milliseconds)
         .and_then(parse_milliseconds)
-        .or_else(|| first(headers, own, &["retry-after"]).and_then(|text| parse_wait(text, now)))
+        .or_else(|| first(headers, own, &USUAL.wait_headers.seconds).and_then(|text| parse_wait(text, now)))
         .or_else(|| in_body(body, now))
         .or_else(|| by_manifest(manifest, message))
         .or_else(|| {
@@ -47,12 +42,12 @@ fn in_body(body: &Value, now: SystemTime) -> Option<Duration> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     let at = |path: &str| body.pointer(path).and_then(text);
-    // `{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "23s"}`
-    let details = body.pointer("/error/details").and_then(Value::as_array);
-    let delay = details.into_iter().flatten().find_map(|detail| text(detail.get("retryDelay")?));
+    let (members, details) = (&USUAL.wait_members, &USUAL.wait_details);
+    let list = body.pointer(&details.list).and_then(Value::as_array);
+    let delay = list.into_iter().flatten().find_map(|detail| text(detail.get(&details.member)?));
     (delay.and_then(|delay| parse_wait(&delay, now)))
-        .or_else(|| MILLISECONDS.iter().find_map(|path| parse_milliseconds(&at(path)?)))
-        .or_else(|| SECONDS.iter().find_map(|path| parse_wait(&at(path)?, now)))
+        .or_else(|| members.milliseconds.iter().find_map(|path| parse_milliseconds(&at(path)?)))
+        .or_else(|| members.seconds.iter().find_map(|path| parse_wait(&at(path)?, now)))
 }
 
 fn by_manifest(manifest: &Manifest, message: &str) -> Option<Duration> {
