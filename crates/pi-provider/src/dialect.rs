@@ -3,6 +3,9 @@
 //! A dialect knows how a conversation is laid out in a request body, and what the frames of a stream mean where the
 //! manifest's own rules say too little. Everything else about a provider is in its [`Manifest`].
 
+mod chat;
+
+pub(crate) use self::chat::Chat;
 use crate::manifest::{Manifest, ModelEntry, contract::ApiStyle};
 
 /// How a provider is spoken with.
@@ -69,7 +72,7 @@ impl Dialect {
             | "gemini_json"
             | "google-generative-ai"
             | "generate_content" => Self::GeminiGenerate,
-            "cohere" | "cohere_v2" | "cohere_native" | "cohere-v2" => Self::CohereV2,
+            "cohere" | "cohere_style" | "cohere_v2" | "cohere_native" | "cohere-v2" => Self::CohereV2,
             "demo" | "pi-demo" => Self::Demo,
             _ => return None,
         })

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use super::{Entry, Loading};
 use crate::{
     credential::Trust,
-    dialect::Dialect,
-    error::ErrorCode,
+    dialect::{Chat, Dialect},
     manifest::{
         Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation, diagnostic::Severity,
         endpoint::Placement, is_id, load::PiProvider,
@@ -112,14 +111,20 @@ fn change(entry: &mut Entry, provider: PiProvider) {
     }
 }
 
-/// Pi's addresses of Anthropic's dialect end before the version, those of manifests after it.
+/// The address in the form of the manifest's own one.
 fn rebase(url: &str, manifest: &Manifest) -> String {
+    let usual = Chat::of(Dialect::of(manifest, None));
+    let has_version = usual.version.as_deref().is_some_and(|version| manifest.endpoint.base_url.ends_with(version));
+    if has_version { versioned(url, usual) } else { url.trim_end_matches('/').to_owned() }
+}
+
+/// The address with the version that Pi leaves out and manifests do not.
+fn versioned(url: &str, usual: &Chat) -> String {
     let url = url.trim_end_matches('/');
-    let is_anthropic = Dialect::of(manifest, None) == Dialect::AnthropicMessages;
-    if is_anthropic && manifest.endpoint.base_url.ends_with("/v1") && !url.ends_with("/v1") {
-        return format!("{url}/v1");
+    match &usual.version {
+        Some(version) if !url.ends_with(version) => format!("{url}{version}"),
+        Some(_) | None => url.to_owned(),
     }
-    url.to_owned()
 }
 
 fn bearer() -> Placement {
@@ -128,43 +133,26 @@ fn bearer() -> Placement {
 
 /// What a provider of `models.json` can do is not written; it is what its dialect can do.
 fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
-    let (path, adapter, placement) = match dialect {
-        Dialect::OpenaiChat | Dialect::Demo => ("/chat/completions", "openai", bearer()),
-        Dialect::OpenaiResponses => ("/responses", "openai_responses", bearer()),
-        Dialect::AnthropicMessages => {
-            ("/messages", "anthropic", Placement::CustomHeader { header: "x-api-key".to_owned() })
-        }
-        Dialect::GeminiGenerate => (
-            "/models/{model}:generateContent",
-            "gemini",
-            Placement::CustomHeader { header: "x-goog-api-key".to_owned() },
-        ),
-        Dialect::CohereV2 => ("/chat", "cohere_v2", bearer()),
-    };
+    let usual = Chat::of(dialect);
+    let placement = usual.key_header.clone().map_or_else(bearer, |header| Placement::CustomHeader { header });
     let auth = Auth { placement, token_env: None, extra_headers: Vec::new() };
-    let endpoint = Endpoint { base_url: base_url.trim_end_matches('/').to_owned(), timeout_ms: None, auth };
-    let by_http_status = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503, 504]
-        .map(|status: u16| (status.to_string(), ErrorCode::from_status(status)));
-    let classification =
-        ErrorClassification { by_http_status: by_http_status.into_iter().collect(), ..ErrorClassification::default() };
+    let endpoint = Endpoint { base_url: versioned(base_url, usual), timeout_ms: None, auth };
+    let mut classification = ErrorClassification::default();
+    classification.assume_usual();
     let mut manifest = Manifest::bare(ProviderId::from(name), endpoint, classification);
-    if dialect == Dialect::AnthropicMessages && !manifest.endpoint.base_url.ends_with("/v1") {
-        manifest.endpoint.base_url.push_str("/v1");
-    }
     manifest.capabilities.required = [Capability::Text, Capability::Streaming, Capability::Tools].into();
     manifest.capabilities.optional =
         [Capability::Vision, Capability::ParallelTools, Capability::Reasoning, Capability::StructuredOutput].into();
     let chat = |path: String| Operation {
         path,
         method: "POST".to_owned(),
-        adapter: Some(adapter.to_owned()),
+        adapter: Some(usual.adapter.clone()),
         request_encoding: None,
         response_encoding: None,
     };
-    if let Some(model) = path.strip_suffix(":generateContent") {
-        let stream = chat(format!("{model}:streamGenerateContent?alt=sse"));
-        manifest.endpoints.insert("stream_chat".to_owned(), stream);
+    if let Some(path) = Chat::stream_beside(&usual.path) {
+        manifest.endpoints.insert("stream_chat".to_owned(), chat(path));
     }
-    manifest.endpoints.insert("chat".to_owned(), chat(path.to_owned()));
+    manifest.endpoints.insert("chat".to_owned(), chat(usual.path.clone()));
     manifest
 }

@@ -20,6 +20,23 @@ pub struct ErrorClassification {
     pub notes: Vec<String>,
 }
 
+/// The statuses whose meaning is the same with everybody.
+const USUAL_STATUSES: [u16; 13] = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503, 504];
+
+impl ErrorClassification {
+    /// Adds the usual meaning of these statuses, where nothing else is said about them.
+    pub(super) fn assume(&mut self, statuses: &[u16]) {
+        for &status in statuses {
+            self.by_http_status.entry(status.to_string()).or_insert(ErrorCode::from_status(status));
+        }
+    }
+
+    /// Adds the usual meaning of all usual statuses, for a provider that says nothing about them.
+    pub(crate) fn assume_usual(&mut self) {
+        self.assume(&USUAL_STATUSES);
+    }
+}
+
 /// Words in a message that name the error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagePattern {

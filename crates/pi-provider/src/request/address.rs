@@ -6,24 +6,20 @@ use url::Url;
 
 use super::{Mode, Target, rules::Rules};
 use crate::{
-    dialect::Dialect,
+    dialect::{Chat, Dialect},
     error::CallError,
     manifest::{Capability, Operation},
 };
 
 /// Method and address of a chat.
 pub(super) fn chat(target: &Target<'_>, dialect: Dialect, mode: Mode, model: &str) -> Result<(String, Url), CallError> {
-    let rules = Rules::of(dialect);
+    let usual = Chat::of(dialect);
     let operation = operation(target, dialect, mode);
     let method = operation.map_or("POST", |operation| operation.method.as_str()).to_uppercase();
-    let default = match mode {
-        Mode::Stream => rules.stream_path.as_deref().unwrap_or(&rules.path),
-        Mode::Whole => &rules.path,
-    };
-    let path = operation.map_or(default, |operation| operation.path.as_str());
-    let path = match (dialect, mode) {
-        (Dialect::GeminiGenerate, Mode::Stream) => streamed(path),
-        _ => path.to_owned(),
+    let path = operation.map_or(usual.path.as_str(), |operation| operation.path.as_str());
+    let path = match mode {
+        Mode::Stream => usual.streamed(path),
+        Mode::Whole => path.to_owned(),
     };
     Ok((method, join(target, &path, model)?))
 }
@@ -66,16 +62,6 @@ fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'
     let streaming = (mode == Mode::Stream).then(|| speaks("stream_chat")).flatten();
     let others = || endpoints.keys().filter(|name| by_name(name).is_some()).find_map(|name| speaks(name));
     streaming.or_else(|| speaks("chat")).or_else(others)
-}
-
-/// Gemini streams at another path, and only with `alt=sse` as events.
-fn streamed(path: &str) -> String {
-    let mut path = path.replace(":generateContent", ":streamGenerateContent");
-    if !path.contains("alt=") {
-        path.push(if path.contains('?') { '&' } else { '?' });
-        path.push_str("alt=sse");
-    }
-    path
 }
 
 /// Replaces `${NAME}` by the environment's value.

@@ -19,9 +19,6 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rules {
-    pub(super) path: String,
-    #[serde(default)]
-    pub(super) stream_path: Option<String>,
     #[serde(default)]
     pub(super) headers: IndexMap<String, String>,
     #[serde(default)]

@@ -18,8 +18,6 @@ use crate::{
 const SECTION: &str = "error_classification";
 /// What every provider must say.
 const LEAST: [u16; 4] = [400, 401, 429, 500];
-/// What is assumed of a provider whose file, being of the first generation, says nothing.
-const USUAL: [u16; 13] = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503, 504];
 
 pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<ErrorClassification> {
     let by_status = root.get(SECTION).and_then(|section| section.get("by_http_status"));
@@ -42,7 +40,7 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     }
     if is_empty {
         report.note("promote.error-classification", root.at, SECTION, "the usual meaning of each status is assumed");
-        fill(&mut classification, &USUAL);
+        classification.assume_usual();
     } else if let Some(by_status) = by_status {
         complete(by_status, &mut classification, report);
     }
@@ -124,13 +122,7 @@ fn complete(by_status: &Node, classification: &mut ErrorClassification, report: 
     let message = format!("{} must be mapped too; the usual meaning is assumed", words.join(", "));
     report.warning("ring1.least-statuses", by_status.at, path, message);
     report.hint("map at least 400, 401, 429 and 500 to standard names");
-    fill(classification, &absent);
-}
-
-fn fill(classification: &mut ErrorClassification, statuses: &[u16]) {
-    for &status in statuses {
-        classification.by_http_status.entry(status.to_string()).or_insert(ErrorCode::from_status(status));
-    }
+    classification.assume(&absent);
 }
 
 fn messages(node: &Node, path: &str, report: &mut Report<'_>) -> Vec<MessagePattern> {

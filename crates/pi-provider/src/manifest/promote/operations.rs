@@ -1,9 +1,12 @@
 //! Every spelling of the path of an operation ends up in `endpoints`.
 
 use super::Generation;
-use crate::manifest::{
-    names,
-    tree::{Node, Position, Tree},
+use crate::{
+    dialect::{Chat, Dialect},
+    manifest::{
+        names,
+        tree::{Node, Position, Tree},
+    },
 };
 
 /// Members of `endpoint` that are not paths.
@@ -88,35 +91,26 @@ fn flat_paths(root: &mut Node) {
 /// The chat of a file that only says which style it speaks.
 fn chat_of(root: &mut Node, style: &str) {
     let at = root.at;
-    let (path, adapter) = match style {
-        "anthropic_style" => ("/messages", "anthropic"),
-        "gemini_style" => ("/models/{model}:generateContent", "gemini"),
-        "cohere_v2" | "cohere_style" => ("/chat", "cohere_v2"),
-        "" | "openai_style" => ("/chat/completions", "openai"),
-        _ => ("/chat/completions", ""),
-    };
+    let dialect = Dialect::from_word(style);
+    let usual = Chat::of(dialect.unwrap_or(Dialect::OpenaiChat));
     let Some(endpoints) = root.map_mut("endpoints", at) else { return };
-    endpoints.set_default("chat", at, operation(at, path.to_owned()));
-    if let Some(chat) = endpoints.get_mut("chat")
-        && !style.is_empty()
-        && !adapter.is_empty()
-    {
-        chat.set_default("adapter", at, Node::text(at, adapter));
+    endpoints.set_default("chat", at, operation(at, usual.path.clone()));
+    if let (Some(chat), Some(_)) = (endpoints.get_mut("chat"), dialect) {
+        chat.set_default("adapter", at, Node::text(at, usual.adapter.as_str()));
     }
 }
 
-/// Gemini streams from another path, which is the other one with another verb.
+/// The other path of a dialect that streams from another one.
 fn stream_of(root: &mut Node) {
-    const WHOLE: &str = ":generateContent";
     let Some(endpoints) = root.get_mut("endpoints") else { return };
     if endpoints.get("stream_chat").is_some() {
         return;
     }
     let Some(chat) = endpoints.get("chat").cloned() else { return };
     let Some(path) = chat.get("path") else { return };
-    let Some(prefix) = path.as_str().and_then(|text| text.strip_suffix(WHOLE)) else { return };
+    let Some(streamed) = path.as_str().and_then(Chat::stream_beside) else { return };
     let mut stream = chat.clone();
-    stream.set("path", path.at, Node::text(path.at, format!("{prefix}:streamGenerateContent?alt=sse")));
+    stream.set("path", path.at, Node::text(path.at, streamed));
     endpoints.set("stream_chat", chat.at, stream);
 }
 
