@@ -92,6 +92,14 @@ pub enum Termination {
     Other,
 }
 
+impl Termination {
+    /// The reason of an answer that has calls, or none: Gemini and others end one with calls with the word for an
+    /// ordinary end.
+    pub(crate) fn with_calls(self, called: bool) -> Self {
+        if called && self == Self::EndTurn { Self::ToolUse } else { self }
+    }
+}
+
 /// What the provider counted. `None` means that it did not say; counts are cumulative, so the latest wins.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenUsage {

@@ -15,7 +15,7 @@ pub mod failure;
 pub mod load;
 pub mod media;
 pub mod model;
-mod names;
+pub(crate) mod names;
 pub mod parameter;
 mod promote;
 pub mod resilience;

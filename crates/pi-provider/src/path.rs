@@ -17,6 +17,11 @@ use self::{
 };
 use crate::condition::Condition;
 
+/// The path with its root, which older files leave out.
+pub(crate) fn rooted(path: &str) -> String {
+    if path.starts_with('$') { path.to_owned() } else { format!("$.{path}") }
+}
+
 /// A compiled path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path {

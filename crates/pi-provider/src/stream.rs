@@ -19,7 +19,7 @@ use std::{
     time::SystemTime,
 };
 
-use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_redact::Redactor;
 use serde_json::Value;
 
 pub use self::framing::FrameTooLarge;
@@ -42,6 +42,7 @@ use crate::{
         syntax::SyntaxError,
         tree::{Scalar, Tree},
     },
+    secret::redactor,
     tape::{Tape, View},
 };
 
@@ -343,9 +344,7 @@ impl fmt::Debug for Decoder {
 }
 
 /// Hides what looks like a secret in errors, where nobody has said which secrets there are.
-static SHAPES: LazyLock<Redactor> = LazyLock::new(|| {
-    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
-});
+static SHAPES: LazyLock<Redactor> = LazyLock::new(|| redactor(None));
 
 /// The manifest's signal, or else the usual one; and those of the contract and of the dialect. An empty one is none.
 fn done_signals(manifest: &Manifest, decoder: &streaming::Decoder, rules: Option<&DialectRules>) -> Vec<String> {

@@ -43,7 +43,7 @@ pub(super) fn error_alias(name: &str) -> Option<ErrorCode> {
 }
 
 /// The standard reason that another name stands for.
-pub(super) fn termination_alias(name: &str) -> Option<Termination> {
+pub(crate) fn termination_alias(name: &str) -> Option<Termination> {
     NAMES.terminations.get(name).copied()
 }
 

@@ -4,12 +4,13 @@ use serde_json::json;
 
 use crate::{
     dialect::Dialect,
-    event::{Finish, StreamEvent, Termination},
+    event::{Finish, StreamEvent},
     manifest::{
         Manifest, Streaming,
         contract::ResponseMapping,
         streaming::{Decoder, Rule},
     },
+    path::rooted,
     stream::{CompileError, Pipeline},
 };
 
@@ -74,11 +75,6 @@ fn calls(mapping: &ResponseMapping) -> Option<Rule> {
     Some(Rule { condition: each, emit: "PartialToolCall".to_owned(), extract })
 }
 
-/// Older files leave out the root.
-fn rooted(path: &String) -> String {
-    if path.starts_with('$') { path.clone() } else { format!("$.{path}") }
-}
-
 /// Puts what the contract's paths lead to in the place of what the dialect found.
 ///
 /// Where both found the same words, the dialect's reading stays: it tells thinking from text, and keeps signatures and
@@ -116,9 +112,7 @@ fn set_end(events: &mut Vec<StreamEvent>, finish: &Finish) {
         return;
     }
     let mut finish = finish.clone();
-    if finish.reason == Termination::EndTurn && events.iter().any(|event| call(event).is_some()) {
-        finish.reason = Termination::ToolUse;
-    }
+    finish.reason = finish.reason.with_calls(events.iter().any(|event| call(event).is_some()));
     let last = |event: &StreamEvent| {
         matches!(event, StreamEvent::FinalCandidate { candidate: 0, .. } | StreamEvent::StreamEnd { .. })
     };

@@ -19,7 +19,7 @@ use crate::{
     dialect::Dialect,
     event::Termination,
     manifest::{Streaming, streaming::Rule},
-    path::Path,
+    path::{Path, rooted},
 };
 
 /// What is known of a dialect's streams.
@@ -151,7 +151,7 @@ fn shortcuts(streaming: &Streaming) -> Vec<(&'static str, Rule)> {
         ("accumulator.key_path", &accumulated.cloned(), "PartialToolCall", "arguments"),
     ];
     let rule = |path: &str, emit: &str, field: &str| {
-        let path = if path.starts_with('$') { path.to_owned() } else { format!("$.{path}") };
+        let path = rooted(path);
         let extract = [(field.to_owned(), json!(path))].into_iter().collect();
         Rule { condition: path, emit: emit.to_owned(), extract }
     };

@@ -1,10 +1,14 @@
 //! The standard's reasons for the end of an answer, from every vocabulary that is in use.
 
 use indexmap::IndexMap;
+use serde::{
+    Deserialize,
+    de::{IntoDeserializer, value},
+};
 
 use crate::{
     event::{Finish, Termination},
-    manifest::Manifest,
+    manifest::{Manifest, names},
 };
 
 /// The words of one provider.
@@ -24,25 +28,15 @@ impl FinishWords {
         Self { words }
     }
 
-    /// What a word means; `called` says whether the answer has tool calls. Gemini and others end such an answer with the
-    /// word for an ordinary end.
+    /// What a word means; `called` says whether the answer has tool calls.
     pub(super) fn read(&self, word: &str, called: bool) -> Finish {
         let reason = self.words.get(word).copied().or_else(|| standard(word)).unwrap_or(Termination::Other);
-        let reason = if called && reason == Termination::EndTurn { Termination::ToolUse } else { reason };
-        Finish { reason, raw: word.to_owned() }
+        Finish { reason: reason.with_calls(called), raw: word.to_owned() }
     }
 }
 
 /// The words of the standard, and those of OpenAI that contracts use.
 fn standard(word: &str) -> Option<Termination> {
-    Some(match word {
-        "end_turn" | "stop" => Termination::EndTurn,
-        "max_tokens" | "length" => Termination::MaxTokens,
-        "stop_sequence" => Termination::StopSequence,
-        "tool_use" | "tool_calls" | "function_call" => Termination::ToolUse,
-        "refusal" | "content_filter" => Termination::Refusal,
-        "pause_turn" => Termination::PauseTurn,
-        "other" => Termination::Other,
-        _ => return None,
-    })
+    let exact = Termination::deserialize(word.into_deserializer()).map_err(|_: value::Error| ()).ok();
+    exact.or_else(|| names::termination_alias(word))
 }

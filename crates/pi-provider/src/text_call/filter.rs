@@ -2,7 +2,7 @@
 
 use super::{Grammar, Piece, Reader};
 use crate::{
-    event::{Finish, StreamEvent, Termination},
+    event::{Finish, StreamEvent},
     stream::rule::uuid,
 };
 
@@ -118,9 +118,7 @@ impl Filter {
     /// An answer with calls ended because of them.
     fn amend(&self, finish: Option<Finish>) -> Option<Finish> {
         let mut finish = finish?;
-        if self.calls > 0 && finish.reason == Termination::EndTurn {
-            finish.reason = Termination::ToolUse;
-        }
+        finish.reason = finish.reason.with_calls(self.calls > 0);
         Some(finish)
     }
 }
