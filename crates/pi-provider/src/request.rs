@@ -29,6 +29,7 @@ mod plan;
 mod rules;
 mod thinking;
 mod tools;
+mod turn;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

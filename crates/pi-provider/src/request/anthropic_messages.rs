@@ -7,10 +7,10 @@ use serde::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    conversation::{Answer, Part, Turn},
     openai_chat::Text,
     plan::{Marker, Plan},
     tools::Offer,
+    turn::{Answer, Part, Turn},
 };
 use crate::call::ToolChoice;
 

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     change::Changes,
-    conversation::{Part, Turn},
     openai_chat::{Calls, Functions, Text, ToolMessage},
     plan::Plan,
+    turn::{Part, Turn},
 };
 use crate::{call::ToolChoice, dialect::Dialect};
 

@@ -7,9 +7,9 @@ use serde::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    conversation::{Answer, Part, Turn},
     plan::Plan,
     tools::Offer,
+    turn::{Answer, Part, Turn},
 };
 use crate::call::ToolChoice;
 

@@ -9,11 +9,11 @@ use serde::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    conversation::{Answer, Part, Turn},
     members::place,
     plan::{Marker, Plan},
     rules::Rules,
     tools::Offer,
+    turn::{Answer, Part, Turn},
 };
 use crate::{call::ToolChoice, dialect::Dialect};
 

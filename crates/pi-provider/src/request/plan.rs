@@ -9,7 +9,7 @@ use super::{
     Mode, Target, anthropic_messages,
     change::Changes,
     cohere_v2,
-    conversation::{self, Manner, Part, Turn},
+    conversation::{self, Manner},
     gemini_generate,
     media::Senses,
     members::{merge, place},
@@ -18,6 +18,7 @@ use super::{
     rules::Rules,
     thinking::{self, Activation},
     tools::{self, Offer, ToolsAs},
+    turn::{Part, Turn},
 };
 use crate::{
     call::{CacheRetention, Call, ToolChoice},
