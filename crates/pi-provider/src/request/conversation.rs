@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use pi_envelope::{Prompt, wording};
 use pi_transcript::{
     Block, Content, Message,
-    content::ThinkingBlock,
+    content::{ThinkingBlock, ToolCall},
     message::{AssistantMessage, StopReason, SystemMessage, ToolResultMessage},
 };
 use serde_json::Value;
@@ -176,47 +176,34 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             )
             | None => false,
         };
-        let same = self.is_same(assistant);
-        let mut stand_in = self.manner.missing_signature.filter(|_| !(same && has_signed_call(assistant)));
-        let mut parts = Vec::with_capacity(assistant.content.len());
-        let mut answers = Vec::new();
-        let (mut told, mut shown) = (Vec::new(), Vec::new());
+        let is_own = self.is_own(assistant);
+        let stand_in = self.manner.missing_signature.filter(|_| !(is_own && has_signed_call(assistant)));
+        let mut spoken = Spoken { is_own, stand_in, ..Spoken::default() };
         for block in &assistant.content {
             match block {
                 Block::Text(block) if is_blank(&block.text) => {}
                 Block::Text(block) => {
-                    let signature = block.text_signature.as_deref().filter(|_| same);
-                    parts.push(Part::Text { text: (&*block.text).into(), signature });
+                    let signature = block.text_signature.as_deref().filter(|_| spoken.is_own);
+                    spoken.parts.push(Part::Text { text: (&*block.text).into(), signature });
                 }
                 Block::Thinking(_) | Block::ToolCall(_) if only_text => {}
-                Block::Thinking(thinking) => parts.extend(self.thinking(thinking, same)),
+                Block::Thinking(thinking) => self.thinking(thinking, &mut spoken),
                 Block::ToolCall(call) => {
                     let result = result_of(call.id.as_str(), after, taken);
-                    match self.manner.tools {
-                        ToolsAs::Native => {
-                            let (id, item) = ids::split(call.id.as_str());
-                            let (id, item) = (ids::fit(id, self.manner.ids), item.filter(|_| same));
-                            answers.push(self.answer(id.clone(), &call.name, result, &mut shown)?);
-                            let own = call.thought_signature.as_deref().filter(|_| same);
-                            let signature = own.or_else(|| stand_in.take());
-                            let (name, arguments) = (call.name.as_str(), &call.arguments);
-                            parts.push(Part::Call { id, item, name, arguments, signature });
-                        }
-                        ToolsAs::Text(form) => {
-                            let arguments = Value::Object(call.arguments.clone()).to_string();
-                            let words = text_call::prompt::call(form, &call.name, &arguments);
-                            parts.push(Part::Text { text: words.into(), signature: None });
-                            let answer = self.answer(Cow::Borrowed(""), &call.name, result, &mut shown)?;
-                            let words = tools::told(&call.name, &answer.text);
-                            told.push(Part::Text { text: words.into(), signature: None });
-                        }
-                    }
+                    self.call(call, result, &mut spoken)?;
                 }
                 Block::Image(_) | Block::Other(_) => {
                     self.changes.dropped("content", "what the model showed is not sent back to it");
                 }
             }
         }
+        self.say(spoken);
+        Ok(())
+    }
+
+    /// The model's turn, the answers to its calls, and behind them what the user has to say of them.
+    fn say(&mut self, spoken: Spoken<'a>) {
+        let Spoken { parts, answers, mut told, mut shown, is_own: _, stand_in: _ } = spoken;
         if !parts.is_empty() {
             self.turns.push(Turn::Assistant(parts));
         }
@@ -226,18 +213,45 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         }
         told.append(&mut shown);
         self.user(told, None);
+    }
+
+    fn call(
+        &mut self,
+        call: &'a ToolCall,
+        result: Option<&'a ToolResultMessage>,
+        spoken: &mut Spoken<'a>,
+    ) -> Result<(), CallError> {
+        match self.manner.tools {
+            ToolsAs::Native => {
+                let (id, item) = ids::split(call.id.as_str());
+                let (id, item) = (ids::fit(id, self.manner.ids), item.filter(|_| spoken.is_own));
+                spoken.answers.push(self.answer(id.clone(), &call.name, result, &mut spoken.shown)?);
+                let own = call.thought_signature.as_deref().filter(|_| spoken.is_own);
+                let signature = own.or_else(|| spoken.stand_in.take());
+                let (name, arguments) = (call.name.as_str(), &call.arguments);
+                spoken.parts.push(Part::Call { id, item, name, arguments, signature });
+            }
+            ToolsAs::Text(form) => {
+                let arguments = Value::Object(call.arguments.clone()).to_string();
+                let words = text_call::prompt::call(form, &call.name, &arguments);
+                spoken.parts.push(Part::Text { text: words.into(), signature: None });
+                let answer = self.answer(Cow::Borrowed(""), &call.name, result, &mut spoken.shown)?;
+                let words = tools::told(&call.name, &answer.text);
+                spoken.told.push(Part::Text { text: words.into(), signature: None });
+            }
+        }
         Ok(())
     }
 
     /// Whether this model said it, so that its signatures have meaning.
-    fn is_same(&self, assistant: &AssistantMessage) -> bool {
+    fn is_own(&self, assistant: &AssistantMessage) -> bool {
         assistant.provider == self.manner.manifest.id
             && assistant.model.as_str() == self.manner.model
             && assistant.api == self.manner.dialect.api()
     }
 
     /// Thinking goes back to its model where that has a form for it; another model reads it as text.
-    fn thinking(&self, block: &'a ThinkingBlock, same: bool) -> Option<Part<'a>> {
+    fn thinking(&self, block: &'a ThinkingBlock, spoken: &mut Spoken<'a>) {
         let redacted = block.redacted == Some(true);
         let signature = block.thinking_signature.as_deref().filter(|signature| !signature.is_empty());
         let generative = &self.manner.manifest.contract.capability_contracts.generative;
@@ -247,16 +261,17 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             Dialect::OpenaiChat | Dialect::Demo => {
                 let mode = &generative.reasoning_mode;
                 let is_detail = mode.details_field.is_some() && signature.is_some();
-                if same && mode.replay_field.is_none() && !is_detail {
-                    return None;
+                if spoken.is_own && mode.replay_field.is_none() && !is_detail {
+                    return;
                 }
                 true
             }
         };
-        if same && has_form {
-            return Some(Part::Thinking { text: &block.thinking, signature, redacted });
+        if spoken.is_own && has_form {
+            spoken.parts.push(Part::Thinking { text: &block.thinking, signature, redacted });
+        } else if !redacted && !is_blank(&block.thinking) {
+            spoken.parts.push(text(&block.thinking));
         }
-        (!redacted && !is_blank(&block.thinking)).then(|| text(&block.thinking))
     }
 
     /// The answer to a call; what it cannot hold goes to `shown`.
@@ -378,6 +393,21 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
     }
 }
 
+/// A message of the model while it is read.
+#[derive(Default)]
+struct Spoken<'a> {
+    /// This model said it, so that its signatures have meaning.
+    is_own: bool,
+    /// For the first call without a signature, where the provider insists on one.
+    stand_in: Option<&'a str>,
+    parts: Vec<Part<'a>>,
+    answers: Vec<Answer<'a>>,
+    /// Results for a model that knows no tools.
+    told: Vec<Part<'a>>,
+    /// What the answers cannot hold.
+    shown: Vec<Part<'a>>,
+}
+
 /// Texts, one below the other.
 #[derive(Default)]
 struct Words<'a>(Cow<'a, str>);
@@ -411,7 +441,15 @@ fn result_of<'a>(id: &str, after: &[&'a Message], taken: &mut [bool]) -> Option<
                 return Some(result);
             }
             Message::Assistant(next) if next.stop_reason != StopReason::Error => return None,
-            _ => {}
+            Message::User(_)
+            | Message::Assistant(_)
+            | Message::ToolResult(_)
+            | Message::BashExecution(_)
+            | Message::BranchSummary(_)
+            | Message::CompactionSummary(_)
+            | Message::Custom(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
         }
     }
     None
