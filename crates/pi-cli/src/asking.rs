@@ -45,6 +45,13 @@ pub(crate) enum Manner {
     Whole,
 }
 
+/// What is told while a call is made.
+pub(crate) enum News<'a> {
+    /// It is answered: what was changed in it is known, and nothing of the answer was told yet.
+    Opened(&'a Facts),
+    Event(&'a StreamEvent),
+}
+
 /// Whether more events are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wish {
@@ -80,7 +87,7 @@ impl Asker {
         prompt: &Prompt,
         options: &Options,
         manner: Manner,
-        mut take: impl FnMut(&StreamEvent) -> Wish,
+        mut take: impl FnMut(News<'_>) -> Wish,
     ) -> Result<Answered, CallError> {
         let started = instant();
         let (call, target) = (Call { prompt, options }, chosen.target());
@@ -94,9 +101,9 @@ impl Asker {
         });
         let mut first = None;
         let mut grown = Vec::new();
-        let mut push = |event: StreamEvent| {
+        let mut push = |event: StreamEvent, take: &mut dyn FnMut(News<'_>) -> Wish| {
             first.get_or_insert_with(|| started.elapsed());
-            let wish = take(&event);
+            let wish = take(News::Event(&event));
             assembly.push(event, &mut grown);
             grown.clear();
             wish
@@ -105,16 +112,18 @@ impl Asker {
         let (facts, end) = match manner {
             Manner::Whole => {
                 let whole = self.client.complete(&target, call, credential, &self.cancel).await?;
+                take(News::Opened(&whole.facts));
                 whole.events.into_iter().for_each(|event| {
-                    push(event);
+                    push(event, &mut take);
                 });
                 (whole.facts, End::Proper)
             }
             Manner::Stream => {
                 let mut answer = self.client.stream(&target, call, credential, &self.cancel).await?;
+                take(News::Opened(answer.facts()));
                 let mut end = End::Proper;
                 while let Some(event) = answer.next().await {
-                    if push(event?) == Wish::Enough {
+                    if push(event?, &mut take) == Wish::Enough {
                         end = End::Aborted;
                         break;
                     }
@@ -133,10 +142,19 @@ pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Provi
         None => None,
         Some(name) => {
             let value = env::lookup(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-            Some(Secret::new(value.ok_or_else(|| ModelFailure::NoSuchVariable { name: name.clone() })?))
+            Some(Secret::new(value.ok_or_else(|| not_set(name))?))
         }
     };
     Ok(providers.credential(&chosen.entry, explicit.as_ref()))
+}
+
+/// Whoever writes the key where its name belongs shall not read it again in an error: only what looks like a name is
+/// repeated.
+fn not_set(name: &str) -> ModelFailure {
+    let is_letter = |it: char| it.is_ascii_uppercase() || it == '_';
+    let looks_like_a_name =
+        name.len() <= 40 && name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || it.is_ascii_digit());
+    if looks_like_a_name { ModelFailure::NoSuchVariable { name: name.to_owned() } } else { ModelFailure::NotAVariable }
 }
 
 /// Headers of Pi's `models.json`; their values may be secret, so they are added only where the request is sent.

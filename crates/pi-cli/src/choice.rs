@@ -1,7 +1,7 @@
 //! Which model is asked, and why.
 //!
-//! What was named; else what the settings name; else the first provider whose credential is found; else a server on this
-//! machine; else the demo. Whoever is asked, the command says so.
+//! What was named; else what the settings name; else the first provider whose credential is found; else one of the user's
+//! own that needs none; else a server on this machine; else the demo. Whoever is asked, the command says so.
 
 use std::fmt;
 
@@ -25,6 +25,9 @@ use crate::{
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.
 const SERVER: &str = include_str!("choice/server.yaml");
 
+/// How many models an error lists.
+const LISTED: usize = 10;
+
 /// The model that is asked. It owns what it needs, so that the catalogue may still change. Its manifest is trusted:
 /// [`Chosen::of`] refuses others.
 pub(crate) struct Chosen {
@@ -40,6 +43,7 @@ pub(crate) enum Why {
     Named,
     Settings,
     Credential(String),
+    OwnWithout,
     Local,
     Demo,
 }
@@ -82,6 +86,7 @@ impl fmt::Display for Why {
             Why::Named => f.write_str("as asked for"),
             Why::Settings => f.write_str("the default in settings.json"),
             Why::Credential(source) => write!(f, "its credential is found in {source}"),
+            Why::OwnWithout => f.write_str("a provider of your own that needs no credential"),
             Why::Local => f.write_str("it runs on this machine"),
             Why::Demo => f.write_str("there is no credential and no server on this machine"),
         }
@@ -100,11 +105,15 @@ pub(crate) async fn choose(
     if let Some(name) = wanted.model {
         return named(name, Why::Named, providers, console).await;
     }
-    if let Some(name) = default_of_settings(environment) {
-        return named(&name, Why::Settings, providers, console).await;
+    if let Some(default) = default_of_settings(environment, console) {
+        let chosen = named(&default.name, Why::Settings, providers, console).await;
+        return chosen.map_err(|failure| default.blame(failure));
     }
     if let Some((found, source)) = with_credential(providers) {
         return Ok(Chosen::of(&found, Why::Credential(source))?);
+    }
+    if let Some(found) = without_credential(providers) {
+        return Ok(Chosen::of(&found, Why::OwnWithout)?);
     }
     providers.look_around(console).await;
     let local = providers.found().iter().find_map(|id| first_model(providers.catalog.provider(id.as_str())?));
@@ -182,20 +191,92 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
             console.note(&format!("{provider} lists no model {model}; it is asked for it all the same{meant}"));
             Ok(chosen)
         }
+        Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),
         Err(error) => Err(ModelFailure::NotFound(error).into()),
     }
 }
 
-/// Pi's `defaultProvider` and `defaultModel`. A file that cannot be read names nothing.
-fn default_of_settings(environment: &Environment) -> Option<String> {
-    let path = environment.agent_directory.as_ref()?.join("settings.json");
-    let settings: Value = serde_json::from_slice(input::read(&path).ok()?.bytes()).ok()?;
-    let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
-    match (text("defaultProvider"), text("defaultModel")) {
-        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
-        (None, Some(name)) | (Some(name), None) => Some(name.to_owned()),
-        (None, None) => None,
+/// Of several models that fit, the one that can be asked now.
+fn only_one<'a>(name: &str, providers: &'a Providers) -> Result<Found<'a>, ModelFailure> {
+    let all = fitting(name, providers);
+    let can_be_asked = |found: &&Found<'_>| {
+        let shown = Shown::of(&providers.credential(found.entry, None));
+        // The demo can always be asked, and is hardly ever meant.
+        let is_demo = found.entry.manifest.id.as_str() == DEMO;
+        providers.is_available(found.entry, &shown) && answers(found.model) && !is_demo
+    };
+    let mut now: Vec<Found<'a>> = all.iter().filter(can_be_asked).cloned().collect();
+    if now.len() == 1 {
+        return Ok(now.remove(0));
     }
+    let several = if now.is_empty() { all } else { now };
+    let candidates = several.iter().take(LISTED).map(Found::name).collect();
+    let more = several.len().saturating_sub(LISTED);
+    Err(ModelFailure::Several { pattern: name.to_owned(), candidates, more })
+}
+
+/// The models that may be meant, by the rules of [`pi_provider::Catalog::find_model`].
+fn fitting<'a>(name: &str, providers: &'a Providers) -> Vec<Found<'a>> {
+    let catalog = &providers.catalog;
+    if let Some((provider, part)) = name.split_once('/')
+        && let Some(entry) = catalog.provider(provider)
+    {
+        let id = &entry.manifest.id;
+        return catalog.matching(part).into_iter().filter(|found| found.entry.manifest.id == *id).collect();
+    }
+    let exact: Vec<Found<'_>> = catalog.models().filter(|found| found.id == name || found.wire_id() == name).collect();
+    if exact.is_empty() { catalog.matching(name) } else { exact }
+}
+
+/// Whether a model takes words and answers with words; others embed, rank, draw or speak. One of which nobody says
+/// anything is taken for one that does.
+pub(crate) fn answers(model: Option<&ModelEntry>) -> bool {
+    let Some(modalities) = model.and_then(|it| it.modalities.as_ref()) else { return true };
+    let has_text = |kinds: &[String]| kinds.is_empty() || kinds.iter().any(|it| it == "text");
+    has_text(&modalities.input) && has_text(&modalities.output)
+}
+
+/// What a settings file names.
+struct Default {
+    name: String,
+    file: String,
+}
+
+impl Default {
+    /// Says where a name comes from that cannot be used.
+    fn blame(self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Model(source) => {
+                ModelFailure::BadDefault { name: self.name, file: self.file, source: Box::new(source) }.into()
+            }
+            other => other,
+        }
+    }
+}
+
+/// Pi's `defaultProvider` and `defaultModel`. A file that is not JSON names nothing, and that is said.
+fn default_of_settings(environment: &Environment, console: &mut Console) -> Option<Default> {
+    let path = environment.agent_directory.as_ref()?.join("settings.json");
+    let file = path.display().to_string();
+    let document = path.exists().then(|| input::read(&path))?;
+    let settings = match document.map(|it| serde_json::from_slice::<Value>(it.bytes())) {
+        Ok(Ok(settings)) => settings,
+        Ok(Err(error)) => {
+            console.note(&format!("{file} is ignored: it is not JSON: {error}"));
+            return None;
+        }
+        Err(failure) => {
+            console.note(&format!("{file} is ignored: {}", failure.summary()));
+            return None;
+        }
+    };
+    let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let name = match (text("defaultProvider"), text("defaultModel")) {
+        (Some(provider), Some(model)) => format!("{provider}/{model}"),
+        (None, Some(name)) | (Some(name), None) => name.to_owned(),
+        (None, None) => return None,
+    };
+    Some(Default { name, file })
 }
 
 /// The first provider of those that need a credential and have one, and where that is.
@@ -208,8 +289,22 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, String)> {
     })
 }
 
+/// The first provider that the user wrote down and that needs no credential. Servers that are looked for come later.
+fn without_credential(providers: &Providers) -> Option<Found<'_>> {
+    providers.catalog.providers().find_map(|entry| {
+        let is_own = matches!(entry.origin, Origin::User | Origin::CommandLine) && !is_local(&entry.manifest);
+        let needs_none = is_own && {
+            let shown = Shown::of(&providers.credential(entry, None));
+            shown.available && shown.source == SourceKind::None
+        };
+        first_model(entry).filter(|_| needs_none)
+    })
+}
+
+/// The first model that answers in words; else the first.
 fn first_model(entry: &Entry) -> Option<Found<'_>> {
-    let (id, model) = entry.manifest.models.first()?;
+    let models = &entry.manifest.models;
+    let (id, model) = models.iter().find(|(_, model)| answers(Some(model))).or_else(|| models.first())?;
     Some(Found { entry, id: id.clone(), model: Some(model) })
 }
 

@@ -86,6 +86,9 @@ impl Providers {
             Some(agent) => AuthFile::read(&agent.join("auth.json")).map_err(ModelFailure::Credentials)?,
             None => AuthFile::none(),
         };
+        if let Some(warning) = auth_file.warning() {
+            console.note(&warning);
+        }
         Ok(Providers { catalog, auth_file, now: now(), found: Vec::new() })
     }
 

@@ -7,7 +7,8 @@ mod screen;
 
 use pi_envelope::Prompt;
 use pi_provider::{
-    Call, Options, StreamEvent,
+    Call, Options, ToolChoice,
+    client::Facts,
     request::{Mode, build},
 };
 use pi_transcript::{StopReason, Usage, json::Open, message::AssistantMessage};
@@ -17,7 +18,7 @@ use self::screen::Screen;
 use crate::{
     amount::grouped,
     arguments::model::AskArguments,
-    asking::{self, Answered, Asker, Manner, Wish},
+    asking::{self, Answered, Asker, Manner, News, Wish},
     choice::{self, Chosen, Wanted},
     console::Console,
     env::Environment,
@@ -30,10 +31,14 @@ use crate::{
 pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let prompt = prompt::read(arguments, asking::milliseconds())?;
     let options = prompt::options(&arguments.how)?;
+    check_tool_choice(&options.tool_choice, &prompt)?;
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
     let wanted = Wanted { model: arguments.model.as_deref(), base_url: arguments.reach.base_url.as_deref() };
     runtime::start()?.block_on(async {
         let mut chosen = choice::choose(wanted, &mut providers, environment, console).await?;
+        if !choice::answers(chosen.known.as_ref()) {
+            return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
+        }
         if arguments.dry_run {
             return dry_run(arguments, &chosen, &prompt, &options, &providers, console);
         }
@@ -42,6 +47,17 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         asker.stop_on_interrupt();
         ask(arguments, &asker, &chosen, &prompt, &options, console).await
     })
+}
+
+/// A tool that must be called must be offered.
+fn check_tool_choice(choice: &ToolChoice, prompt: &Prompt) -> Result<(), ModelFailure> {
+    match choice {
+        ToolChoice::Required if prompt.tools.is_empty() => Err(ModelFailure::NoTools),
+        ToolChoice::Tool(name) if prompt.tools.iter().all(|tool| tool.definition.name != *name) => {
+            Err(ModelFailure::NoSuchTool { name: name.clone() })
+        }
+        ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => Ok(()),
+    }
 }
 
 /// Says who is asked and why, unless nobody could be surprised.
@@ -64,12 +80,15 @@ async fn ask(
 ) -> Result<Exit, Failure> {
     let manner = if arguments.no_stream { Manner::Whole } else { Manner::Stream };
     let mut screen = Screen::default();
-    let take = |event: &StreamEvent| {
-        if arguments.json {
-            console.line(&lines::object(event).to_string());
-            console.flush();
-        } else {
-            screen.show(event, console);
+    let take = |news: News<'_>| {
+        match news {
+            News::Opened(_) if arguments.json => {}
+            News::Opened(facts) => tell_changes(facts, arguments.how.thinking.is_some(), console),
+            News::Event(event) if arguments.json => {
+                console.line(&lines::object(event).to_string());
+                console.flush();
+            }
+            News::Event(event) => screen.show(event, console),
         }
         // Nobody reads any more, and every further word may cost something.
         if console.is_lost() { Wish::Enough } else { Wish::More }
@@ -82,7 +101,7 @@ async fn ask(
     if arguments.json {
         console.line(&last_line(&answered, chosen).to_string());
     } else {
-        conclude(&answered, chosen, arguments.how.thinking.is_some(), console);
+        conclude(&answered, chosen, console);
     }
     Ok(Exit::Success)
 }
@@ -90,10 +109,15 @@ async fn ask(
 /// What is known at the end, for a machine.
 fn last_line(answered: &Answered, chosen: &Chosen) -> Value {
     let facts = &answered.facts;
+    let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
+    let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
+    let has_prices = chosen.known.as_ref().is_some_and(|it| it.pricing.is_some());
     json!({
         "message": answered.message,
-        "usage": answered.message.usage,
-        "cost": answered.message.usage.known().map(|usage| &usage.cost),
+        // Zeros would be a claim: what nobody counted, or has a price for, is null.
+        "counted": usage.is_some(),
+        "usage": usage,
+        "cost": said.or(usage.filter(|_| has_prices)).map(|usage| &usage.cost),
         "model": chosen.name(),
         "demo": chosen.is_demo(),
         "why": chosen.why.to_string(),
@@ -106,12 +130,16 @@ fn last_line(answered: &Answered, chosen: &Chosen) -> Value {
     })
 }
 
-/// What is known at the end, for people.
-fn conclude(answered: &Answered, chosen: &Chosen, wants_thinking: bool, console: &mut Console) {
+/// What was left out of the request or changed in it.
+fn tell_changes(facts: &Facts, wants_thinking: bool, console: &mut Console) {
     // That a model always thinks is news only to somebody who asked it not to.
-    for change in answered.facts.changes.iter().filter(|it| wants_thinking || it.option != "thinking") {
+    for change in facts.changes.iter().filter(|it| wants_thinking || it.option != "thinking") {
         console.note(&change.to_string());
     }
+}
+
+/// What is known at the end, for people.
+fn conclude(answered: &Answered, chosen: &Chosen, console: &mut Console) {
     match reason(&answered.message) {
         Some(StopReason::Length) => console.note("the answer was cut: it reached its largest length"),
         Some(StopReason::Error) => {

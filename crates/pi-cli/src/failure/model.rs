@@ -27,6 +27,18 @@ pub(crate) enum ModelFailure {
     NotFound(FindError),
     #[error("{provider} comes from a project that nobody has trusted, and is not asked")]
     Untrusted { provider: String, file: String },
+    #[error("{pattern:?} may be {}{}", candidates.join(", "), and_more(*more))]
+    Several { pattern: String, candidates: Vec<String>, more: usize },
+    #[error("{name}, the default in {file}, cannot be asked")]
+    BadDefault { name: String, file: String, source: Box<ModelFailure> },
+    #[error("{model} does not answer questions: it is for other work")]
+    NotForQuestions { model: String },
+    #[error("no tool {name} is offered")]
+    NoSuchTool { name: String },
+    #[error("a tool must be called and none is offered")]
+    NoTools,
+    #[error("what follows --api-key-env is not the name of a variable that is set")]
+    NotAVariable,
     #[error("{provider} names no model")]
     NoModelNamed { provider: String },
     #[error("which model the server is to use is not said")]
@@ -55,10 +67,16 @@ impl ModelFailure {
             | Self::NotATool { file, .. }
             | Self::NotASchema { file, .. }
             | Self::Untrusted { file, .. }
+            | Self::BadDefault { file, .. }
             | Self::NotAManifest { file, .. } => Some(file),
             Self::NoQuestion
             | Self::NoSuchProvider { .. }
             | Self::NotFound(_)
+            | Self::Several { .. }
+            | Self::NotForQuestions { .. }
+            | Self::NoSuchTool { .. }
+            | Self::NoTools
+            | Self::NotAVariable
             | Self::NoModelNamed { .. }
             | Self::NoModelAtAddress
             | Self::BadAddress { .. }
@@ -122,12 +140,26 @@ impl ModelFailure {
             Self::NoSuchProvider { nearest: None, .. } => {
                 "`pi provider list` shows all; --provider-dir adds manifests".to_owned()
             }
-            Self::NotFound(FindError::Ambiguous { .. }) => "write one of them in full".to_owned(),
+            Self::NotFound(FindError::Ambiguous { .. }) | Self::Several { .. } => {
+                "write one of them in full".to_owned()
+            }
             Self::NotFound(_) => "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned(),
             Self::Untrusted { file, .. } => format!(
                 "read {file}; if you trust this project, write its folder into trust.json of the agent directory: \
                  {{\"/path/to/project\": true}} (docs/models.md)"
             ),
+            Self::BadDefault { file, .. } => {
+                format!("correct defaultProvider and defaultModel in {file}, or name a model with --model")
+            }
+            Self::NotForQuestions { .. } => {
+                "`pi models` shows what each model can do; ask another with --model".to_owned()
+            }
+            Self::NoSuchTool { .. } => "offer it with --tool FILE, or correct --tool-choice".to_owned(),
+            Self::NoTools => "offer one with --tool FILE, or leave --tool-choice out".to_owned(),
+            Self::NotAVariable => {
+                "name a variable that holds the key, such as ACME_API_KEY; it is not repeated here in case it is a key"
+                    .to_owned()
+            }
             Self::NoModelNamed { provider } => format!("name one: --model {provider}/MODEL"),
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
@@ -139,6 +171,10 @@ impl ModelFailure {
             Self::Interrupted => "the connection was closed; ask again".to_owned(),
         }
     }
+}
+
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {count} more") }
 }
 
 /// What to do about a call that has no answer.

@@ -310,7 +310,12 @@ fn model_is_chosen_in_order_and_the_reason_is_told() {
     let asked = |world: &World, variables: &[(&str, &str)]| {
         let mut command = world.command("ask Hi");
         let output = command.env("PI_CODING_AGENT_DIR", "agent").envs(variables.iter().copied()).output();
-        String::from_utf8(output.expect("pi runs").stderr).expect("text").lines().next().unwrap_or_default().to_owned()
+        String::from_utf8(output.expect("pi runs").stderr)
+            .expect("text")
+            .lines()
+            .find(|it| it.starts_with("asking"))
+            .unwrap_or_default()
+            .to_owned()
     };
     let settings = r#"{"defaultProvider": "zeta", "defaultModel": "small"}"#;
     assert_snapshot!(asked(&world().with("agent/settings.json", settings), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking zeta/small: the default in settings.json");
@@ -416,4 +421,56 @@ fn demo_says_that_it_is_one_and_calls_tools() {
     demo/demo · 28 tokens in, 5 out · TIME
     --- exit 0
     "#);
+}
+
+/// What `pi ask` shows in a world with these variables.
+fn shown_with(world: &World, arguments: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = world.command(arguments);
+    let output = command.env("PI_CODING_AGENT_DIR", "agent").envs(variables.iter().copied()).output().expect("pi runs");
+    without_times(&shown(&output))
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_told() {
+    let broken = quiet_world().with("agent/settings.json", "{\n  oops");
+    let text = shown_with(&broken, "ask Hi", &[]);
+    assert!(
+        text.contains("note: agent/settings.json is ignored: it is not JSON: ") && text.contains("line 2"),
+        "{text}"
+    );
+    let unknown = quiet_world().with("agent/settings.json", r#"{"defaultProvider": "nobody-has-this"}"#);
+    let text = shown_with(&unknown, "ask Hi", &[]);
+    let expected = "error: nobody-has-this, the default in agent/settings.json, cannot be asked: ";
+    assert!(text.contains(expected) && text.ends_with("exit 2"), "{text}");
+}
+
+#[test]
+fn own_provider_without_a_credential_comes_before_the_demo() {
+    let running = Running::new(Script::new().then(stream(&["Hello"])));
+    let keyless =
+        manifest("mine", &running.base_url()).replace("{ type: bearer, token_env: MINE_KEY }", "{ type: none }");
+    let text = shown_with(&quiet_world().with("agent/providers/mine.yaml", keyless), "ask Hi", &[]);
+    assert!(text.contains("asking mine/small: a provider of your own that needs no credential"), "{text}");
+}
+
+#[test]
+fn part_of_a_name_is_the_one_model_that_can_be_asked() {
+    let world = quiet_world();
+    let text = shown_with(&world, "ask Hi --model gpt-5.5 --dry-run", &[("OPENAI_API_KEY", "k")]);
+    assert!(text.contains("https://api.openai.com/"), "{text}");
+    let text = shown_with(&world, "ask Hi --model e --dry-run", &[]);
+    assert!(text.contains(" more\nhint: write one of them in full\n--- exit 2"), "{text}");
+}
+
+#[test]
+fn mistakes_are_refused_before_anything_is_sent() {
+    for (arguments, expected) in [
+        ("--tool-choice get_time", "error: no tool get_time is offered\n"),
+        ("--tool-choice required", "error: a tool must be called and none is offered\n"),
+        ("--api-key-env sk-123", "error: what follows --api-key-env is not the name of a variable that is set\n"),
+        ("--model openai/text-embedding-3-small", "error: openai/text-embedding-3-small does not answer questions"),
+    ] {
+        let text = shown_with(&quiet_world(), &format!("ask Hi {arguments}"), &[]);
+        assert!(text.contains(expected) && text.ends_with("exit 2") && !text.contains("sk-123"), "{text}");
+    }
 }

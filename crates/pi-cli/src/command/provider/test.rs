@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::{
     amount::counted,
     arguments::model::TestArguments,
-    asking::{self, Answered, Asker, Manner, Wish},
+    asking::{self, Answered, Asker, Manner, News, Wish},
     choice::{self, Chosen, Wanted},
     command::ask::{cost, tokens},
     console::{Console, Tone, printable},
@@ -123,12 +123,14 @@ impl Check {
         let (prompt, options) = self.request();
         let manner = if self == Check::Question { Manner::Whole } else { Manner::Stream };
         let mut pieces = 0;
-        let count = |event: &StreamEvent| {
+        let count = |news: News<'_>| {
             pieces += u32::from(matches!(
-                event,
-                StreamEvent::PartialContentDelta { .. }
-                    | StreamEvent::ThinkingDelta { .. }
-                    | StreamEvent::PartialToolCall { .. }
+                news,
+                News::Event(
+                    StreamEvent::PartialContentDelta { .. }
+                        | StreamEvent::ThinkingDelta { .. }
+                        | StreamEvent::PartialToolCall { .. }
+                )
             ));
             Wish::More
         };
