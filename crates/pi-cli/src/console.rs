@@ -10,7 +10,7 @@ use std::{
 
 use pi_envelope::Kind;
 
-use crate::{arguments::When, complaint::Complaint, env::Environment, exit::Exit, failure::Failure};
+use crate::{arguments::When, complaint::Complaint, env::Environment, exit::Exit, failure::Failure, table};
 
 /// What a piece of text means; each has a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(crate) struct Console {
     shows_progress: bool,
     /// How many letters fit into a line, where that matters to anybody.
     width: Option<usize>,
+    /// The same on standard error.
+    error_width: Option<usize>,
     /// Text was shown whose line is not complete.
     is_inside_line: bool,
     /// The same on standard error.
@@ -71,6 +73,7 @@ impl Console {
             is_watched: output_watched,
             shows_progress: error_watched && !environment.dumb_terminal,
             width: output_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
+            error_width: error_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
             is_inside_line: false,
             is_inside_error_line: false,
             progress_is_shown: false,
@@ -194,7 +197,7 @@ impl Console {
             self.clear_progress();
             // It ends with a line end, so that after an interrupt the shell does not go on behind it. If it is lost,
             // nothing is.
-            let _ = writeln!(self.error, "{}", progress_line(done, total, &printable(name)));
+            let _ = writeln!(self.error, "{}", self.fitting(&progress_line(done, total, &printable(name))));
             self.progress_is_shown = true;
         }
     }
@@ -203,10 +206,15 @@ impl Console {
     pub(crate) fn activity(&mut self, text: &str) {
         if self.shows_progress {
             self.clear_progress();
-            let text = paint(self.error_colours, Tone::Quiet, &printable(text));
+            let text = paint(self.error_colours, Tone::Quiet, &self.fitting(&printable(text)));
             let _ = writeln!(self.error, "{text}");
             self.progress_is_shown = true;
         }
+    }
+
+    /// What fits into one line of standard error: only one line is taken away again.
+    fn fitting(&self, text: &str) -> String {
+        self.error_width.map_or_else(|| text.to_owned(), |width| table::cut(text, width))
     }
 
     /// Writes what is left. A reader that went away is not an error.

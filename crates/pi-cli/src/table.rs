@@ -28,6 +28,8 @@ pub(crate) enum Room {
     Whole,
     /// May be cut to this width, and is never left out.
     CutTo(usize),
+    /// May be cut to this width, and then left out, by the same rule as the next.
+    CutToOrLeaveOut(usize, u8),
     /// May be left out; of several the one with the highest number first.
     LeaveOut(u8),
 }
@@ -89,8 +91,10 @@ impl Layout {
     /// Takes one cell from the widest column that may lose one.
     fn cut_one(&mut self, columns: &[Column]) -> bool {
         let spare = |index: &usize| match (columns[*index].room, self.0[*index]) {
-            (Room::CutTo(least), Some(width)) => width > least.max(columns[*index].title.len()),
-            (Room::CutTo(_), None) | (Room::Whole | Room::LeaveOut(_), _) => false,
+            (Room::CutTo(least) | Room::CutToOrLeaveOut(least, _), Some(width)) => {
+                width > least.max(columns[*index].title.len())
+            }
+            (Room::CutTo(_) | Room::CutToOrLeaveOut(..), None) | (Room::Whole | Room::LeaveOut(_), _) => false,
         };
         let widest = (0..columns.len()).filter(spare).max_by_key(|index| self.0[*index]);
         widest.map(|index| self.0[index] = self.0[index].map(|width| width - 1)).is_some()
@@ -99,8 +103,8 @@ impl Layout {
     /// Leaves out the least important columns; those of one rank belong together.
     fn leave_out(&mut self, columns: &[Column]) -> bool {
         let rank = |index: usize| match columns[index].room {
-            Room::LeaveOut(rank) if self.0[index].is_some() => Some(rank),
-            Room::LeaveOut(_) | Room::Whole | Room::CutTo(_) => None,
+            Room::LeaveOut(rank) | Room::CutToOrLeaveOut(_, rank) if self.0[index].is_some() => Some(rank),
+            Room::LeaveOut(_) | Room::CutToOrLeaveOut(..) | Room::Whole | Room::CutTo(_) => None,
         };
         let least = (0..columns.len()).filter_map(rank).max();
         let going: Vec<usize> = (0..columns.len()).filter(|index| least.is_some() && rank(*index) == least).collect();

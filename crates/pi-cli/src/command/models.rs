@@ -10,6 +10,7 @@ use self::mark::{Mark, marks};
 use crate::{
     amount::{counted, grouped},
     arguments::model::ModelsArguments,
+    choice::answers,
     console::{Console, Tone},
     env::Environment,
     exit::Exit,
@@ -26,8 +27,8 @@ const COLUMNS: [Column; 8] = [
     Column { title: "output", align: Align::Right, room: Room::LeaveOut(4) },
     Column { title: "$ in", align: Align::Right, room: Room::LeaveOut(3) },
     Column { title: "$ out", align: Align::Right, room: Room::LeaveOut(3) },
-    Column { title: "can", align: Align::Left, room: Room::CutTo(12) },
-    Column { title: "credential", align: Align::Left, room: Room::CutTo(10) },
+    Column { title: "can", align: Align::Left, room: Room::CutToOrLeaveOut(12, 1) },
+    Column { title: "credential", align: Align::Left, room: Room::CutToOrLeaveOut(10, 0) },
 ];
 
 /// What a machine reads about a model.
@@ -93,7 +94,7 @@ fn rows<'a>(arguments: &ModelsArguments, providers: &'a Providers) -> Vec<Row<'a
     };
     let row = |found: Found<'a>| {
         let credential = Shown::of(&providers.credential(found.entry, None));
-        let is_available = providers.is_available(found.entry, &credential);
+        let is_available = providers.is_available(found.entry, &credential) && answers(found.model);
         Row { found, credential, is_available }
     };
     let mut rows: Vec<Row> =

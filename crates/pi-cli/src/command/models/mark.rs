@@ -7,6 +7,8 @@ use pi_provider::{
     manifest::{Capability, ModelEntry},
 };
 
+use crate::choice::answers;
+
 /// One thing that it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
@@ -48,7 +50,10 @@ pub(super) fn marks(manifest: &Manifest, model: Option<&ModelEntry>) -> Vec<Mark
     let mark = |(word, said, declared): (&'static str, Option<bool>, Option<Capability>)| match said {
         Some(true) => Some(Mark { word, is_sure: true }),
         Some(false) => None,
-        None => declared.filter(|it| manifest.capabilities.has(*it)).map(|_| Mark { word, is_sure: false }),
+        // What a provider's models can do in a conversation says nothing of one that has none.
+        None => declared
+            .filter(|it| answers(model) && manifest.capabilities.has(*it))
+            .map(|_| Mark { word, is_sure: false }),
     };
     table.into_iter().filter_map(mark).collect()
 }

@@ -20,6 +20,8 @@ use crate::{
 };
 
 const MANIFEST: &str = "manifest";
+/// People read the first and run the command again.
+const SHOWN_MEMBERS: usize = 20;
 
 /// What a machine reads about a file.
 #[derive(Serialize)]
@@ -264,6 +266,9 @@ fn show(name: &str, examined: Result<Examined, Failure>, quiet: bool, console: &
     for finding in examined.diagnostics.iter().filter(shown) {
         console.line(&render(finding, &examined.text, style));
     }
+    if !quiet {
+        show_ignored(name, &examined.ignored, console);
+    }
     let name = console.paint(Tone::Strong, &printable(name));
     if !examined.is_valid() {
         let (mark, count) = (console.paint(Tone::Bad, "invalid"), examined.of_severity(Severity::Error).count());
@@ -271,6 +276,17 @@ fn show(name: &str, examined: Result<Examined, Failure>, quiet: bool, console: &
     } else if !quiet {
         let mark = console.paint(Tone::Good, "valid");
         console.line(&format!("{mark}    {name}  {}", console.paint(Tone::Quiet, &printable(&examined.words()))));
+    }
+}
+
+fn show_ignored(file: &str, ignored: &[Ignored], console: &mut Console) {
+    let mark = console.paint(Tone::Accent, "note:");
+    for Ignored { path, line, column, .. } in ignored.iter().take(SHOWN_MEMBERS) {
+        let place = printable(&format!("{file}:{line}:{column}: {path}")).into_owned();
+        console.line(&format!("{mark} {place} is not known and ignored"));
+    }
+    if let Some(more) = ignored.len().checked_sub(SHOWN_MEMBERS + 1) {
+        console.line(&format!("{mark} and {} more unknown members; --json shows all", grouped(more + 1)));
     }
 }
 
