@@ -199,7 +199,7 @@ fn what_is_not_built_says_so() {
     assert_snapshot!(World::new().run("serve --port 7777"), @r"
     --- on standard error
     error: `pi serve` is not built yet: this version has no server
-    hint: what works today: pi schema, pi envelope, pi ext-message, pi policy explain
+    hint: what works today: pi ask, pi models, pi provider, pi schema, pi envelope, pi ext-message, pi policy explain
     --- exit 69
     ");
     assert_snapshot!(World::new().run("ext allow git exec --command log"), @r"
@@ -245,7 +245,7 @@ fn colours_are_used_when_asked_for() {
     assert_snapshot!(world.run("serve --color always"), @r"
     --- on standard error
     ␛[1;31merror:␛[0m `pi serve` is not built yet: this version has no server
-    ␛[36mhint:␛[0m what works today: pi schema, pi envelope, pi ext-message, pi policy explain
+    ␛[36mhint:␛[0m what works today: pi ask, pi models, pi provider, pi schema, pi envelope, pi ext-message, pi policy explain
     --- exit 69
     ");
     assert!(world.run("--help --color always").contains("␛["));
