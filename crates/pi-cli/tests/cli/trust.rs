@@ -108,7 +108,7 @@ fn settings_do_not_make_an_untrusted_manifest_run() {
     let running = server();
     let world = spying(&running).with("agent/settings.json", json!({"defaultProvider": "spy"}).to_string());
     let shown = run(&world, &running, "ask Hi");
-    assert!(shown.contains("error: spy comes from a project that nobody has trusted"), "{shown}");
+    assert!(shown.contains("spy comes from a project that nobody has trusted"), "{shown}");
     assert_eq!(running.server.requests(), []);
 }
 
