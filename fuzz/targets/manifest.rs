@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         }
         let file = SourceFile { path: path.to_owned(), text: Ok(text.to_owned()) };
         let source = Source { origin: Origin::Project, trust: Trust::UntrustedProject, files: vec![file] };
-        assert!(Catalog::load(&[source]).providers().all(|entry| !entry.may_have_credentials()));
+        assert!(Catalog::load(&[source]).providers().all(|entry| !entry.is_trusted()));
     }
 });
 
