@@ -10,6 +10,7 @@ mod deadline;
 mod exchange;
 mod prepared;
 mod seam;
+mod watch;
 
 use std::{fmt, sync::Arc, time::Duration};
 

@@ -10,16 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Terms,
-    deadline::{Deadline, within},
+    deadline::Deadline,
     exchange::{Reply, ReplyBody, now},
     prepared::Prepared,
     seam::{EventStream, Replacer},
+    watch::{Interruption, Watch},
 };
 use crate::{
     breaker::{self, Pass},
     classify::request_id,
     dialect::Dialect,
-    error::{CallError, Failure, Phase},
+    error::{CallError, Failure},
     event::StreamEvent,
     guardrail::{Finding, OutputGuard},
     limits::Limits,
@@ -73,6 +74,8 @@ pub struct Answer {
     found_before: usize,
     pass: Option<Pass>,
     secret: Option<Secret>,
+    /// Not here while a piece is waited for.
+    watch: Option<Watch>,
     idle: Duration,
     deadline: Option<Deadline>,
     cancel: CancellationToken,
@@ -184,6 +187,7 @@ impl Answer {
             guard: guardrails.has_output().then(|| guardrails.stream_output()),
             pass,
             secret: terms.credential.map(|credential| credential.secret.clone()),
+            watch: None,
             idle,
             deadline: terms.deadline,
             cancel: terms.cancel.clone(),
@@ -213,13 +217,14 @@ impl Answer {
                 None if matches!(self.source, Source::Over) => return None,
                 None => {}
             }
-            let (cancel, idle, deadline) = (self.cancel.clone(), (Phase::Idle, self.idle), self.deadline);
-            let fetched = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Some(Err(self.fail(CallError::Cancelled))),
-                fetched = within(Some(idle), deadline, self.fetch()) => fetched,
+            let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
+            let fetched = watch.over(self.fetch()).await;
+            self.watch = Some(watch);
+            let fetched = match fetched {
+                Ok(fetched) => fetched,
+                Err(Interruption::Cancelled) => return Some(Err(self.fail(CallError::Cancelled))),
+                Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
             };
-            let fetched = fetched.unwrap_or_else(|overrun| Err(overrun.into_error(&self.provider)));
             if let Err(error) = fetched {
                 // What came before is still an answer, as far as it goes.
                 self.source = Source::Over;
@@ -227,6 +232,10 @@ impl Answer {
             }
             self.filter();
         }
+    }
+
+    fn new_watch(&self) -> Watch {
+        Watch::new(self.cancel.clone(), self.idle, self.deadline)
     }
 
     /// Reads the rest of it.

@@ -18,8 +18,8 @@ pub(super) struct Deadline {
 /// Something took too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Overrun {
-    phase: Phase,
-    after: Duration,
+    pub(super) phase: Phase,
+    pub(super) after: Duration,
 }
 
 impl Deadline {
@@ -46,10 +46,16 @@ pub(super) async fn within<T>(
     deadline: Option<Deadline>,
     work: impl Future<Output = T>,
 ) -> Result<T, Overrun> {
-    let patience = patience.and_then(|(phase, after)| Some((Instant::now().checked_add(after)?, phase, after)));
-    let deadline = deadline.and_then(|deadline| Some((deadline.at?, Phase::Total, deadline.after)));
-    match patience.into_iter().chain(deadline).min_by_key(|(at, ..)| *at) {
-        Some((at, phase, after)) => timeout_at(at, work).await.map_err(|_| Overrun { phase, after }),
+    match earliest(patience, deadline) {
+        Some((at, overrun)) => timeout_at(at, work).await.map_err(|_| overrun),
         None => Ok(work.await),
     }
+}
+
+/// When a wait that begins now has lasted too long, and what is to be said then; `None` if it may last for ever.
+pub(super) fn earliest(patience: Option<(Phase, Duration)>, deadline: Option<Deadline>) -> Option<(Instant, Overrun)> {
+    let patience =
+        patience.and_then(|(phase, after)| Some((Instant::now().checked_add(after)?, Overrun { phase, after })));
+    let deadline = deadline.and_then(|Deadline { at, after }| Some((at?, Overrun { phase: Phase::Total, after })));
+    patience.into_iter().chain(deadline).min_by_key(|(at, _)| *at)
 }
