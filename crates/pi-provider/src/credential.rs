@@ -25,7 +25,7 @@ pub use self::{
 };
 
 /// Reads a variable of the environment.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 /// What to send.
 #[derive(Debug, Clone, PartialEq, Eq)]

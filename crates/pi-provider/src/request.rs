@@ -48,6 +48,7 @@ pub use self::{
 use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
 use crate::{
     call::Call,
+    credential::Lookup,
     dialect::Dialect,
     error::CallError,
     manifest::{Capability, Manifest, ModelEntry},
@@ -64,7 +65,7 @@ pub struct Target<'a> {
     /// Instead of the manifest's address.
     pub base_url: Option<&'a str>,
     /// Values of the environment that the manifest's address names.
-    pub lookup: &'a dyn Fn(&str) -> Option<String>,
+    pub lookup: Lookup<'a>,
 }
 
 /// Whether the answer comes in pieces.

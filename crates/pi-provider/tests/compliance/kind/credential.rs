@@ -1,6 +1,9 @@
 //! Credentials: where they are found and where they go, and that nothing shows them.
 
-use std::{cell::Cell, time::SystemTime};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::SystemTime,
+};
 
 use pi_provider::{
     Manifest, Secret,
@@ -83,9 +86,9 @@ fn find(folder: &Folder, case: &Case) -> Result<Found, Trouble> {
     let manifest = manifest(folder, case)?;
     let environment: Map<String, Value> = case.setup.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
     let explicit = member_or_default::<Option<String>>(case, "explicit_credential")?.map(Secret::new);
-    let asked = Cell::new(false);
+    let asked = AtomicBool::new(false);
     let lookup = |name: &str| {
-        asked.set(true);
+        asked.store(true, Ordering::Relaxed);
         environment.get(name).and_then(Value::as_str).map(str::to_owned)
     };
     let is_guest = case.text("runtime_target").is_some_and(|target| target.starts_with("wasm"));
@@ -100,7 +103,7 @@ fn find(folder: &Folder, case: &Case) -> Result<Found, Trouble> {
     let refusal = resolved.clone().into_credential(&manifest.id);
     let missing = refusal.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let shown = format!("{resolved:?}\n{refusal:?}\n{missing}\n{}\n{loaded:?}", diagnostics.join("\n"));
-    let asked = asked.get();
+    let asked = asked.into_inner();
     Ok(Found { manifest, resolved, environment, shown, asked })
 }
 
