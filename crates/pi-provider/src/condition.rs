@@ -125,9 +125,16 @@ impl Condition {
         }
     }
 
-    /// Whether a path in it fulfils the test.
-    pub fn any_path(&self, test: &dyn Fn(&Path) -> bool) -> bool {
+    /// Whether a path in it fulfils the test; those inside filters of paths are not looked at.
+    pub fn any_path(&self, test: &mut dyn FnMut(&Path) -> bool) -> bool {
         self.0.any_path(test)
+    }
+
+    /// Paths that all lead to something other than `null` where the condition holds.
+    pub(crate) fn needed_paths(&self) -> Vec<&Path> {
+        let mut needed = Vec::new();
+        self.0.collect_needed(&mut needed);
+        needed
     }
 }
 
@@ -179,14 +186,38 @@ impl Node {
         }
     }
 
-    fn any_path(&self, test: &dyn Fn(&Path) -> bool) -> bool {
-        let operand = |operand: &Operand| matches!(operand, Operand::Path(path) if test(path));
+    fn any_path(&self, test: &mut dyn FnMut(&Path) -> bool) -> bool {
+        let mut operand = |operand: &Operand| matches!(operand, Operand::Path(path) if test(path));
         match self {
-            Self::Exists(path) | Self::Like(path, _) => test(path),
             Self::Compare(left, _, right) => operand(left) || operand(right),
             Self::In(left, _) => operand(left),
+            Self::Exists(path) | Self::Like(path, _) => test(path),
             Self::Not(node) => node.any_path(test),
             Self::All(nodes) | Self::Any(nodes) => nodes.iter().any(|node| node.any_path(test)),
+        }
+    }
+
+    fn collect_needed<'c>(&'c self, needed: &mut Vec<&'c Path>) {
+        match self {
+            Self::Exists(path) | Self::Like(path, _) => needed.push(path),
+            Self::Compare(Operand::Path(path), comparison, Operand::Literal(literal)) => {
+                let is_null = matches!(literal, Literal::Null);
+                let excludes_null = match comparison {
+                    Comparison::Equal => !is_null,
+                    Comparison::NotEqual => is_null,
+                    // Nothing is greater or less than `null`.
+                    Comparison::Greater | Comparison::GreaterOrEqual | Comparison::Less | Comparison::LessOrEqual => {
+                        true
+                    }
+                };
+                needed.extend(excludes_null.then_some(path));
+            }
+            Self::In(Operand::Path(path), literals) => {
+                let excludes_null = !literals.iter().any(|literal| matches!(literal, Literal::Null));
+                needed.extend(excludes_null.then_some(path));
+            }
+            Self::All(nodes) => nodes.iter().for_each(|node| node.collect_needed(needed)),
+            Self::Compare(..) | Self::In(Operand::Literal(_), _) | Self::Not(_) | Self::Any(_) => {}
         }
     }
 }

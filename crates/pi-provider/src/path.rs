@@ -178,6 +178,15 @@ impl Path {
             })
     }
 
+    /// Whether it starts at `$`, and not inside a filter or at an element that it was bound to.
+    pub(crate) fn starts_at_root(&self) -> bool {
+        self.level == 0
+    }
+
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
     /// Whether its last steps are this path.
     pub fn ends_with(&self, end: &Self) -> bool {
         self.segments.ends_with(&end.segments)

@@ -28,7 +28,7 @@ use self::{
     finish::FinishWords,
     framing::{FRAME_LIMIT, Form, Frame, Framing},
     interpreter::{Interpreter, Knowledge},
-    rule::{Mapping, RuleError},
+    rule::{FrameCondition, Mapping, RuleError},
     usage::UsagePaths,
 };
 use crate::{
@@ -62,9 +62,9 @@ struct Compiled {
     frame_limit: usize,
     mapping: Mapping,
     uses_envelope: bool,
-    selector: Option<Condition>,
-    stop: Option<Condition>,
-    flush: Option<Condition>,
+    selector: Option<FrameCondition>,
+    stop: Option<FrameCondition>,
+    flush: Option<FrameCondition>,
     done: Vec<String>,
     finish: FinishWords,
     usage: UsagePaths,
@@ -141,7 +141,7 @@ impl Pipeline {
         let has_rules = streaming.is_some_and(|streaming| !streaming.event_map.is_empty());
         let rules = (!(is_foreign && has_rules)).then(|| DialectRules::of(dialect));
 
-        let mapping = Mapping::new(dialect::combine(rules, streaming)?);
+        let mut mapping = Mapping::new(dialect::combine(rules, streaming)?);
         let condition = |member, text: Option<&String>| {
             text.map(|text| Condition::parse(text)).transpose().map_err(CompileError::of(member))
         };
@@ -151,11 +151,13 @@ impl Pipeline {
         let flush_on = accumulator.filter(|accumulator| accumulator.stateful_tool_parsing);
         let flush = condition("accumulator.flush_on", flush_on.and_then(|accumulator| accumulator.flush_on.as_ref()))?;
         let is_envelope = |condition: &Option<Condition>| {
-            condition
-                .as_ref()
-                .is_some_and(|condition| condition.any_path(&|path| path.starts_at("event") || path.starts_at("data")))
+            condition.as_ref().is_some_and(|condition| {
+                condition.any_path(&mut |path| path.starts_at("event") || path.starts_at("data"))
+            })
         };
         let uses_envelope = mapping.uses_envelope() || [&selector, &stop, &flush].into_iter().any(is_envelope);
+        let [selector, stop, flush] =
+            [selector, stop, flush].map(|condition| condition.map(|condition| mapping.condition(condition)));
         let fields = &manifest.contract.capability_contracts.generative.token_usage_fields;
         let compiled = Compiled {
             form: Form::of(&decoder),
@@ -273,7 +275,8 @@ impl Reader {
         let members = if frame.event.is_empty() { &members[1..] } else { &members[..] };
         // The tape is taken out because the frame borrows it while the rest of the reader changes.
         let mut tape = std::mem::take(&mut self.tape);
-        let read = tape.read_with(data, if compiled.uses_envelope { members } else { &[] });
+        let added = if compiled.uses_envelope { members } else { &[] };
+        let read = tape.read_wanted(data, compiled.mapping.wanted(), added);
         match read.map(|view| (view, view.scalar())) {
             Ok((view, Scalar::Object)) => {
                 self.map(compiled, view, out);
@@ -294,7 +297,8 @@ impl Reader {
 
     /// Applies the rules; whether one applied.
     fn map(&mut self, compiled: &Compiled, frame: View<'_>, out: &mut Vec<StreamEvent>) -> bool {
-        let holds = |condition: &Option<Condition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
+        let holds =
+            |condition: &Option<FrameCondition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
         let selected = compiled.selector.is_none() || holds(&compiled.selector);
         let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
         let interpreter = &mut self.interpreter;

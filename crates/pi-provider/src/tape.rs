@@ -2,25 +2,29 @@
 //!
 //! A stream brings thousands of small texts; a `serde_json::Value` for each would cost an allocation for every string and
 //! every object. A [`Tape`] keeps one flat list of nodes instead. Strings without escapes are not copied at all: a node
-//! remembers where in the text they are.
+//! remembers where in the text they are. What is not [wanted](wanted) is not kept.
+
+pub mod wanted;
 
 use std::{fmt, iter};
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use self::wanted::{PlaceId, Seen, Wanted};
 use crate::path::tree::{Scalar, Tree, position};
 
 /// Above this many bytes the memory is given back after a large text.
 const KEPT: usize = 32 * 1024;
 
 /// Memory for reading JSON.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tape {
     /// In the order of the text. An object is followed by name, value, name, value; names are `Text`.
     nodes: Vec<Node>,
     /// Strings that had escapes, and members that were added.
     unescaped: String,
+    seen: Seen,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,27 +62,30 @@ pub struct View<'a> {
 
 impl Tape {
     pub fn new() -> Self {
-        Self::default()
+        Self { nodes: Vec::new(), unescaped: String::new(), seen: Seen::NOTHING }
     }
 
     /// Reads one JSON text; nothing but white space may follow it.
     pub fn read<'a>(&'a mut self, text: &'a str) -> Result<View<'a>, serde_json::Error> {
-        self.read_with(text, &[])
+        self.fill(text, &Wanted::everything())?;
+        self.seen = Seen::ANYTHING;
+        Ok(View { tape: self, text, at: 0 })
     }
 
-    /// Like [`read`](Self::read); an object also gets these members, unless it has members of these names.
-    pub fn read_with<'a>(&'a mut self, text: &'a str, members: &[(&str, &str)]) -> Result<View<'a>, serde_json::Error> {
-        self.clear();
-        if u32::try_from(text.len()).is_err() {
-            return Err(serde_json::Error::custom("the text is longer than four gigabytes"));
-        }
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        Fill { tape: self, start: text.as_ptr().addr() }.deserialize(&mut deserializer)?;
-        deserializer.end()?;
+    /// Like [`read`](Self::read), but keeps only what is wanted: of an object, or of each object of an array. An object
+    /// also gets these members, unless it has members of these names.
+    pub fn read_wanted<'a>(
+        &'a mut self,
+        text: &'a str,
+        wanted: &Wanted,
+        members: &[(&str, &str)],
+    ) -> Result<View<'a>, serde_json::Error> {
+        self.fill(text, wanted)?;
         for (name, value) in members {
             let root = View { tape: self, text, at: 0 };
             if matches!(root.node(), Node::Object { .. }) && root.member(name).is_none() {
                 self.append(name, value);
+                self.seen = wanted.member(PlaceId::ROOT, name).map_or(self.seen, |place| self.seen.and(place));
             }
         }
         Ok(View { tape: self, text, at: 0 })
@@ -87,11 +94,23 @@ impl Tape {
     /// An object of these members, for what is not JSON.
     pub fn object<'a>(&'a mut self, members: &[(&str, &str)]) -> View<'a> {
         self.clear();
+        self.seen = Seen::ANYTHING;
         self.nodes.push(Node::Object { end: 1 });
         for (name, value) in members {
             self.append(name, value);
         }
         View { tape: self, text: "", at: 0 }
+    }
+
+    fn fill(&mut self, text: &str, wanted: &Wanted) -> Result<(), serde_json::Error> {
+        self.clear();
+        if u32::try_from(text.len()).is_err() {
+            return Err(serde_json::Error::custom("the text is longer than four gigabytes"));
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        Fill { tape: self, start: text.as_ptr().addr(), wanted, place: PlaceId::ROOT, is_root: true }
+            .deserialize(&mut deserializer)?;
+        deserializer.end()
     }
 
     /// The bytes that it holds.
@@ -100,6 +119,7 @@ impl Tape {
     }
 
     fn clear(&mut self) {
+        self.seen = Seen::NOTHING;
         self.nodes.clear();
         self.nodes.shrink_to(KEPT / size_of::<Node>());
         self.unescaped.clear();
@@ -125,6 +145,12 @@ impl Tape {
     }
 }
 
+impl Default for Tape {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<'a> View<'a> {
     pub fn as_str(self) -> Option<&'a str> {
         match self.node() {
@@ -145,6 +171,11 @@ impl<'a> View<'a> {
             Node::Bool(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// What was seen in the whole text that this is a part of.
+    pub fn seen(self) -> Seen {
+        self.tape.seen
     }
 
     pub fn is_null(self) -> bool {
@@ -299,11 +330,20 @@ struct Fill<'t> {
     tape: &'t mut Tape,
     /// The address of the text, by which a borrowed string is found again in it.
     start: usize,
+    wanted: &'t Wanted,
+    place: PlaceId,
+    is_root: bool,
 }
 
 impl Fill<'_> {
     fn push(self, node: Node) {
+        self.tape.seen = self.tape.seen.and(self.place);
         self.tape.nodes.push(node);
+    }
+
+    /// The same for a value inside.
+    fn inside(&mut self, place: PlaceId) -> Fill<'_> {
+        Fill { tape: self.tape, start: self.start, wanted: self.wanted, place, is_root: false }
     }
 }
 
@@ -323,7 +363,7 @@ impl<'de> Visitor<'de> for Fill<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.push(Node::Null);
+        self.tape.nodes.push(Node::Null);
         Ok(())
     }
 
@@ -354,30 +394,77 @@ impl<'de> Visitor<'de> for Fill<'_> {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
-        // What is borrowed is a part of the text, so that the distance of the addresses is the place in it.
-        let start = text.as_ptr().addr() - self.start;
-        let span = Span { start: narrow(start), length: narrow(text.len()), unescaped: false };
+        let span = borrowed(text, self.start);
         self.push(Node::Text(span));
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut sequence: A) -> Result<(), A::Error> {
         let at = self.tape.nodes.len();
         self.tape.nodes.push(Node::Array { end: 0 });
-        while sequence.next_element_seed(Fill { tape: self.tape, start: self.start })?.is_some() {}
+        // An array of frames is read as each frame would be.
+        let place = if self.is_root { Some(self.place) } else { self.wanted.element(self.place) };
+        match place {
+            Some(place) => while sequence.next_element_seed(self.inside(place))?.is_some() {},
+            None => while sequence.next_element::<IgnoredAny>()?.is_some() {},
+        }
         self.tape.nodes[at] = Node::Array { end: self.tape.length() };
+        self.tape.seen = self.tape.seen.and(self.place);
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         let at = self.tape.nodes.len();
         self.tape.nodes.push(Node::Object { end: 0 });
-        while map.next_key_seed(Fill { tape: self.tape, start: self.start })?.is_some() {
-            map.next_value_seed(Fill { tape: self.tape, start: self.start })?;
+        while let Some(member) = map.next_key_seed(Name(self.inside(self.place)))? {
+            match member {
+                Some(place) => map.next_value_seed(self.inside(place))?,
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
         }
         self.tape.nodes[at] = Node::Object { end: self.tape.length() };
+        self.tape.seen = self.tape.seen.and(self.place);
         Ok(())
     }
+}
+
+/// Puts the name of a member onto the tape, if somebody wants the member; the result is its place.
+struct Name<'t>(Fill<'t>);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Option<PlaceId>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name<'_> {
+    type Value = Option<PlaceId>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        let Fill { tape, wanted, place, .. } = self.0;
+        Ok(wanted.member(place, name).inspect(|_| {
+            let span = tape.keep(name);
+            tape.nodes.push(Node::Text(span));
+        }))
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        let Fill { tape, start, wanted, place, .. } = self.0;
+        Ok(wanted.member(place, name).inspect(|_| tape.nodes.push(Node::Text(borrowed(name, start)))))
+    }
+}
+
+/// What is borrowed is a part of the text, so that the distance of the addresses is the place in it.
+fn borrowed(text: &str, start: usize) -> Span {
+    Span { start: narrow(text.as_ptr().addr() - start), length: narrow(text.len()), unescaped: false }
 }
 
 #[cfg(test)]
@@ -430,7 +517,7 @@ mod tests {
     fn members_are_added_to_an_object_that_lacks_them() {
         let mut tape = Tape::new();
         let added = [("event", "ping"), ("data", "{}")];
-        let mut read = |text: &str| tape.read_with(text, &added).unwrap().to_value();
+        let mut read = |text: &str| tape.read_wanted(text, &Wanted::everything(), &added).unwrap().to_value();
         assert_eq!(read(r#"{"event":"mine"}"#), json!({"event": "mine", "data": "{}"}));
         assert_eq!(read("{}"), json!({"event": "ping", "data": "{}"}));
         assert_eq!(read("[1]"), json!([1]));

@@ -158,3 +158,97 @@ fn shortcuts(streaming: &Streaming) -> Vec<(&'static str, Rule)> {
     let given = all.into_iter().filter_map(|(member, path, emit, field)| Some((member, path.as_deref()?, emit, field)));
     given.map(|(member, path, emit, field)| (member, rule(path, emit, field))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{stream::rule::Mapping, tape::Tape};
+
+    /// Frames out of the names and words that the rules ask for, mostly where they ask for them, and a few others.
+    fn any_frame() -> impl Strategy<Value = Value> {
+        let word = prop::sample::select(vec![
+            "text",
+            "thinking",
+            "text_delta",
+            "content_block_delta",
+            "content_block_start",
+            "message",
+            "error",
+            "message_delta",
+            "tool_use",
+            "reasoning.encrypted",
+            "response.output_text.delta",
+            "other",
+        ]);
+        let name = prop::sample::select(vec![
+            "type",
+            "choices",
+            "delta",
+            "content",
+            "message",
+            "usage",
+            "id",
+            "model",
+            "object",
+            "error",
+            "index",
+            "candidates",
+            "parts",
+            "text",
+            "thought",
+            "finishReason",
+            "finish_reason",
+            "reasoning",
+            "tool_calls",
+            "content_block",
+            "reasoning_details",
+            "summary",
+            "usageMetadata",
+            "functionCall",
+            "other",
+        ]);
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<u8>().prop_map(Value::from),
+            word.prop_map(Value::from),
+        ];
+        let inside = leaf.prop_recursive(6, 80, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::vec((name.clone(), inner), 0..6).prop_map(|members| Value::Object(
+                    members.into_iter().map(|(name, value)| (name.into(), value)).collect()
+                )),
+            ]
+        });
+        prop_oneof![
+            inside.clone(),
+            inside.clone().prop_map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})),
+            inside
+                .clone()
+                .prop_map(|delta| json!({"id": "1", "choices": [{"index": 1, "delta": delta}, {"message": {}}]})),
+            inside.clone().prop_map(|message| json!({"choices": [{"message": message, "finish_reason": "stop"}]})),
+            inside.clone().prop_map(|part| json!({"candidates": [{"content": {"parts": [part, {"text": "x"}]}}]})),
+        ]
+    }
+
+    static MAPPINGS: LazyLock<Vec<Mapping>> = LazyLock::new(|| {
+        let compile = |dialect| Mapping::new(combine(Some(DialectRules::of(dialect)), None).unwrap());
+        Dialect::ALL.into_iter().map(compile).collect()
+    });
+
+    proptest! {
+        #[test]
+        fn rules_find_in_what_is_kept_what_they_find_in_everything(frame in any_frame()) {
+            let text = frame.to_string();
+            for (mapping, dialect) in MAPPINGS.iter().zip(Dialect::ALL) {
+                let (mut all, mut kept) = (Tape::new(), Tape::new());
+                let expected = mapping.map(all.read(&text).unwrap());
+                let found = mapping.map(kept.read_wanted(&text, mapping.wanted(), &[]).unwrap());
+                prop_assert_eq!(found, expected, "{:?}", dialect);
+            }
+        }
+    }
+}

@@ -120,7 +120,8 @@ impl Framing {
 
 /// Server-sent events are UTF-8; what is not is replaced, as browsers do.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    // Nearly always it is, and then this is several times faster.
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -11,13 +11,17 @@ use crate::{
     condition::Condition,
     manifest::streaming::Rule,
     path::{Path, Spine, syntax::SyntaxError},
-    tape::View,
+    tape::{
+        View,
+        wanted::{Seen, Wanted},
+    },
 };
 
 /// Rules, compiled.
 #[derive(Debug, Clone)]
 pub struct Mapping {
     groups: Vec<Group>,
+    wanted: Wanted,
 }
 
 /// Neighbouring rules that walk the same arrays; they are applied element by element.
@@ -43,6 +47,15 @@ pub struct CompiledRule {
     selected: bool,
     /// The words at the group's place for which the condition can hold, where it asks for one.
     words: Option<Vec<Box<str>>>,
+    /// What must be in a frame for the condition to hold anywhere in it.
+    needed: Seen,
+}
+
+/// A condition on whole frames.
+#[derive(Debug, Clone)]
+pub struct FrameCondition {
+    condition: Condition,
+    needed: Seen,
 }
 
 #[derive(Debug, Clone)]
@@ -157,7 +170,9 @@ impl Mapping {
 
     pub fn new(rules: Vec<CompiledRule>) -> Self {
         let mut groups: Vec<Group> = Vec::new();
+        let mut wanted = Wanted::nothing();
         for mut rule in rules {
+            rule.want(&mut wanted);
             let spine = rule.spine();
             rule.bind(&spine);
             match groups.last_mut() {
@@ -166,7 +181,18 @@ impl Mapping {
             }
         }
         groups.iter_mut().for_each(Group::find_word);
-        Self { groups }
+        Self { groups, wanted }
+    }
+
+    /// Prepares a condition that will be asked of the same frames.
+    pub fn condition(&mut self, condition: Condition) -> FrameCondition {
+        let needed = want(&condition, &mut self.wanted);
+        FrameCondition { condition, needed }
+    }
+
+    /// What a frame must be read for.
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
     }
 
     /// Every event of a frame.
@@ -178,12 +204,16 @@ impl Mapping {
 
     /// Hands on every rule that applies, in order; `selected` says whether the manifest's selector lets the frame through.
     pub fn each<'a>(&self, frame: View<'a>, selected: bool, visit: &mut dyn FnMut(Match<'_, 'a>)) {
+        let seen = frame.seen();
         for group in &self.groups {
+            if !group.rules.iter().any(|rule| seen.has_all(rule.needed)) {
+                continue;
+            }
             group.spine.each(frame, &mut |scope| {
                 let word = group.word.as_ref().and_then(|path| path.first_in(scope)).and_then(View::as_str);
                 for rule in &group.rules {
                     let found = Match { rule, scope };
-                    let is_candidate = (selected || !rule.selected) && rule.asks_for(word);
+                    let is_candidate = seen.has_all(rule.needed) && (selected || !rule.selected) && rule.asks_for(word);
                     if is_candidate && rule.condition.holds_in(scope) && found.is_filled() {
                         visit(found);
                     }
@@ -194,9 +224,24 @@ impl Mapping {
 
     /// Whether a rule looks at what surrounds the data of a server-sent event.
     pub fn uses_envelope(&self) -> bool {
-        let is_envelope = |path: &Path| path.starts_at("event") || path.starts_at("data");
-        self.groups.iter().flat_map(|group| &group.rules).any(|rule| rule.any_path(&is_envelope))
+        let mut is_envelope = |path: &Path| path.starts_at("event") || path.starts_at("data");
+        self.groups.iter().flat_map(|group| &group.rules).any(|rule| rule.any_path(&mut is_envelope))
     }
+}
+
+impl FrameCondition {
+    pub fn holds(&self, frame: View<'_>) -> bool {
+        frame.seen().has_all(self.needed) && self.condition.holds(frame)
+    }
+}
+
+/// Wants what a condition looks at. The result is what must be seen for it to hold.
+fn want(condition: &Condition, wanted: &mut Wanted) -> Seen {
+    condition.any_path(&mut |path| {
+        wanted.add(path);
+        false
+    });
+    condition.needed_paths().into_iter().fold(Seen::NOTHING, |needed, path| needed.with(wanted.add(path)))
 }
 
 impl Group {
@@ -228,7 +273,17 @@ impl CompiledRule {
         let of_role = |role: &Role| fields.iter().position(|field| field.role == *role && has_path(field));
         let primary = kind.primary().iter().find_map(of_role).or_else(|| fields.iter().position(has_path));
         let (candidate, selected) = (terms.candidate.cloned(), terms.selected);
-        Ok(Self { name: rule.emit.as_str().into(), kind, condition, fields, primary, candidate, selected, words: None })
+        Ok(Self {
+            name: rule.emit.as_str().into(),
+            kind,
+            condition,
+            fields,
+            primary,
+            candidate,
+            selected,
+            words: None,
+            needed: Seen::NOTHING,
+        })
     }
 
     pub fn kind(&self) -> Kind {
@@ -272,7 +327,15 @@ impl CompiledRule {
         self.words.as_ref().is_none_or(is_one)
     }
 
-    fn any_path(&self, test: &dyn Fn(&Path) -> bool) -> bool {
+    /// Wants what it looks at; done before it is bound.
+    fn want(&mut self, wanted: &mut Wanted) {
+        self.needed = want(&self.condition, wanted);
+        for path in self.fields.iter().filter_map(CompiledField::path).chain(&self.candidate) {
+            wanted.add(path);
+        }
+    }
+
+    fn any_path(&self, test: &mut dyn FnMut(&Path) -> bool) -> bool {
         self.condition.any_path(test) || self.fields.iter().filter_map(CompiledField::path).any(test)
     }
 }

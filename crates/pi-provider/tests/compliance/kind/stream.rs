@@ -53,7 +53,7 @@ pub(super) fn map(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
     let mut events = Vec::new();
     for frame in member::<Vec<Value>>(case, "frames")? {
         let (text, mut tape) = (frame.to_string(), Tape::new());
-        let view = tape.read_with(&text, &[]).map_err(|error| Trouble::Case(error.to_string()))?;
+        let view = tape.read(&text).map_err(|error| Trouble::Case(error.to_string()))?;
         for emission in mapping.map(view) {
             let kind = ("type".to_owned(), json!(emission.name));
             events.push(Value::Object(std::iter::once(kind).chain(emission.fields).collect()));
