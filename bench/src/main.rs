@@ -6,6 +6,7 @@
 mod bare;
 mod genai_client;
 mod ours;
+mod raw;
 mod server;
 mod style;
 
@@ -17,7 +18,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::{bare::Bare, genai_client::Peer, ours::Ours, style::Style};
+use crate::{bare::Bare, genai_client::Peer, ours::Ours, raw::Raw, style::Style};
 
 /// Pieces of one streamed answer.
 const PIECES: usize = 2000;
@@ -28,7 +29,9 @@ fn main() -> Result<()> {
     match words.as_slice() {
         ["serve"] => runtime()?.block_on(server::run(say_port)),
         ["client", mode, port, rounds] => {
-            let figure = runtime()?.block_on(client(mode, port.parse()?, rounds.parse()?))?;
+            let (mode, port, rounds) = ((*mode).to_owned(), port.parse()?, rounds.parse()?);
+            // In a task, as in a server: what the runtime is asked to run itself is woken through the kernel.
+            let figure = runtime()?.block_on(async move { tokio::spawn(client(mode, port, rounds)).await })??;
             println!("{figure}");
             Ok(())
         }
@@ -63,7 +66,7 @@ fn compare(quick: bool) -> Result<()> {
         Ok(String::from_utf8(run.stdout)?.trim().parse()?)
     };
     for style in Style::ALL {
-        for client in ["pi", "genai"] {
+        for client in ["pi", "genai", "raw"] {
             let cpu = measure(&format!("stream-{client}-{}", style.name()), 100)?;
             println!("metric loopback/stream_{}_{client} {cpu} ns", style.name());
         }
@@ -91,50 +94,65 @@ impl Drop for Server {
 }
 
 /// What one unit of work costs: nanoseconds of CPU for an event or a call, KiB for an open stream.
-async fn client(mode: &str, port: u16, rounds: usize) -> Result<f64> {
+async fn client(mode: String, port: u16, rounds: usize) -> Result<f64> {
     let (kind, rest) = mode.split_once('-').context("a mode has two words")?;
     let (who, style) = rest.split_once('-').unwrap_or((rest, "openai"));
     let style = Style::of_path(&format!("/{style}/"));
-    let model = format!("events-{PIECES}");
-    match (kind, who) {
-        ("stream", "pi") => {
-            let ours = Ours::new(style, port)?;
-            per_unit(rounds, PIECES, async || ours.stream(&model).await).await
-        }
-        ("stream", "genai") => {
-            let peer = Peer::new(style, port)?;
-            per_unit(rounds, PIECES, async || peer.stream(&model).await).await
-        }
-        ("call", "pi") => {
-            let ours = Ours::new(style, port)?;
-            per_unit(rounds, 1, async || ours.complete("whole").await.map(|_| 1)).await
-        }
-        ("call", "genai") => {
-            let peer = Peer::new(style, port)?;
-            per_unit(rounds, 1, async || peer.call("whole").await.map(|_| 1)).await
-        }
-        ("call", "bare") => {
-            let bare = tokio::sync::Mutex::new(Bare::new(port).await?);
-            per_unit(rounds, 1, async || bare.lock().await.call("whole").await.map(|_| 1)).await
-        }
-        ("open", "pi") => ours::memory_per_stream(port, rounds).await,
+    let work = match (kind, who) {
+        ("open", "pi") => return ours::memory_per_stream(port, rounds).await,
+        ("stream", "pi") => Work::Stream(Ours::new(style, port)?),
+        ("stream", "genai") => Work::PeerStream(Peer::new(style, port)?),
+        ("stream", "raw") => Work::RawStream(Raw::new(style, port)?),
+        ("call", "pi") => Work::Call(Ours::new(style, port)?),
+        ("call", "genai") => Work::PeerCall(Peer::new(style, port)?),
+        ("call", "bare") => Work::BareCall(Bare::new(port).await?),
         (kind, who) => bail!("there is no {kind} of {who}"),
-    }
+    };
+    work.cost(rounds).await
 }
 
-/// Does the work again and again; the first round warms up and counts for nothing.
-async fn per_unit(rounds: usize, units: usize, mut work: impl AsyncFnMut() -> Result<usize>) -> Result<f64> {
-    let mut before = 0.0;
-    for round in 0..=rounds {
-        let done = work().await?;
-        if done != units {
-            bail!("{done} of {units} pieces arrived");
+/// What is done again and again.
+enum Work {
+    Stream(Ours),
+    PeerStream(Peer),
+    RawStream(Raw),
+    Call(Ours),
+    PeerCall(Peer),
+    BareCall(Bare),
+}
+
+impl Work {
+    /// Nanoseconds of CPU for an event or a call; the first round warms up and counts for nothing.
+    async fn cost(mut self, rounds: usize) -> Result<f64> {
+        let mut before = 0.0;
+        let mut units = 0;
+        for round in 0..=rounds {
+            let done = self.once().await?;
+            if round == 0 {
+                before = cpu()?;
+            } else {
+                units += done;
+            }
         }
-        if round == 0 {
-            before = cpu()?;
-        }
+        Ok((cpu()? - before) / units as f64)
     }
-    Ok((cpu()? - before) / (rounds * units) as f64)
+
+    /// How many events or calls it was.
+    async fn once(&mut self) -> Result<usize> {
+        let model = format!("events-{PIECES}");
+        let pieces = match self {
+            Self::Stream(ours) => ours.stream(&model).await?,
+            Self::PeerStream(peer) => peer.stream(&model).await?,
+            Self::RawStream(raw) => raw.stream(&model, PIECES).await?,
+            Self::Call(ours) => return ours.complete("whole").await.map(|_| 1),
+            Self::PeerCall(peer) => return peer.call("whole").await.map(|_| 1),
+            Self::BareCall(bare) => return bare.call("whole").await.map(|_| 1),
+        };
+        if pieces != PIECES {
+            bail!("{pieces} of {PIECES} pieces arrived");
+        }
+        Ok(pieces)
+    }
 }
 
 /// CPU time of this process, in nanoseconds.
