@@ -22,6 +22,14 @@ use crate::path::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition(Node);
 
+/// What must be found for a condition to hold.
+pub(crate) enum Need<'c> {
+    /// Anything but `null`.
+    Something(&'c Path),
+    /// One of these texts.
+    OneOf(&'c Path, Vec<&'c str>),
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
     Exists(Path),
@@ -101,40 +109,16 @@ impl Condition {
         Self(self.0.map(&|path| path.bind(spine)))
     }
 
-    /// A path and the texts of which one must stand there, if the condition begins with that.
-    pub(crate) fn required_texts(&self) -> Option<(&Path, Vec<&str>)> {
-        let first = match &self.0 {
-            Node::All(nodes) => nodes.first()?,
-            node => node,
-        };
-        let text = |literal: &'_ Literal| matches!(literal, Literal::Text(_));
-        match first {
-            Node::Compare(Operand::Path(path), Comparison::Equal, Operand::Literal(Literal::Text(text)))
-                if path.is_single() =>
-            {
-                Some((path, vec![text]))
-            }
-            Node::In(Operand::Path(path), literals) if path.is_single() && literals.iter().all(text) => {
-                let texts = literals.iter().filter_map(|literal| match literal {
-                    Literal::Text(text) => Some(&**text),
-                    Literal::Null | Literal::Bool(_) | Literal::Number(_) => None,
-                });
-                Some((path, texts.collect()))
-            }
-            _ => None,
-        }
-    }
-
     /// Whether a path in it fulfils the test; those inside filters of paths are not looked at.
     pub fn any_path(&self, test: &mut dyn FnMut(&Path) -> bool) -> bool {
         self.0.any_path(test)
     }
 
-    /// Paths that all lead to something other than `null` where the condition holds.
-    pub(crate) fn needed_paths(&self) -> Vec<&Path> {
-        let mut needed = Vec::new();
-        self.0.collect_needed(&mut needed);
-        needed
+    /// What is to be found wherever the condition holds.
+    pub(crate) fn needs(&self) -> Vec<Need<'_>> {
+        let mut needs = Vec::new();
+        self.0.collect_needs(&mut needs);
+        needs
     }
 }
 
@@ -197,26 +181,31 @@ impl Node {
         }
     }
 
-    fn collect_needed<'c>(&'c self, needed: &mut Vec<&'c Path>) {
+    fn collect_needs<'c>(&'c self, needs: &mut Vec<Need<'c>>) {
         match self {
-            Self::Exists(path) | Self::Like(path, _) => needed.push(path),
+            Self::Exists(path) | Self::Like(path, _) => needs.push(Need::Something(path)),
             Self::Compare(Operand::Path(path), comparison, Operand::Literal(literal)) => {
-                let is_null = matches!(literal, Literal::Null);
-                let excludes_null = match comparison {
-                    Comparison::Equal => !is_null,
-                    Comparison::NotEqual => is_null,
-                    // Nothing is greater or less than `null`.
-                    Comparison::Greater | Comparison::GreaterOrEqual | Comparison::Less | Comparison::LessOrEqual => {
-                        true
-                    }
-                };
-                needed.extend(excludes_null.then_some(path));
+                needs.extend(match (comparison, literal) {
+                    (Comparison::Equal, Literal::Text(text)) => Some(Need::OneOf(path, vec![text])),
+                    (Comparison::Equal, Literal::Null) => None,
+                    (Comparison::Equal, Literal::Bool(_) | Literal::Number(_))
+                    | (Comparison::NotEqual, Literal::Null) => Some(Need::Something(path)),
+                    (Comparison::NotEqual, Literal::Bool(_) | Literal::Number(_) | Literal::Text(_)) => None,
+                    // `null` has no order.
+                    (
+                        Comparison::Greater | Comparison::GreaterOrEqual | Comparison::Less | Comparison::LessOrEqual,
+                        _,
+                    ) => Some(Need::Something(path)),
+                });
             }
             Self::In(Operand::Path(path), literals) => {
-                let excludes_null = !literals.iter().any(|literal| matches!(literal, Literal::Null));
-                needed.extend(excludes_null.then_some(path));
+                let texts = literals.iter().map(|literal| match literal {
+                    Literal::Text(text) => Some(&**text),
+                    Literal::Null | Literal::Bool(_) | Literal::Number(_) => None,
+                });
+                needs.extend(texts.collect::<Option<_>>().map(|texts| Need::OneOf(path, texts)));
             }
-            Self::All(nodes) => nodes.iter().for_each(|node| node.collect_needed(needed)),
+            Self::All(nodes) => nodes.iter().for_each(|node| node.collect_needs(needs)),
             Self::Compare(..) | Self::In(Operand::Literal(_), _) | Self::Not(_) | Self::Any(_) => {}
         }
     }

@@ -194,7 +194,15 @@ impl Path {
 
     /// Whether its first step is the member of this name.
     pub fn starts_at(&self, name: &str) -> bool {
-        self.level == 0 && matches!(self.segments.first(), Some(Segment::Member(first)) if **first == *name)
+        self.first_name() == Some(name)
+    }
+
+    /// The member that is its first step, from the root.
+    pub(crate) fn first_name(&self) -> Option<&str> {
+        match self.segments.first() {
+            Some(Segment::Member(name)) if self.level == 0 => Some(name),
+            _ => None,
+        }
     }
 }
 

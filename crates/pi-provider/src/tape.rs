@@ -85,7 +85,9 @@ impl Tape {
             let root = View { tape: self, text, at: 0 };
             if matches!(root.node(), Node::Object { .. }) && root.member(name).is_none() {
                 self.append(name, value);
-                self.seen = wanted.member(PlaceId::ROOT, name).map_or(self.seen, |place| self.seen.and(place));
+                if let Some(place) = wanted.member(PlaceId::ROOT, name) {
+                    self.seen = self.seen.with(wanted.seen_text(place, value));
+                }
             }
         }
         Ok(View { tape: self, text, at: 0 })
@@ -277,6 +279,10 @@ impl<'a> Tree<'a> for View<'a> {
         Elements { view: self.at(self.at + 1), end, named }
     }
 
+    fn each_name(self, visit: &mut dyn FnMut(&str)) {
+        self.members().for_each(|(name, _)| visit(name));
+    }
+
     fn scalar(self) -> Scalar<'a> {
         match self.node() {
             Node::Null => Scalar::Null,
@@ -337,8 +343,13 @@ struct Fill<'t> {
 
 impl Fill<'_> {
     fn push(self, node: Node) {
-        self.tape.seen = self.tape.seen.and(self.place);
+        self.tape.seen = self.tape.seen.with(self.wanted.seen(self.place));
         self.tape.nodes.push(node);
+    }
+
+    fn push_text(self, text: &str, span: Span) {
+        self.tape.seen = self.tape.seen.with(self.wanted.seen_text(self.place, text));
+        self.tape.nodes.push(Node::Text(span));
     }
 
     /// The same for a value inside.
@@ -389,13 +400,13 @@ impl<'de> Visitor<'de> for Fill<'_> {
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         let span = self.tape.keep(text);
-        self.push(Node::Text(span));
+        self.push_text(text, span);
         Ok(())
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
         let span = borrowed(text, self.start);
-        self.push(Node::Text(span));
+        self.push_text(text, span);
         Ok(())
     }
 
@@ -409,7 +420,7 @@ impl<'de> Visitor<'de> for Fill<'_> {
             None => while sequence.next_element::<IgnoredAny>()?.is_some() {},
         }
         self.tape.nodes[at] = Node::Array { end: self.tape.length() };
-        self.tape.seen = self.tape.seen.and(self.place);
+        self.tape.seen = self.tape.seen.with(self.wanted.seen(self.place));
         Ok(())
     }
 
@@ -425,7 +436,7 @@ impl<'de> Visitor<'de> for Fill<'_> {
             }
         }
         self.tape.nodes[at] = Node::Object { end: self.tape.length() };
-        self.tape.seen = self.tape.seen.and(self.place);
+        self.tape.seen = self.tape.seen.with(self.wanted.seen(self.place));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! An answer, while it comes and when it is there.
 
-use std::{collections::VecDeque, fmt, pin::Pin, time::Duration};
+use std::{fmt, pin::Pin, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, Stream, StreamExt};
@@ -61,8 +61,8 @@ pub struct Answer {
     provider: ProviderId,
     facts: Facts,
     source: Source,
-    /// Decoded and filtered, in order.
-    ready: VecDeque<StreamEvent>,
+    /// Decoded and filtered; the next one is the last, so that it can be taken off.
+    ready: Vec<StreamEvent>,
     /// Kept for its memory: what the decoder writes into.
     decoded: Vec<StreamEvent>,
     /// How it will end when `ready` is empty.
@@ -180,7 +180,7 @@ impl Answer {
             found_before: facts.findings.len(),
             facts,
             source,
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             decoded: Vec::new(),
             ending: None,
             text_calls: terms.text_calls.map(Filter::new),
@@ -203,7 +203,7 @@ impl Answer {
     /// cancelling the token closes the connection and gives [`CallError::Cancelled`].
     pub async fn next(&mut self) -> Option<Result<StreamEvent, CallError>> {
         loop {
-            match self.ready.pop_front() {
+            match self.ready.pop() {
                 Some(StreamEvent::StreamError { failure }) => return Some(Err(self.report(failure))),
                 Some(event) => return Some(Ok(event)),
                 None => {}
@@ -319,7 +319,8 @@ impl Answer {
         Ok(())
     }
 
-    /// Moves what was decoded to what is ready, through the search for calls and through the guardrails.
+    /// Moves what was decoded to what is ready, through the search for calls and through the guardrails. Nothing else is
+    /// ready by then.
     fn filter(&mut self) {
         if let Some(filter) = &mut self.text_calls {
             let events = std::mem::take(&mut self.decoded);
@@ -329,7 +330,8 @@ impl Answer {
             }
         }
         let Some(guard) = &mut self.guard else {
-            self.ready.extend(self.decoded.drain(..));
+            std::mem::swap(&mut self.ready, &mut self.decoded);
+            self.ready.reverse();
             return;
         };
         let mut passed = Vec::new();
@@ -339,7 +341,8 @@ impl Answer {
         }
         self.facts.findings.truncate(self.found_before);
         self.facts.findings.extend(guard.findings().iter().cloned());
-        self.ready.extend(passed);
+        passed.reverse();
+        self.ready = passed;
         if let Err(error) = outcome {
             self.ending = Some(Ending::Error(error));
             self.guard = None;

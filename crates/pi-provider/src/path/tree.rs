@@ -18,6 +18,9 @@ pub trait Tree<'a>: Copy + 'a {
     /// The elements of an array or the values of an object; nothing else has any.
     fn elements(self) -> Self::Elements;
 
+    /// The names of an object's members; nothing else has any.
+    fn each_name(self, visit: &mut dyn FnMut(&str));
+
     fn scalar(self) -> Scalar<'a>;
 }
 
@@ -50,6 +53,10 @@ impl<'a> Tree<'a> for &'a Value {
             Value::Object(object) => Elements::Object(object.values()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Elements::None(iter::empty()),
         }
+    }
+
+    fn each_name(self, visit: &mut dyn FnMut(&str)) {
+        self.as_object().into_iter().flat_map(map::Map::keys).for_each(|name| visit(name));
     }
 
     fn scalar(self) -> Scalar<'a> {

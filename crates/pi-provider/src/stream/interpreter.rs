@@ -153,7 +153,8 @@ impl Interpreter {
 
     fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
         let mut told = (None, None, None);
-        match event.field(Role::Usage) {
+        let counted = event.field(Role::Usage);
+        match counted {
             Some(Found::InFrame(usage)) => knowledge.usage.add(usage, &mut self.counts),
             Some(Found::Literal(usage)) => knowledge.usage.add(usage, &mut self.counts),
             None => {}
@@ -161,10 +162,13 @@ impl Interpreter {
         let [prompt, completion, total] =
             [Role::PromptTokens, Role::CompletionTokens, Role::TotalTokens].map(|role| event.number(role));
         self.counts.raise(prompt, completion, total);
-        let usage = self.counts.to_usage();
-        if usage != self.usage {
-            self.usage = usage.clone();
-            told.0 = Some(usage);
+        // Most frames name the answer once more and count nothing.
+        if counted.is_some() || prompt.or(completion).or(total).is_some() {
+            let usage = self.counts.to_usage();
+            if usage != self.usage {
+                self.usage = usage.clone();
+                told.0 = Some(usage);
+            }
         }
         for (role, known, told) in
             [(Role::ResponseId, &mut self.response_id, &mut told.1), (Role::Model, &mut self.model, &mut told.2)]

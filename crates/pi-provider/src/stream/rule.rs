@@ -28,8 +28,6 @@ pub struct Mapping {
 #[derive(Debug, Clone)]
 struct Group {
     spine: Spine,
-    /// Where the word stands that most rules ask for first, usually `$.type`; it is looked up once for all of them.
-    word: Option<Path>,
     rules: Vec<CompiledRule>,
 }
 
@@ -45,8 +43,6 @@ pub struct CompiledRule {
     candidate: Option<Path>,
     /// Applies only to frames that the manifest's selector lets through.
     selected: bool,
-    /// The words at the group's place for which the condition can hold, where it asks for one.
-    words: Option<Vec<Box<str>>>,
     /// What must be in a frame for the condition to hold anywhere in it.
     needed: Seen,
 }
@@ -177,16 +173,15 @@ impl Mapping {
             rule.bind(&spine);
             match groups.last_mut() {
                 Some(group) if group.spine == spine => group.rules.push(rule),
-                _ => groups.push(Group { spine, word: None, rules: vec![rule] }),
+                _ => groups.push(Group { spine, rules: vec![rule] }),
             }
         }
-        groups.iter_mut().for_each(Group::find_word);
         Self { groups, wanted }
     }
 
     /// Prepares a condition that will be asked of the same frames.
     pub fn condition(&mut self, condition: Condition) -> FrameCondition {
-        let needed = want(&condition, &mut self.wanted);
+        let needed = self.wanted.add_condition(&condition);
         FrameCondition { condition, needed }
     }
 
@@ -210,10 +205,9 @@ impl Mapping {
                 continue;
             }
             group.spine.each(frame, &mut |scope| {
-                let word = group.word.as_ref().and_then(|path| path.first_in(scope)).and_then(View::as_str);
                 for rule in &group.rules {
                     let found = Match { rule, scope };
-                    let is_candidate = seen.has_all(rule.needed) && (selected || !rule.selected) && rule.asks_for(word);
+                    let is_candidate = seen.has_all(rule.needed) && (selected || !rule.selected);
                     if is_candidate && rule.condition.holds_in(scope) && found.is_filled() {
                         visit(found);
                     }
@@ -232,27 +226,6 @@ impl Mapping {
 impl FrameCondition {
     pub fn holds(&self, frame: View<'_>) -> bool {
         frame.seen().has_all(self.needed) && self.condition.holds(frame)
-    }
-}
-
-/// Wants what a condition looks at. The result is what must be seen for it to hold.
-fn want(condition: &Condition, wanted: &mut Wanted) -> Seen {
-    condition.any_path(&mut |path| {
-        wanted.add(path);
-        false
-    });
-    condition.needed_paths().into_iter().fold(Seen::NOTHING, |needed, path| needed.with(wanted.add(path)))
-}
-
-impl Group {
-    fn find_word(&mut self) {
-        let required = |rule: &CompiledRule| rule.condition.required_texts().map(|(path, _)| path.clone());
-        self.word = self.rules.iter().find_map(required);
-        for rule in &mut self.rules {
-            let required = rule.condition.required_texts().filter(|(path, _)| Some(*path) == self.word.as_ref());
-            let words = required.map(|(_, words)| words.into_iter().map(Into::into).collect());
-            rule.words = words;
-        }
     }
 }
 
@@ -281,7 +254,6 @@ impl CompiledRule {
             primary,
             candidate,
             selected,
-            words: None,
             needed: Seen::NOTHING,
         })
     }
@@ -321,15 +293,9 @@ impl CompiledRule {
         self.candidate = self.candidate.as_ref().map(|path| path.bind(spine));
     }
 
-    /// Whether the condition can hold where this word stands.
-    fn asks_for(&self, word: Option<&str>) -> bool {
-        let is_one = |words: &Vec<Box<str>>| word.is_some_and(|word| words.iter().any(|own| **own == *word));
-        self.words.as_ref().is_none_or(is_one)
-    }
-
     /// Wants what it looks at; done before it is bound.
     fn want(&mut self, wanted: &mut Wanted) {
-        self.needed = want(&self.condition, wanted);
+        self.needed = wanted.add_condition(&self.condition);
         for path in self.fields.iter().filter_map(CompiledField::path).chain(&self.candidate) {
             wanted.add(path);
         }

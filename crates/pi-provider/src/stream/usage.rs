@@ -17,7 +17,18 @@ use crate::{
 /// Where the counts are, compiled.
 #[derive(Debug, Clone)]
 pub struct UsagePaths {
-    places: Places<Path>,
+    places: Places<UsagePath>,
+    /// The names at which the paths start, each with its bit.
+    names: Vec<(Box<str>, u64)>,
+}
+
+/// A path that is followed only where its first member is there. Most members of most usages have other names, and every
+/// frame of some providers has a usage.
+#[derive(Debug, Clone)]
+struct UsagePath {
+    path: Path,
+    /// The bit of its first name; none where it has no such bit.
+    first: u64,
 }
 
 /// For each count the places where it may be; see `rules/usage.yaml`.
@@ -58,8 +69,8 @@ pub struct Counts {
 static BUILT_IN: LazyLock<Places<Path>> = LazyLock::new(|| {
     let places: Places<String> =
         serde_saphyr::from_str(include_str!("../../rules/usage.yaml")).expect("rules/usage.yaml is read by a test");
-    let compile = |path: String| Path::parse(&path).expect("paths in rules/usage.yaml are read by a test");
-    places.map(&compile)
+    let mut compile = |path: String| Path::parse(&path).expect("paths in rules/usage.yaml are read by a test");
+    places.map(&mut compile)
 });
 
 impl UsagePaths {
@@ -84,14 +95,26 @@ impl UsagePaths {
                 path.trim_start_matches("$.").trim_start_matches("usage.").trim_start_matches("usageMetadata.");
             place.insert(0, Path::parse(inside)?);
         }
-        Ok(Self { places })
+        let mut names: Vec<(Box<str>, u64)> = Vec::new();
+        let places = places.map(&mut |path: Path| {
+            let first = path.first_name().map_or(0, |name| bit(&mut names, name));
+            UsagePath { path, first }
+        });
+        Ok(Self { places, names })
     }
 
     /// Reads the usage of an answer or of a frame, and adds what it says to what was known.
     pub fn add<'a, T: Tree<'a>>(&self, usage: T, counts: &mut Counts) {
         let places = &self.places;
-        let count =
-            |count: &mut Option<u64>, paths: &[Path]| raise(count, paths.iter().find_map(|path| whole(path, usage)));
+        let mut present = 0;
+        usage.each_name(&mut |name| {
+            let bit = self.names.iter().find(|(own, _)| **own == *name).map_or(0, |(_, bit)| *bit);
+            present |= bit;
+        });
+        let is_present = |path: &&UsagePath| path.first & present == path.first;
+        let count = |count: &mut Option<u64>, paths: &[UsagePath]| {
+            raise(count, paths.iter().filter(is_present).find_map(|place| whole(&place.path, usage)));
+        };
         count(&mut counts.prompt, &places.prompt);
         count(&mut counts.prompt_beside, &places.prompt_beside);
         count(&mut counts.completion, &places.completion);
@@ -103,7 +126,7 @@ impl UsagePaths {
         count(&mut counts.cache_write_within, &places.cache_write_within);
         count(&mut counts.cache_write_beside, &places.cache_write_beside);
         count(&mut counts.cache_write_1h, &places.cache_write_1h);
-        counts.cost = places.cost.iter().find_map(|path| money(path, usage)).or(counts.cost);
+        counts.cost = places.cost.iter().filter(is_present).find_map(|place| money(&place.path, usage)).or(counts.cost);
     }
 }
 
@@ -144,8 +167,8 @@ impl Counts {
 }
 
 impl<P> Places<P> {
-    fn map<Q>(self, change: &dyn Fn(P) -> Q) -> Places<Q> {
-        let all = |paths: Vec<P>| paths.into_iter().map(change).collect();
+    fn map<Q>(self, change: &mut dyn FnMut(P) -> Q) -> Places<Q> {
+        let mut all = |paths: Vec<P>| paths.into_iter().map(&mut *change).collect();
         Places {
             prompt: all(self.prompt),
             prompt_beside: all(self.prompt_beside),
@@ -161,6 +184,16 @@ impl<P> Places<P> {
             cost: all(self.cost),
         }
     }
+}
+
+/// The bit of a name. Names beyond those that have one get none, and their paths are always followed.
+fn bit(names: &mut Vec<(Box<str>, u64)>, name: &str) -> u64 {
+    if let Some((_, bit)) = names.iter().find(|(own, _)| **own == *name) {
+        return *bit;
+    }
+    let bit = u32::try_from(names.len()).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or_default();
+    names.push((name.into(), bit));
+    bit
 }
 
 fn is_listed(places: &[Path], path: &str) -> Result<bool, SyntaxError> {

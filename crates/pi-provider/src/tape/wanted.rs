@@ -1,15 +1,20 @@
 //! Which parts of a JSON text anybody looks at.
 //!
 //! Most of a frame interests nobody. [`Wanted`] is made of all paths that will be followed, and a [`Tape`](super::Tape)
-//! leaves out what none of them leads to. While it reads, it marks in [`Seen`] which places hold something, so that a rule
-//! that asks for another place need not be tried.
+//! leaves out what none of them leads to. While it reads, it marks in [`Seen`] what conditions need to hold, so that a rule
+//! that cannot apply anywhere in the text is passed over.
 
-use crate::path::{Path, Segment};
+use crate::{
+    condition::{Condition, Need},
+    path::{Path, Segment},
+};
 
 /// The places that paths lead to, and all on the way to them.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     places: Vec<Place>,
+    /// How many bits of [`Seen`] are given away.
+    marks: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -19,14 +24,18 @@ struct Place {
     each: Option<PlaceId>,
     /// A path ends here, so that everything inside is kept.
     whole: bool,
+    /// What is marked if anything but `null` stands here.
+    mark: Seen,
+    /// What is marked if one of some texts stands here.
+    texts: Vec<(Vec<Box<str>>, Seen)>,
 }
 
 /// A place among those that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlaceId(u16);
 
-/// Places at which something other than `null` stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Marks for what was found in a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen(u128);
 
 impl PlaceId {
@@ -38,7 +47,7 @@ impl PlaceId {
 impl Wanted {
     /// Nothing but the outermost value, until paths are added.
     pub fn nothing() -> Self {
-        Self { places: vec![Place::default(), Place { whole: true, ..Place::default() }] }
+        Self { places: vec![Place::default(), Place { whole: true, ..Place::default() }], marks: 0 }
     }
 
     pub fn everything() -> Self {
@@ -47,11 +56,31 @@ impl Wanted {
         wanted
     }
 
-    /// Wants what a path leads to. The result is what must be seen for the path to lead to something.
-    pub fn add(&mut self, path: &Path) -> Seen {
+    /// Wants what a path leads to.
+    pub fn add(&mut self, path: &Path) {
+        self.want(path);
+    }
+
+    /// Wants all that a condition looks at. The result is what must be seen for it to hold.
+    pub fn add_condition(&mut self, condition: &Condition) -> Seen {
+        condition.any_path(&mut |path| {
+            self.want(path);
+            false
+        });
+        condition.needs().into_iter().fold(Seen::NOTHING, |needed, need| {
+            needed.with(match need {
+                Need::Something(path) => self.mark(path),
+                Need::OneOf(path, texts) => self.mark_texts(path, &texts),
+            })
+        })
+    }
+
+    /// The place at the end of a path. Without one, what is there cannot be told apart from its surroundings, which are
+    /// kept; nothing is ever passed over for its sake.
+    fn want(&mut self, path: &Path) -> Option<PlaceId> {
         // `@` starts at what a filter looks at, and that is kept whole.
         if !path.starts_at_root() {
-            return Seen::NOTHING;
+            return None;
         }
         let mut at = PlaceId::ROOT;
         for segment in path.segments() {
@@ -61,23 +90,60 @@ impl Wanted {
                 Segment::Number(..) => None,
                 Segment::Filter(condition) => {
                     condition.any_path(&mut |path| {
-                        self.add(path);
+                        self.want(path);
                         false
                     });
                     None
                 }
             };
-            match next {
-                Some(next) => at = next,
-                // What cannot be told apart is kept, and is never a reason to pass over a rule.
-                None => {
-                    self.keep(at);
-                    return Seen::NOTHING;
-                }
-            }
+            let Some(next) = next else {
+                self.keep(at);
+                return None;
+            };
+            at = next;
         }
         self.keep(at);
-        Seen::NOTHING.and(at)
+        Some(at)
+    }
+
+    fn mark(&mut self, path: &Path) -> Seen {
+        let Some(at) = self.want(path) else { return Seen::NOTHING };
+        if self.place(at).mark == Seen::NOTHING {
+            let mark = self.new_mark();
+            self.places[usize::from(at.0)].mark = mark;
+        }
+        self.place(at).mark
+    }
+
+    fn mark_texts(&mut self, path: &Path, texts: &[&str]) -> Seen {
+        let Some(at) = self.want(path) else { return Seen::NOTHING };
+        let is_same = |own: &[Box<str>]| own.iter().map(|own| &**own).eq(texts.iter().copied());
+        if let Some((_, mark)) = self.place(at).texts.iter().find(|(own, _)| is_same(own)) {
+            return *mark;
+        }
+        let mark = self.new_mark();
+        let texts = texts.iter().map(|text| (*text).into()).collect();
+        self.places[usize::from(at.0)].texts.push((texts, mark));
+        mark
+    }
+
+    /// When all bits are given away, what would need one counts as seen.
+    fn new_mark(&mut self) -> Seen {
+        let mark = Seen(1_u128.checked_shl(self.marks).unwrap_or_default());
+        self.marks += 1;
+        mark
+    }
+
+    /// What is seen where something other than `null` stands, which is not a text.
+    pub(super) fn seen(&self, at: PlaceId) -> Seen {
+        self.place(at).mark
+    }
+
+    /// What is seen where this text stands.
+    pub(super) fn seen_text(&self, at: PlaceId, text: &str) -> Seen {
+        let place = self.place(at);
+        let fitting = place.texts.iter().filter(|(texts, _)| texts.iter().any(|own| **own == *text));
+        fitting.fold(place.mark, |seen, (_, mark)| seen.with(*mark))
     }
 
     /// Where a member belongs; `None` if nobody wants it.
@@ -143,12 +209,6 @@ impl Seen {
     /// For texts that were read without looking for anything.
     pub(super) const ANYTHING: Self = Self(u128::MAX);
 
-    /// Places beyond those that have a bit are not told apart from places that hold something.
-    #[must_use]
-    pub(super) fn and(self, place: PlaceId) -> Self {
-        Self(self.0 | 1_u128.checked_shl(u32::from(place.0)).unwrap_or_default())
-    }
-
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -166,21 +226,22 @@ mod tests {
     use super::*;
     use crate::tape::Tape;
 
-    fn wanted(paths: &[&str]) -> (Wanted, Vec<Seen>) {
+    fn wanted(conditions: &[&str]) -> (Wanted, Vec<Seen>) {
         let mut wanted = Wanted::nothing();
-        let needed = paths.iter().map(|path| wanted.add(&Path::parse(path).unwrap())).collect();
+        let condition = |condition: &&str| wanted.add_condition(&Condition::parse(condition).unwrap());
+        let needed = conditions.iter().map(condition).collect();
         (wanted, needed)
     }
 
-    /// What is kept of the document for these paths, and which of them are known to lead nowhere.
-    fn check(paths: &[&str], document: &Value, kept: &Value, absent: &[&str]) {
-        let (wanted, needed) = wanted(paths);
+    /// What is kept of the document for these conditions, and which of them are known not to hold.
+    fn check(conditions: &[&str], document: &Value, kept: &Value, absent: &[&str]) {
+        let (wanted, needed) = wanted(conditions);
         let text = document.to_string();
         let mut tape = Tape::new();
         let view = tape.read_wanted(&text, &wanted, &[]).unwrap();
-        assert_eq!(&view.to_value(), kept, "{paths:?}");
-        let missed = paths.iter().zip(needed).filter(|(_, needed)| !view.seen().has_all(*needed));
-        assert_eq!(missed.map(|(path, _)| *path).collect::<Vec<_>>(), absent, "{paths:?}");
+        assert_eq!(&view.to_value(), kept, "{conditions:?}");
+        let missed = conditions.iter().zip(needed).filter(|(_, needed)| !view.seen().has_all(*needed));
+        assert_eq!(missed.map(|(condition, _)| *condition).collect::<Vec<_>>(), absent, "{conditions:?}");
     }
 
     #[test]
@@ -196,7 +257,7 @@ mod tests {
         check(&["$.list[*].n"], &document, &json!({"list": [{"n": 1}, 3, {"n": null}]}), &[]);
         check(&["$.list[1]", "$.list[*].m"], &document, &json!({"list": document["list"]}), &[]);
         check(&["$.list", "$.list[*].gone"], &document, &json!({"list": document["list"]}), &["$.list[*].gone"]);
-        check(&["$"], &document, &document, &[]);
+        check(&["exists($)"], &document, &document, &[]);
     }
 
     #[test]
@@ -215,12 +276,39 @@ mod tests {
     }
 
     #[test]
-    fn places_without_a_bit_are_never_missed() {
+    fn texts_are_told_apart_where_somebody_asks_for_them() {
+        let document = json!({"type": "b", "list": [{"type": "x"}, {"type": "y"}], "n": 1, "z": null});
+        let absent = [
+            "$.type == 'a'",
+            "$.type in ['x', 'a']",
+            "$.list[*].type == 'b' && $.n",
+            "$.n == '1'",
+            "$.z != null",
+            "$.z > 1",
+            "$.n && $.gone =~ '*'",
+        ];
+        let possible = [
+            "$.type == 'b'",
+            "$.type in ['a', 'b']",
+            "$.list[*].type == 'y' && $.n > 3",
+            "$.n == 2",
+            "$.type != 'a'",
+            "$.z == null",
+            "$.z in [null]",
+            "!$.z || $.gone",
+            "'a' == $.type",
+        ];
+        let all: Vec<&str> = absent.iter().chain(&possible).copied().collect();
+        check(&all, &document, &document, &absent);
+    }
+
+    #[test]
+    fn what_has_no_mark_is_never_missed() {
         let names: Vec<String> = (0..200).map(|number| format!("$.m{number}")).collect();
-        let paths: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (wanted, needed) = wanted(&paths);
+        let conditions: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (wanted, needed) = wanted(&conditions);
         let mut tape = Tape::new();
         let seen = tape.read_wanted("{}", &wanted, &[]).unwrap().seen();
-        assert_eq!(needed.iter().filter(|needed| seen.has_all(**needed)).count(), 200 - 126);
+        assert_eq!(needed.iter().filter(|needed| seen.has_all(**needed)).count(), 200 - 128);
     }
 }
