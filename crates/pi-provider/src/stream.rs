@@ -141,7 +141,8 @@ impl Pipeline {
         let has_rules = streaming.is_some_and(|streaming| !streaming.event_map.is_empty());
         let rules = (!(is_foreign && has_rules)).then(|| DialectRules::of(dialect));
 
-        let mut mapping = Mapping::new(dialect::combine(rules, streaming)?);
+        let finish = manifest.termination.source_field.as_deref();
+        let mut mapping = Mapping::new(dialect::combine(rules, streaming, finish)?);
         let condition = |member, text: Option<&String>| {
             text.map(|text| Condition::parse(text)).transpose().map_err(CompileError::of(member))
         };

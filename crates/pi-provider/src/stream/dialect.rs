@@ -95,13 +95,44 @@ impl DialectRules {
     }
 }
 
-/// The rules for a manifest's streams, those of its dialect first.
+/// The rules for a manifest's streams, those of its dialect first. `finish` is where the manifest's `termination` says that
+/// the reason for the end is.
 pub(super) fn combine(
     dialect: Option<&DialectRules>,
     streaming: Option<&Streaming>,
+    finish: Option<&str>,
 ) -> Result<Vec<CompiledRule>, CompileError> {
+    let mut rules = match streaming {
+        Some(streaming) => combine_streaming(dialect, streaming)?,
+        None => dialect.into_iter().flat_map(|dialect| &dialect.rules).map(|known| known.rule.clone()).collect(),
+    };
+    if let Some(finish) = finish {
+        rules.extend(finish_rule(finish, &rules, dialect)?);
+    }
+    Ok(rules)
+}
+
+/// A rule for the reason for the end, unless one looks there already. A bare name is a member wherever the others look for
+/// it, and else one of the frame itself.
+fn finish_rule(
+    place: &str,
+    rules: &[CompiledRule],
+    dialect: Option<&DialectRules>,
+) -> Result<Option<CompiledRule>, CompileError> {
+    let member = "termination.source_field";
+    let rule = path_rule(place, "FinalCandidate", "finish_reason");
+    let terms = Terms { candidate: dialect.and_then(|dialect| dialect.candidate.as_ref()), selected: true };
+    let compiled = CompiledRule::compile(0, &rule, terms);
+    let rule = compiled.map_err(|RuleError { source, .. }| CompileError::Expression { member, source })?;
+    let Some(path) = rule.primary_path() else { return Ok(None) };
+    let is_there = |known: &Path| path.is_instance_of(known) || !place.starts_with('$') && known.ends_with(path);
+    let is_read =
+        |known: &CompiledRule| known.kind().is_like(rule.kind()) && known.primary_path().is_some_and(is_there);
+    Ok((!rules.iter().any(is_read)).then_some(rule))
+}
+
+fn combine_streaming(dialect: Option<&DialectRules>, streaming: &Streaming) -> Result<Vec<CompiledRule>, CompileError> {
     let mut known = dialect.map(|dialect| dialect.rules.clone()).unwrap_or_default();
-    let Some(streaming) = streaming else { return Ok(known.into_iter().map(|known| known.rule).collect()) };
     let candidate = match &streaming.candidate {
         Some(candidate) if !candidate.fan_out => None,
         Some(candidate) => candidate.candidate_id_path.as_deref(),
@@ -150,13 +181,15 @@ fn shortcuts(streaming: &Streaming) -> Vec<(&'static str, Rule)> {
         ("extra_metadata_path", &streaming.extra_metadata_path, "Metadata", "usage"),
         ("accumulator.key_path", &accumulated.cloned(), "PartialToolCall", "arguments"),
     ];
-    let rule = |path: &str, emit: &str, field: &str| {
-        let path = rooted(path);
-        let extract = [(field.to_owned(), json!(path))].into_iter().collect();
-        Rule { condition: path, emit: emit.to_owned(), extract }
-    };
     let given = all.into_iter().filter_map(|(member, path, emit, field)| Some((member, path.as_deref()?, emit, field)));
-    given.map(|(member, path, emit, field)| (member, rule(path, emit, field))).collect()
+    given.map(|(member, path, emit, field)| (member, path_rule(path, emit, field))).collect()
+}
+
+/// A rule that applies where there is something at a path, and takes it.
+fn path_rule(path: &str, emit: &str, field: &str) -> Rule {
+    let path = rooted(path);
+    let extract = [(field.to_owned(), json!(path))].into_iter().collect();
+    Rule { condition: path, emit: emit.to_owned(), extract }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
 
 use pi_provider::{
-    Dialect, Manifest, StreamEvent,
+    Dialect, Manifest, StreamEvent, Termination,
     stream::{Ending, Outcome, Pipeline},
 };
 use serde_json::{Value, json};
@@ -534,4 +534,27 @@ fn expressions_that_cannot_be_read_are_reported() {
         fault(json!({"decoder": {}, "stop_condition": "("})),
         "stop_condition: a path is expected at column 2 of \"(\""
     );
+}
+
+#[test]
+fn the_reason_for_the_end_is_read_where_the_manifest_says() {
+    let ended = |source_field: &str, frame: Value| {
+        let termination = json!({"source_field": source_field, "mapping": {"over": "max_tokens"}});
+        let manifest = manifest("http://127.0.0.1:1", json!({"termination": termination}));
+        let pipeline = Pipeline::compile(&manifest, Dialect::OpenaiChat).unwrap();
+        let (events, ending) = decode(&pipeline, [frames(&[frame]).as_bytes()]);
+        let reasons = events.iter().filter_map(|event| match event {
+            StreamEvent::FinalCandidate { finish: Some(finish), .. } => Some(finish.reason),
+            _ => None,
+        });
+        (reasons.collect::<Vec<_>>(), ending.outcome)
+    };
+    let found = (vec![Termination::MaxTokens], Outcome::Complete);
+    assert_eq!(ended("$.end.why", json!({"end": {"why": "over"}})), found);
+    assert_eq!(ended("why", json!({"why": "over"})), found);
+    let usual = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "over"}]});
+    for place in ["finish_reason", "$.choices[0].finish_reason", "$.choices[*].finish_reason", "why"] {
+        assert_eq!(ended(place, usual.clone()), found, "{place} is in addition, and nothing is said twice");
+    }
+    assert_eq!(ended("finish_reason", json!({"why": "over"})), (vec![], Outcome::Truncated));
 }
