@@ -3,7 +3,8 @@
 //! `pii_detection` finds mail addresses, phone numbers and things that look like keys. Every other filter looks for its
 //! own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
 //! blocks the call, or is reported; the text itself is never in a report. Tool arguments that come back and thinking are
-//! left alone: masking would break the one as JSON and the other's signature. Start with [`Guardrails::compile`].
+//! never masked, which would break the one as JSON and the other's signature; they are blocked and reported like any text.
+//! What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
 mod payload;
 mod rule;
@@ -50,12 +51,15 @@ impl Finding {
 impl Guardrails {
     pub fn compile(written: &resilience::Guardrails) -> Self {
         let mut problems = Vec::new();
-        let input = written.input_filters.iter().map(|filter| Rule::compile(filter, &mut problems)).collect();
-        let output = written.output_filters.iter().map(|filter| Rule::compile(filter, &mut problems)).collect();
+        let input =
+            written.input_filters.iter().map(|filter| Rule::compile(filter, Side::Input, &mut problems)).collect();
+        let output =
+            written.output_filters.iter().map(|filter| Rule::compile(filter, Side::Output, &mut problems)).collect();
         Self { input, output, problems }
     }
 
-    /// What in the manifest cannot be used: patterns that are none, filters that look for nothing.
+    /// What in the manifest cannot be used as written: patterns that are none, filters that look for nothing, patterns that
+    /// hold an answer back until it is complete.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }

@@ -4,9 +4,14 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use pi_redact::{Evidence, MARK, Options, Personal, Redactor, Stream};
 use regex::{Regex, RegexBuilder};
+use regex_syntax::{ParserBuilder, hir::Look};
 use serde_json::Value;
 
-use crate::manifest::resilience::{Filter, FilterAction};
+use super::stream::HELD;
+use crate::{
+    error::Side,
+    manifest::resilience::{Filter, FilterAction},
+};
 
 /// The same for everybody: it knows shapes only.
 static PERSONAL: LazyLock<Redactor> = LazyLock::new(|| {
@@ -19,6 +24,7 @@ pub(super) struct Rule {
     name: String,
     action: FilterAction,
     search: Search,
+    needs_whole: bool,
 }
 
 /// What a filter looks for.
@@ -31,12 +37,22 @@ pub(super) enum Search {
 
 impl Rule {
     /// Compiles a filter; what cannot be used is left out and told.
-    pub(super) fn compile(filter: &Filter, problems: &mut Vec<String>) -> Self {
+    pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<String>) -> Self {
         let name = filter.kind.clone();
         let mut alternatives = Vec::new();
+        let mut needs_whole = false;
         for pattern in strings(filter.settings.get("patterns")) {
             match Regex::new(pattern) {
-                Ok(_) => alternatives.push(format!("(?:{pattern})")),
+                Ok(_) => {
+                    if side == Side::Output && !fits_pieces(pattern) {
+                        needs_whole = true;
+                        problems.push(format!(
+                            "guardrail {name}: {pattern} may match more than {LONGEST} bytes, or asks for the ends of the \
+                             text, so answers come out when their texts are complete"
+                        ));
+                    }
+                    alternatives.push(format!("(?:{pattern})"));
+                }
                 Err(_) => problems.push(format!("guardrail {name}: {pattern} is not a regular expression")),
             }
         }
@@ -54,7 +70,7 @@ impl Rule {
                 Search::Nothing
             }
         };
-        Self { name, action: filter.action, search }
+        Self { name, action: filter.action, search, needs_whole }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -63,6 +79,11 @@ impl Rule {
 
     pub(super) fn action(&self) -> FilterAction {
         self.action
+    }
+
+    /// Whether only a complete text shows what is in it.
+    pub(super) fn needs_whole(&self) -> bool {
+        self.needs_whole
     }
 
     pub(super) fn search(&self) -> &Search {
@@ -77,6 +98,18 @@ impl Rule {
             Search::Nothing => Cow::Borrowed(text),
         }
     }
+}
+
+/// The longest match that is found in a text that comes in pieces, in bytes; a letter on either side belongs to it.
+const LONGEST: usize = HELD - 2 * 4;
+
+/// Whether a pattern finds the same in pieces of a text as in all of it.
+fn fits_pieces(pattern: &str) -> bool {
+    let Ok(parsed) = ParserBuilder::new().case_insensitive(true).build().parse(pattern) else { return false };
+    let properties = parsed.properties();
+    let ends = [Look::Start, Look::End, Look::StartLF, Look::EndLF, Look::StartCRLF, Look::EndCRLF];
+    let is_bounded = properties.maximum_len().is_some_and(|longest| longest <= LONGEST);
+    is_bounded && !ends.into_iter().any(|end| properties.look_set().contains(end))
 }
 
 /// Hides personal data in a text that comes in pieces.

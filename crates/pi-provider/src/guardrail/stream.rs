@@ -16,11 +16,12 @@ use crate::{
 };
 
 /// Held back for patterns, in bytes: what is looked for may be this long, with the space around it.
-const HELD: usize = 256;
+pub(super) const HELD: usize = 256;
 /// A single match is not waited for longer than this.
 const MOST_HELD: usize = 4 * HELD;
 
-/// Filters the texts of an answer. Ends of texts come out late, but before the next event of another kind.
+/// Filters the texts of an answer. Ends of texts come out late, but before the next event of another kind. Thinking and the
+/// arguments of calls are looked at and never masked: that would break the one's signature and the other's JSON.
 pub struct OutputGuard {
     rules: Vec<Rule>,
     findings: Findings,
@@ -31,8 +32,16 @@ pub struct OutputGuard {
 /// A text that is being written.
 struct Text {
     candidate: u32,
-    block: Option<u64>,
+    place: Place,
     filters: Vec<Filter>,
+}
+
+/// Which text of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Content { block: Option<u64> },
+    Thinking { block: Option<u64> },
+    Arguments { index: Option<u64>, tool_call_id: String },
 }
 
 /// One filter at work on one text.
@@ -46,6 +55,8 @@ enum Filter {
         pattern: Regex,
         held: String,
         found: bool,
+        /// What it looks for can be found in a complete text only.
+        needs_whole: bool,
     },
     /// Nothing is looked for, or not any more.
     Done,
@@ -60,15 +71,17 @@ impl OutputGuard {
     pub fn push(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) -> Result<(), CallError> {
         match event {
             StreamEvent::PartialContentDelta { candidate, block, content, signature } => {
-                self.flush(Some(candidate), Some(block), out)?;
-                let text = self.text(candidate, block);
-                let content = run(&mut self.texts[text].filters, &self.rules, &mut self.findings, content, false)?;
-                emit(candidate, block, content, signature, out);
+                self.piece(candidate, Place::Content { block }, content, signature, out)?;
+            }
+            StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted: false } => {
+                self.piece(candidate, Place::Thinking { block }, thinking, signature, out)?;
+            }
+            StreamEvent::PartialToolCall { candidate, index, tool_call_id, arguments } => {
+                self.piece(candidate, Place::Arguments { index, tool_call_id }, arguments, None, out)?;
             }
             StreamEvent::Metadata { .. } | StreamEvent::Other { .. } => out.push(event),
             StreamEvent::ThinkingDelta { candidate, .. }
             | StreamEvent::ToolCallStarted { candidate, .. }
-            | StreamEvent::PartialToolCall { candidate, .. }
             | StreamEvent::ToolCallEnded { candidate, .. }
             | StreamEvent::FinalCandidate { candidate, .. } => {
                 self.flush(Some(candidate), None, out)?;
@@ -91,36 +104,60 @@ impl OutputGuard {
         &self.findings.found
     }
 
-    /// Ends the texts of a candidate (or of all), but for the one in the block that goes on.
+    fn piece(
+        &mut self,
+        candidate: u32,
+        place: Place,
+        piece: String,
+        signature: Option<String>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), CallError> {
+        self.flush(Some(candidate), Some(&place), out)?;
+        let text = self.text(candidate, &place);
+        let piece = run(&mut self.texts[text].filters, &self.rules, &mut self.findings, piece, false)?;
+        emit(candidate, place, piece, signature, out);
+        Ok(())
+    }
+
+    /// Ends the texts of a candidate (or of all), but for the one that goes on.
     fn flush(
         &mut self,
         candidate: Option<u32>,
-        but: Option<Option<u64>>,
+        but: Option<&Place>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), CallError> {
-        let ends = |text: &mut Text| candidate.is_none_or(|it| it == text.candidate) && but != Some(text.block);
+        let ends = |text: &mut Text| candidate.is_none_or(|it| it == text.candidate) && but != Some(&text.place);
         let ended: Vec<Text> = self.texts.extract_if(.., ends).collect();
         for mut text in ended {
             let content = run(&mut text.filters, &self.rules, &mut self.findings, String::new(), true)?;
-            emit(text.candidate, text.block, content, None, out);
+            emit(text.candidate, text.place, content, None, out);
         }
         Ok(())
     }
 
-    fn text(&mut self, candidate: u32, block: Option<u64>) -> usize {
-        let known = self.texts.iter().position(|text| text.candidate == candidate && text.block == block);
+    fn text(&mut self, candidate: u32, place: &Place) -> usize {
+        let known = self.texts.iter().position(|text| text.candidate == candidate && text.place == *place);
         known.unwrap_or_else(|| {
-            let filters = self.rules.iter().map(Filter::new).collect();
-            self.texts.push(Text { candidate, block, filters });
+            let filters = self.rules.iter().map(|rule| Filter::new(rule, place)).collect();
+            self.texts.push(Text { candidate, place: place.clone(), filters });
             self.texts.len() - 1
         })
     }
 }
 
-fn emit(candidate: u32, block: Option<u64>, content: String, signature: Option<String>, out: &mut Vec<StreamEvent>) {
-    if !content.is_empty() || signature.is_some() {
-        out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
+fn emit(candidate: u32, place: Place, text: String, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+    if text.is_empty() && signature.is_none() {
+        return;
     }
+    out.push(match place {
+        Place::Content { block } => StreamEvent::PartialContentDelta { candidate, block, content: text, signature },
+        Place::Thinking { block } => {
+            StreamEvent::ThinkingDelta { candidate, block, thinking: text, signature, redacted: false }
+        }
+        Place::Arguments { index, tool_call_id } => {
+            StreamEvent::PartialToolCall { candidate, index, tool_call_id, arguments: text }
+        }
+    });
 }
 
 /// Sends a piece through all filters; at the end each gives out what it held.
@@ -141,10 +178,15 @@ fn run(
 }
 
 impl Filter {
-    fn new(rule: &Rule) -> Self {
+    fn new(rule: &Rule, place: &Place) -> Self {
+        let is_masked = rule.action() == FilterAction::Mask;
         match rule.search() {
+            Search::Personal | Search::Pattern(_) if is_masked && !matches!(place, Place::Content { .. }) => Self::Done,
             Search::Personal => Self::Personal { stream: personal_stream(), pending: Some(String::new()) },
-            Search::Pattern(pattern) => Self::Pattern { pattern: pattern.clone(), held: String::new(), found: false },
+            Search::Pattern(pattern) => {
+                let (pattern, needs_whole) = (pattern.clone(), rule.needs_whole());
+                Self::Pattern { pattern, held: String::new(), found: false, needs_whole }
+            }
             Search::Nothing => Self::Done,
         }
     }
@@ -203,8 +245,8 @@ impl Filter {
     /// Where the text can be cut: behind a space, so that no word begins that was none before, and not inside a match. A
     /// text without such a place is cut anyhow when it gets too long.
     fn safe_end(&self) -> usize {
-        let Self::Pattern { pattern, held, .. } = self else { return 0 };
-        if held.len() <= HELD {
+        let Self::Pattern { pattern, held, needs_whole, .. } = self else { return 0 };
+        if held.len() <= HELD || *needs_whole {
             return 0;
         }
         let limit = held.floor_char_boundary(held.len() - HELD);
@@ -213,11 +255,13 @@ impl Filter {
         let is_inside = |cut: usize| found.iter().any(|range| range.start < cut && cut < range.end);
         let spaces = held[..limit].char_indices().rev().filter(|(_, letter)| letter.is_whitespace());
         let cut = spaces.map(|(at, letter)| at + letter.len_utf8()).find(|&cut| !is_inside(cut));
-        cut.unwrap_or(if held.len() > MOST_HELD { limit } else { 0 })
+        let behind =
+            |cut| found.iter().find(|range| range.start < cut && cut < range.end).map_or(cut, |range| range.end);
+        cut.unwrap_or_else(|| if held.len() > MOST_HELD { behind(limit) } else { 0 })
     }
 
     fn release(&mut self, end: usize, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
-        let Self::Pattern { pattern, held, found } = self else { return Ok(String::new()) };
+        let Self::Pattern { pattern, held, found, .. } = self else { return Ok(String::new()) };
         let rest = held.split_off(end);
         let text = std::mem::replace(held, rest);
         let masked = mask_matches(pattern, &text);

@@ -15,7 +15,7 @@ fn personal(action: &str) -> Value {
 }
 
 fn words(action: &str) -> Value {
-    json!([{"type": "house_rules", "action": action, "words": ["moon", "C++"], "patterns": ["secret project \\w+"]}])
+    json!([{"type": "house_rules", "action": action, "words": ["moon", "C++"], "patterns": ["secret project \\w{1,40}"]}])
 }
 
 /// The text that comes out, `blocked`, and what was found.
@@ -111,10 +111,12 @@ fn input_is_filtered_in_every_dialect_and_only_where_there_is_text() {
             {"role": "user", "content": mail},
             {"role": "user", "content": [{"type": "image", "source": {"data": mail}}, {"type": "text", "text": mail}]},
             {"role": "assistant", "tool_calls": [{"id": mail, "function": {"name": "f", "arguments": "{\"to\":\"ada@example.com\"}"}}]},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": mail}}]},
-            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": mail}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": mail, "name": mail, "url": [mail]}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": mail, "signature": mail}]},
+            {"role": "assistant", "content": [{"type": "redacted_thinking", "data": mail}]},
         ],
-        "contents": [{"parts": [{"text": mail}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"a": [mail]}}}]}],
+        "contents": [{"parts": [{"text": mail}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"data": [mail]}}}, {"text": mail, "thought": true, "thoughtSignature": "s"}]}],
+        "input": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": mail}], "encrypted_content": "e"}],
     });
     let findings = guardrails.filter_input(&mut payload).unwrap();
     let masked = "a***@e***.com";
@@ -125,13 +127,15 @@ fn input_is_filtered_in_every_dialect_and_only_where_there_is_text() {
             {"role": "user", "content": masked},
             {"role": "user", "content": [{"type": "image", "source": {"data": mail}}, {"type": "text", "text": masked}]},
             {"role": "assistant", "tool_calls": [{"id": mail, "function": {"name": "f", "arguments": "{\"to\":\"a***@e***.com\"}"}}]},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": masked}}]},
-            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": mail}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": mail, "input": {"to": masked, "name": masked, "url": [masked]}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": mail, "signature": mail}]},
+            {"role": "assistant", "content": [{"type": "redacted_thinking", "data": mail}]},
         ],
-        "contents": [{"parts": [{"text": masked}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"a": [masked]}}}]}],
+        "contents": [{"parts": [{"text": masked}, {"inlineData": {"data": mail}}, {"functionResponse": {"response": {"data": [masked]}}}, {"text": mail, "thought": true, "thoughtSignature": "s"}]}],
+        "input": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": mail}], "encrypted_content": "e"}],
     });
     assert_eq!(payload, expected);
-    assert_eq!(shown(&findings), "pii_detection Mask in 7 of the prompt");
+    assert_eq!(shown(&findings), "pii_detection Mask in 9 of the prompt");
     let error = compile(&personal("block")).filter_input(&mut json!({"input": mail})).unwrap_err();
     assert_eq!(error.to_string(), "guardrail pii_detection blocked the prompt");
 }
@@ -178,6 +182,85 @@ fn blocked_text_never_comes_out() {
     let _ = guard.finish(&mut out);
     assert!(!format!("{out:?}").contains("secret"), "{out:?}");
     assert!(format!("{out:?}").contains("harmless"));
+}
+
+/// An answer with thinking and a call, each in two pieces.
+fn hidden(word: &str) -> Vec<StreamEvent> {
+    let (begin, end) = word.split_at(word.len() / 2);
+    let thinking = |thinking: &str| StreamEvent::ThinkingDelta {
+        candidate: 0,
+        block: None,
+        thinking: thinking.to_owned(),
+        signature: Some("s".to_owned()),
+        redacted: false,
+    };
+    let (candidate, index, tool_call_id) = (0, None, "1".to_owned());
+    let call = |arguments: String| StreamEvent::PartialToolCall {
+        candidate,
+        index,
+        tool_call_id: tool_call_id.clone(),
+        arguments,
+    };
+    let tool_name = "f".to_owned();
+    vec![
+        thinking(&format!("about the {begin}")),
+        thinking(&format!("{end}, again")),
+        StreamEvent::ToolCallStarted {
+            candidate,
+            index,
+            tool_call_id: tool_call_id.clone(),
+            tool_name,
+            signature: None,
+        },
+        call(format!("{{\"to\":\"the {begin}")),
+        call(format!("{end}\"}}")),
+        StreamEvent::ToolCallEnded { candidate, index, tool_call_id: tool_call_id.clone() },
+    ]
+}
+
+#[test]
+fn thinking_and_arguments_are_looked_at_and_not_masked() {
+    let run = |filters: Value, events: Vec<StreamEvent>| {
+        let mut guard = compile(&filters).stream_output();
+        let mut out = Vec::new();
+        let outcome = events.into_iter().try_for_each(|event| guard.push(event, &mut out));
+        let (mut thinking, mut arguments) = (String::new(), String::new());
+        for event in &out {
+            match event {
+                StreamEvent::ThinkingDelta { thinking: piece, .. } => thinking.push_str(piece),
+                StreamEvent::PartialToolCall { arguments: piece, .. } => arguments.push_str(piece),
+                StreamEvent::ToolCallEnded { .. } => arguments.push('.'),
+                _ => {}
+            }
+        }
+        (outcome.map_err(|error| blocked(&error)), thinking, arguments, shown(guard.findings()))
+    };
+    let (thinking, arguments) = ("about the moon, again".to_owned(), "{\"to\":\"the moon\"}.".to_owned());
+    let passed = |findings: &str| (Ok(()), thinking.clone(), arguments.clone(), findings.to_owned());
+    assert_eq!(run(words("mask"), hidden("moon")), passed(""));
+    assert_eq!(run(words("warn"), hidden("moon")), passed("house_rules Warn in 2 of the answer"));
+    let found = "house_rules Block in 1 of the answer".to_owned();
+    let error = "guardrail house_rules blocked the answer".to_owned();
+    assert_eq!(run(words("block"), hidden("moon")), (Err(error.clone()), String::new(), String::new(), found.clone()));
+    let only_call = hidden("moon").split_off(2);
+    assert_eq!(run(words("block"), only_call), (Err(error), String::new(), String::new(), found));
+}
+
+#[test]
+fn patterns_that_need_the_whole_text_get_it_and_are_told() {
+    let text = format!("BEGIN {} END of it", "x ".repeat(400));
+    let pieces: Vec<&str> = text.as_bytes().chunks(7).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+    for pattern in ["BEGIN.*END", "^BEGIN", "^x", "it$", "x$", "x{300}", "(?m)^x"] {
+        let filters = json!([{"type": "own", "action": "mask", "patterns": [pattern]}]);
+        let guardrails = compile(&filters);
+        assert_eq!(streamed(&guardrails, &pieces), output(&guardrails, &text), "{pattern}");
+        let told = format!(
+            "guardrail own: {pattern} may match more than 248 bytes, or asks for the ends of the text, so answers come out \
+             when their texts are complete"
+        );
+        assert_eq!(guardrails.problems(), [told]);
+    }
+    assert_eq!(compile(&words("mask")).problems(), [""; 0]);
 }
 
 #[test]
