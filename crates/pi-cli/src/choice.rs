@@ -160,11 +160,22 @@ fn server(model: &str) -> Chosen {
 }
 
 pub(crate) fn checked(text: &str) -> Result<String, ModelFailure> {
-    let bad = |reason: &str| ModelFailure::BadAddress { text: text.to_owned(), reason: reason.to_owned() };
+    let bad = |reason: &str| ModelFailure::BadAddress { text: without_secrets(text), reason: reason.to_owned() };
     let url = Url::parse(text).map_err(|error| bad(&error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(bad("only http and https are spoken")),
+    }
+}
+
+/// What was written without the parts in which people put passwords and keys: it is no address, so the parts are guessed
+/// generously.
+fn without_secrets(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, _)| text.split_at(scheme.len() + 3));
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?***"));
+    match rest.rsplit_once('@') {
+        Some((_, rest)) => format!("{scheme}***@{rest}{query}"),
+        None => format!("{scheme}{rest}{query}"),
     }
 }
 
@@ -329,6 +340,20 @@ mod tests {
             ("nonsense", None),
         ] {
             assert_eq!(checked(text).ok().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refused_addresses_are_shown_without_passwords() {
+        for (text, expected) in [
+            ("ftp://me:hunter2@models.example/v1", "ftp://***@models.example/v1"),
+            ("ftp://me:hun/ter@2@models.example", "ftp://***@models.example"),
+            ("me:hunter2@models.example", "***@models.example"),
+            ("ftp://models.example?key=hunter2@x", "ftp://models.example?***"),
+            ("nonsense", "nonsense"),
+        ] {
+            let Err(ModelFailure::BadAddress { text: shown, .. }) = checked(text) else { panic!("{text} is taken") };
+            assert_eq!(shown, expected, "{text}");
         }
     }
 }
