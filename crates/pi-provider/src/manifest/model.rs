@@ -57,10 +57,14 @@ pub struct ModelEntry {
     /// The dialect, where this model speaks another one than its provider: `openai_responses`.
     #[serde(default)]
     pub api: Option<String>,
-    /// Everything else that was written.
+    /// What the standard has for people and other programs ([`KEPT`]), and Pi's `compat`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+/// Members of the standard that mean nothing here and are kept as they are written.
+pub(crate) const KEPT: [&str; 7] =
+    ["capabilities", "agentic_capabilities", "architecture", "notes", "tags", "thinking", "verification"];
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -446,3 +446,11 @@ fn strip(text: &str) -> String {
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
+
+#[test]
+fn unknown_members_of_a_model_are_listed_and_not_kept() {
+    let text = and("metadata:\n  models:\n    one: { contxt_window: 9, notes: kept, family: f }\n");
+    assert_eq!(verdict(&text), "accepted\n    ignored 17:12 metadata.models.one.contxt_window\n");
+    let extra = load(&text).manifest.map(|manifest| serde_json::to_string(&manifest.models["one"].extra).unwrap());
+    assert_eq!(extra.as_deref(), Some(r#"{"notes":"kept"}"#));
+}

@@ -7,7 +7,7 @@ use super::{Format, Ignored, Report, ring1::is_id, ring3::object};
 use crate::manifest::{
     contract::Contract,
     diagnostic::{Diagnostic, Severity},
-    model::ModelEntry,
+    model::{KEPT, ModelEntry},
     promote::models as promote_models,
     tree::Node,
 };
@@ -94,6 +94,14 @@ fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry>
     let mut node = node.clone();
     promote_models::model(&mut node);
     let mut entry: ModelEntry = report.read(Severity::Warning, "ring3.models", &node, path)?;
+    entry.extra.retain(|name, _| {
+        let is_kept = KEPT.contains(&name.as_str());
+        if !is_kept {
+            let at = node.member(name).map_or(node.at, |member| member.at);
+            report.ignore(at, format!("{path}.{name}"));
+        }
+        is_kept
+    });
     // A size of nothing is a size that nobody knows.
     entry.context_window = entry.context_window.filter(|&size| size > 0);
     entry.max_output_tokens = entry.max_output_tokens.filter(|&size| size > 0);
