@@ -1,7 +1,10 @@
 //! Where a provider is reached and how a caller shows who they are.
 
+use std::net::IpAddr;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use url::{Host, Url};
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
 /// that the file wrote here.
@@ -82,6 +85,39 @@ pub struct Service {
     /// The member of the answer that holds the list.
     #[serde(default)]
     pub response_binding: Option<String>,
+}
+
+/// Whether the path of an operation is a whole address, and not joined to that of the provider.
+pub(crate) fn is_whole(path: &str) -> bool {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
+    };
+    path.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+}
+
+/// Whether a credential may be sent there: it is encrypted, or goes no further than this network.
+pub(crate) fn is_protected(url: &Url) -> bool {
+    match (url.scheme(), url.host()) {
+        ("https" | "wss", Some(_)) => true,
+        ("http" | "ws", Some(host)) => is_near(&host),
+        _ => false,
+    }
+}
+
+/// On this machine or in this network.
+fn is_near(host: &Host<&str>) -> bool {
+    match host {
+        Host::Ipv4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
+        Host::Ipv6(address) => {
+            IpAddr::V6(*address).to_canonical().is_loopback()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+        }
+        Host::Domain(name) => {
+            !name.contains('.') || [".localhost", ".local", ".lan", ".internal"].iter().any(|end| name.ends_with(end))
+        }
+    }
 }
 
 fn post() -> String {

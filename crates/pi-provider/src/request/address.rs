@@ -8,7 +8,10 @@ use super::{Mode, Target, rules::Rules};
 use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
-    manifest::{Capability, Operation},
+    manifest::{
+        Capability, Operation,
+        endpoint::{is_protected, is_whole},
+    },
 };
 
 /// Method and address of a chat.
@@ -24,10 +27,11 @@ pub(super) fn chat(target: &Target<'_>, dialect: Dialect, mode: Mode, model: &st
     Ok((method, join(target, &path, model)?))
 }
 
-/// An address of this provider: `path` joined to its base, with the environment's values and the model in it.
+/// An address of this provider: `path` joined to its base, with the environment's values and the model in it. A path that
+/// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallError> {
     let base = target.base_url.unwrap_or(&target.manifest.endpoint.base_url);
-    let whole = if path.contains("://") {
+    let whole = if is_whole(path) {
         path.to_owned()
     } else {
         let (base, query) = base.split_once('?').map_or((base, None), |(base, query)| (base, Some(query)));
@@ -45,6 +49,10 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallErr
     let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
     if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
         return Err(refuse("it is not the address of a server".to_owned()));
+    }
+    if is_whole(path) && !is_protected(&url) {
+        let reason = "a server elsewhere must be reached over https".to_owned();
+        return Err(CallError::Option { option: "path".to_owned(), reason });
     }
     Ok(url)
 }

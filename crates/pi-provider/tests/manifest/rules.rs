@@ -448,6 +448,30 @@ fn strip(text: &str) -> String {
 }
 
 #[test]
+fn an_operation_elsewhere_is_reached_over_https() {
+    let chat = |address: &str| with("chat: /chat/completions", &format!("chat: {address}"));
+    assert_snapshot!(verdicts(&[
+        chat("http://elsewhere.example/chat"),
+        chat("ftp://elsewhere.example/chat"),
+        chat("https://me:hunter2@elsewhere.example/chat"),
+        chat("https://elsewhere.example/chat"),
+        chat("http://127.0.0.1:8080/chat"),
+        and("services: { list_models: { path: \"http://elsewhere.example/models\" } }\n"),
+    ]), @r"
+    rejected
+        acme.yaml:5:9: error[ring1.operation]: a server elsewhere must be reached over https (endpoints.chat.path)
+    rejected
+        acme.yaml:5:9: error[ring1.operation]: a server elsewhere must be reached over https (endpoints.chat.path)
+    rejected
+        acme.yaml:5:9: error[ring1.operation]: the address holds a credential (endpoints.chat.path)
+    accepted
+    accepted
+    rejected
+        acme.yaml:15:34: error[ring1.operation]: a server elsewhere must be reached over https (services.list_models.path)
+    ");
+}
+
+#[test]
 fn unknown_members_of_a_model_are_listed_and_not_kept() {
     let text = and("metadata:\n  models:\n    one: { contxt_window: 9, notes: kept, family: f }\n");
     assert_eq!(verdict(&text), "accepted\n    ignored 17:12 metadata.models.one.contxt_window\n");

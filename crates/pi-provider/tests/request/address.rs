@@ -10,7 +10,11 @@ fn check(base_url: &str, changes: Value, model: &str, mode: Mode, expected: Resu
     let mut whole = json!({"capabilities": {"required": ["text", "streaming"]}});
     crate::manifest::merge(&mut whole, changes);
     let manifest = manifest(base_url, whole);
-    let lookup = |name: &str| (name == "RESOURCE").then(|| "acme".to_owned());
+    let lookup = |name: &str| match name {
+        "RESOURCE" => Some("acme".to_owned()),
+        "FAR" => Some("far.example".to_owned()),
+        _ => None,
+    };
     let (prompt, options) = (question(), Options::plain());
     let entry = manifest.models.get(model);
     let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &lookup };
@@ -33,6 +37,23 @@ fn base_and_path_are_joined_once() {
     check("https://a.example", json!({}), "m", Whole, Ok("https://a.example/chat/completions"));
     check("https://a.example", chat("https://b.example/x?y=1", "openai"), "m", Whole, Ok("https://b.example/x?y=1"));
     check("https://a.example?k=1", chat("/chat?v=2", "openai"), "m", Whole, Ok("https://a.example/chat?v=2&k=1"));
+}
+
+#[test]
+fn an_address_of_an_operation_is_encrypted_or_near() {
+    use Mode::Whole;
+    let base = "https://a.example/v1";
+    let refused = Err("option path cannot be sent: a server elsewhere must be reached over https");
+    for (path, expected) in [
+        ("http://${FAR}/chat", refused),
+        ("ws://${FAR}/chat", refused),
+        ("http://${RESOURCE}/chat", Ok("http://acme/chat")),
+        ("https://${FAR}/chat", Ok("https://far.example/chat")),
+        ("http://127.0.0.1:9/chat", Ok("http://127.0.0.1:9/chat")),
+        ("/chat?next=http://b.example", Ok("https://a.example/v1/chat?next=http://b.example")),
+    ] {
+        check(base, chat(path, "openai"), "m", Whole, expected);
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Ring 1: the address and the credential.
 
-use std::{net::IpAddr, sync::LazyLock};
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Deserialize;
-use url::{Host, Url};
+use url::Url;
 
 use super::{Report, ring1::missing};
 use crate::manifest::{
     diagnostic::Severity,
-    endpoint::{Auth, Endpoint, Header, Placement},
+    endpoint::{Auth, Endpoint, Header, Placement, is_protected, is_whole},
     promote::Generation,
     tree::{Member, Node, Position},
 };
@@ -76,6 +76,7 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     let written: Option<WrittenEndpoint> = report.read(Severity::Error, "ring1.endpoint", node, "endpoint");
     let auth = auth(section, generation, report);
     chat(root, section.at, report);
+    check_operations(root, report);
     let written = written?;
     let at = node.get("base_url").map_or(node.at, |url| url.at);
     check_address(at, &written.base_url, "endpoint.base_url", Severity::Error, report);
@@ -132,7 +133,7 @@ pub(super) fn check_address(at: Position, text: &str, path: &str, far: Severity,
     }
     match url.scheme() {
         "https" if url.host().is_some() => true,
-        "http" if url.host().is_some_and(|host| is_near(&host)) => true,
+        "http" if is_protected(&url) => true,
         "http" => {
             report.push(far, "ring1.base-url", at, path, "a server elsewhere must be reached over https".to_owned());
             report.hint("http is for servers on this machine or network");
@@ -145,17 +146,25 @@ pub(super) fn check_address(at: Position, text: &str, path: &str, far: Severity,
     }
 }
 
-/// On this machine or in this network.
-fn is_near(host: &Host<&str>) -> bool {
-    match host {
-        Host::Ipv4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
-        Host::Ipv6(address) => {
-            IpAddr::V6(*address).to_canonical().is_loopback()
-                || address.is_unique_local()
-                || address.is_unicast_link_local()
-        }
-        Host::Domain(name) => {
-            !name.contains('.') || [".localhost", ".local", ".lan", ".internal"].iter().any(|end| name.ends_with(end))
+/// An operation may have an address of its own. Credentials go there too, so it must be as safe as that of the provider.
+fn check_operations(root: &Node, report: &mut Report<'_>) {
+    const RULE: &str = "ring1.operation";
+    for section in ["endpoints", "services"] {
+        for member in root.get(section).and_then(Node::as_map).unwrap_or_default() {
+            let Some(node) = member.node.get("path") else { continue };
+            let Some(text) = node.as_str().filter(|text| is_whole(text)) else { continue };
+            let path = format!("{section}.{}.path", member.key);
+            match Url::parse(&VARIABLE.replace_all(text, "variable")) {
+                Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                    report.error(RULE, node.at, &path, "the address holds a credential");
+                }
+                Ok(url) if is_protected(&url) => {}
+                Ok(_) => {
+                    report.error(RULE, node.at, &path, "a server elsewhere must be reached over https");
+                    report.hint("write a path that is joined to endpoint.base_url, such as /chat/completions");
+                }
+                Err(error) => report.error(RULE, node.at, &path, format!("the address cannot be read: {error}")),
+            }
         }
     }
 }
