@@ -8,7 +8,7 @@ use pi_provider::{
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, Settings},
     credential::{Credential, Resolved},
-    manifest::endpoint::Header,
+    manifest::endpoint::SecretHeader,
     transport::Network,
 };
 use pi_transcript::{ModelId, message::AssistantMessage};
@@ -157,20 +157,12 @@ fn not_set(name: &str) -> ModelFailure {
     if looks_like_a_name { ModelFailure::NoSuchVariable { name: name.to_owned() } } else { ModelFailure::NotAVariable }
 }
 
-/// Headers of Pi's `models.json`; their values may be secret, so they are added only where the request is sent.
+/// Headers of Pi's `models.json`; their values may be secret, so they travel like the credential.
 fn add_headers(chosen: &mut Chosen) {
-    if !chosen.entry.is_trusted() {
-        return;
-    }
-    let headers: Vec<Header> = chosen
-        .entry
-        .headers
-        .iter()
-        .filter_map(|(name, value)| {
-            Some(Header { name: name.clone(), value: value.resolve(&env::lookup)?.expose().to_owned() })
-        })
-        .collect();
-    chosen.entry.manifest.endpoint.auth.extra_headers.extend(headers);
+    let headers = chosen.entry.headers.iter();
+    let headers = headers
+        .filter_map(|(name, value)| Some(SecretHeader { name: name.clone(), value: value.resolve(&env::lookup)? }));
+    chosen.entry.manifest.endpoint.auth.secret_headers = headers.collect();
 }
 
 pub(crate) fn milliseconds() -> u64 {

@@ -217,7 +217,8 @@ fn answer(reading: &Reading<'_>, answers: &Answers, line: &Value) -> Result<Vec<
 fn refusal(reading: &Reading<'_>, status: u16, body: &Value) -> CallError {
     let (headers, body) = (HeaderMap::new(), body.to_string());
     let refusal = Refusal { status, headers: &headers, body: body.as_bytes(), received: reading.received };
-    let failure = classify::classify(reading.manifest, refusal, &redactor(reading.secret));
+    let failure =
+        classify::classify(reading.manifest, refusal, &redactor(&reading.manifest.endpoint.auth, reading.secret));
     CallError::Refused { provider: reading.manifest.id.clone(), failure }
 }
 

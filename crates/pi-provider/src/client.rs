@@ -35,7 +35,7 @@ pub use self::{
 use crate::{
     breaker::{Breakers, Outcome, Pass},
     call::Call,
-    credential::{Credential, attach},
+    credential::{Credential, attachments},
     demo,
     dialect::Dialect,
     error::{CallError, Phase},
@@ -334,8 +334,7 @@ impl Client {
         credential: Option<&'a Credential>,
         deadline: Option<Deadline>,
     ) -> Result<Exchange<'a>, CallError> {
-        let attachment = credential.map(|credential| attach(&manifest.endpoint.auth, credential)).transpose();
-        let attachment = attachment
+        let attachments = attachments(&manifest.endpoint.auth, credential)
             .map_err(|error| CallError::Option { option: "credential".to_owned(), reason: error.to_string() })?;
         Ok(Exchange {
             transport: &self.inner.transport,
@@ -343,7 +342,7 @@ impl Client {
             chance: self.inner.chance,
             manifest,
             outgoing,
-            attachment,
+            attachments,
             secret: credential.map(|credential| &credential.secret),
             mode,
             patience: match mode {

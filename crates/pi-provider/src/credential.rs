@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub use self::{
-    attach::{AttachError, Attachment, attach},
+    attach::{AttachError, Attachment, attach, attachments},
     auth_file::{AuthFile, AuthFileError},
 };
 

@@ -243,7 +243,7 @@ impl Probe {
         let slash = if path.starts_with('/') { "" } else { "/" };
         let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
         let outgoing = Outgoing { method: Method::GET, url, headers: HeaderMap::new(), body: bytes::Bytes::new() };
-        let mut response = transport.send(outgoing, None).await.ok()?;
+        let mut response = transport.send(outgoing, &[]).await.ok()?;
         if !response.status().is_success() {
             return None;
         }

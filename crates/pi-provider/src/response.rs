@@ -106,13 +106,14 @@ impl Reading<'_> {
 
     /// The error for an answer that is one.
     pub fn refused(&self, error: &Value) -> CallError {
-        let failure = classify_event(self.manifest, error, &redactor(self.secret), self.received);
+        let failure =
+            classify_event(self.manifest, error, &redactor(&self.manifest.endpoint.auth, self.secret), self.received);
         CallError::Refused { provider: self.manifest.id.clone(), failure }
     }
 
     /// The provider's words, without secrets.
     pub fn safe(&self, words: &str) -> String {
-        redactor(self.secret).redact_text(words).into_owned()
+        redactor(&self.manifest.endpoint.auth, self.secret).redact_text(words).into_owned()
     }
 
     /// What an answer that is no chat's says about tokens.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use pi_redact::{Evidence, Options, Personal, Redactor};
 
+use crate::manifest::Auth;
+
 /// A key, a token, a password. It has no `Display` and is not serialisable; `Debug` shows that it exists.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -19,9 +21,14 @@ impl Secret {
     }
 }
 
-/// Hides the secret, and whatever looks like one, in words that come from elsewhere. Takes about a millisecond to make.
-pub(crate) fn redactor(secret: Option<&Secret>) -> Redactor {
-    let secrets = secret.map(|secret| secret.expose().to_owned()).into_iter().collect();
+/// Hides everything secret that a request carries, and whatever looks like a secret.
+pub(crate) fn redactor(auth: &Auth, credential: Option<&Secret>) -> Redactor {
+    hiding(credential.into_iter().chain(auth.secret_headers.iter().map(|header| &header.value)))
+}
+
+/// Hides these secrets, and whatever looks like one, in words that come from elsewhere. Takes about a millisecond to make.
+pub(crate) fn hiding<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Redactor {
+    let secrets = secrets.into_iter().map(|secret| secret.expose().to_owned()).collect();
     Redactor::new(Options { secrets, evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
 }
 

@@ -42,7 +42,7 @@ use crate::{
         syntax::SyntaxError,
         tree::{Scalar, Tree},
     },
-    secret::redactor,
+    secret::hiding,
     tape::{Tape, View},
 };
 
@@ -349,7 +349,7 @@ impl fmt::Debug for Decoder {
 }
 
 /// Hides what looks like a secret in errors, where nobody has said which secrets there are.
-static SHAPES: LazyLock<Redactor> = LazyLock::new(|| redactor(None));
+static SHAPES: LazyLock<Redactor> = LazyLock::new(|| hiding([]));
 
 /// The manifest's signal, or else the usual one; and those of the contract and of the dialect. An empty one is none.
 fn done_signals(manifest: &Manifest, decoder: &streaming::Decoder, rules: Option<&DialectRules>) -> Vec<String> {

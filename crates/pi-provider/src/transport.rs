@@ -110,16 +110,17 @@ impl Transport {
     }
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
-    pub async fn send(&self, outgoing: Outgoing, attachment: Option<&Attachment>) -> Result<Response, TransportFault> {
+    pub async fn send(&self, outgoing: Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
         let Outgoing { method, mut url, mut headers, body } = outgoing;
-        match attachment {
-            Some(Attachment::Header { name, value }) => {
-                headers.insert(name, value.clone());
+        for attachment in attachments {
+            match attachment {
+                Attachment::Header { name, value } => {
+                    headers.insert(name, value.clone());
+                }
+                Attachment::Query { name, value } => {
+                    url.query_pairs_mut().append_pair(name, value.expose());
+                }
             }
-            Some(Attachment::Query { name, value }) => {
-                url.query_pairs_mut().append_pair(name, value.expose());
-            }
-            None => {}
         }
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("pi/", env!("CARGO_PKG_VERSION"))));
         let mut request = reqwest::Request::new(method, url);

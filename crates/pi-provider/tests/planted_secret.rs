@@ -16,16 +16,19 @@ mod log;
 use std::{
     error::Error,
     fmt::{Debug, Write as _},
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
 
+use futures_util::{FutureExt, future::BoxFuture};
 use pi_provider::{
     Call, CallError, Manifest, Mode, Secret, Target, builtin,
     catalog::{Catalog, Source},
-    client::{Client, Settings, Timeouts},
+    client::{Client, Draft, Interception, Interceptor, Settings, Timeouts},
     credential::{self, AuthFile, Credential, Resolved, SourceKind, Sources, Trust},
     manifest::{
         diagnostic::Style,
+        endpoint::SecretHeader,
         load::{Format, load},
     },
     request::{self, Plain},
@@ -36,8 +39,11 @@ use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 const KEY: &str = "sk-planted-Zx81QmW0vB7tR4nK2yLc";
-/// The key as it looks in an address, in JSON and in base64.
-const DISGUISES: [&str; 3] = [KEY, "sk%2Dplanted%2DZx81QmW0vB7tR4nK2yLc", "c2stcGxhbnRlZC1aeDgxUW1XMHZCN3RSNG5LMnlMYw"];
+/// The value of a header of the user's own. It does not look like a key, so only somebody who knows it can hide it.
+const HEADER: &str = "blue harbour lantern of tenant seven";
+/// Both secrets, and the key as it looks in an address, in JSON and in base64.
+const DISGUISES: [&str; 4] =
+    [KEY, HEADER, "sk%2Dplanted%2DZx81QmW0vB7tR4nK2yLc", "c2stcGxhbnRlZC1aeDgxUW1XMHZCN3RSNG5LMnlMYw"];
 
 /// Everything that was printed.
 #[derive(Default)]
@@ -112,17 +118,20 @@ fn find(manifest: &Manifest, source: SourceKind, printed: &mut Printed) -> Resol
 }
 
 /// Servers that do what they should not.
-fn scripts() -> Vec<(&'static str, Script)> {
-    let quoted = format!("Incorrect API key provided: {KEY}. Bearer {KEY}, ?key={KEY}");
-    let error = json!({"error": {"message": quoted, "type": "invalid_request_error", "code": KEY}});
+fn scripts(secret: &str) -> Vec<(&'static str, Script)> {
+    let quoted = format!("Incorrect API key provided: {secret}. Bearer {secret}, ?key={secret}");
+    let error = json!({"error": {"message": quoted, "type": "invalid_request_error", "code": secret}});
     let event = format!("data: {error}\n\n");
     let piece = r#"data: {"choices":[{"index":0,"delta":{"content":"a"}}]}"#;
     vec![
-        ("refusal that quotes the key", Script::new().otherwise(Reply::json(401, &error).header("x-request-id", KEY))),
+        (
+            "refusal that quotes the key",
+            Script::new().otherwise(Reply::json(401, &error).header("x-request-id", secret)),
+        ),
         ("refusal in plain text", Script::new().otherwise(Reply::text(500, &quoted))),
         ("error with a good status", Script::new().otherwise(Reply::json(200, &error))),
         ("error in the middle of a stream", Script::new().otherwise(Reply::events([format!("{piece}\n\n"), event]))),
-        ("frame that is no JSON", Script::new().otherwise(Reply::events([format!("data: {{{KEY}\n\n")]))),
+        ("frame that is no JSON", Script::new().otherwise(Reply::events([format!("data: {{{secret}\n\n")]))),
         ("body that is no JSON", Script::new().otherwise(Reply::whole(200, "application/json", quoted.as_bytes()))),
         ("reset", Script::new().otherwise(Reply::reset())),
         ("cut", Script::new().otherwise(Reply::events([format!("{piece}\n\n")]).and(Step::Cut))),
@@ -130,7 +139,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
         (
             "redirect that quotes the key",
             Script::new()
-                .otherwise(Reply::text(307, "").header("location", &format!("http://127.0.0.1:1/other?key={KEY}"))),
+                .otherwise(Reply::text(307, "").header("location", &format!("http://127.0.0.1:1/other?key={secret}"))),
         ),
     ]
 }
@@ -151,15 +160,40 @@ async fn planted_key_is_on_the_wire_and_nowhere_else() {
             printed.debug(&resolved.into_credential(&manifest.id));
         }
         let credential = credential.unwrap();
-        for (what, script) in scripts() {
+        for (what, script) in scripts(KEY) {
             let server = Server::start(script).await.unwrap();
-            call(&manifest, &server, &credential, &mut printed).await;
+            call(&manifest, &server, Some(&credential), &mut printed).await;
             let requests = server.requests();
             let sent = requests.iter().all(|request| format!("{request:?}").contains(KEY));
             assert!(!requests.is_empty() && sent, "{id}, {what}: the key never reached the server");
             printed.check(&format!("{id}, {what}"));
         }
     }
+    check_log(&logged);
+}
+
+/// Headers of Pi's `models.json` travel beside the credential, or without one.
+#[tokio::test]
+async fn planted_header_is_on_the_wire_and_nowhere_else() {
+    let logged = log::capture();
+    let mut printed = Printed::default();
+    let mut manifest = manifest("openai");
+    let header = SecretHeader { name: "X-Tenant".to_owned(), value: Secret::new(HEADER) };
+    manifest.endpoint.auth.secret_headers.push(header);
+    printed.debug(&manifest);
+    writeln!(printed.0, "{}", serde_json::to_string(&manifest).unwrap()).unwrap();
+    for (what, script) in scripts(HEADER) {
+        let server = Server::start(script).await.unwrap();
+        call(&manifest, &server, None, &mut printed).await;
+        let requests = server.requests();
+        let sent = requests.iter().all(|request| request.header("x-tenant") == Some(HEADER));
+        assert!(!requests.is_empty() && sent, "header, {what}: it never reached the server");
+        printed.check(&format!("header, {what}"));
+    }
+    check_log(&logged);
+}
+
+fn check_log(logged: &log::Logged) {
     let logged = logged.text();
     assert!(!logged.is_empty(), "nothing was captured, so nothing was checked");
     Printed(logged).check("the log");
@@ -190,11 +224,24 @@ fn keys_in_pis_file_of_models_are_not_shown() {
     }
 }
 
+/// Writes down what an interceptor can see.
+#[derive(Default)]
+struct Onlooker(Mutex<String>);
+
+impl Interceptor for Onlooker {
+    fn intercept<'a>(&'a self, draft: Draft<'a>) -> BoxFuture<'a, Result<Interception, CallError>> {
+        writeln!(self.0.lock().unwrap(), "{draft:?}").unwrap();
+        async { Ok(Interception::Unchanged) }.boxed()
+    }
+}
+
 /// A dry run, a whole answer and a stream.
-async fn call(manifest: &Manifest, server: &Server, credential: &Credential, printed: &mut Printed) {
+async fn call(manifest: &Manifest, server: &Server, credential: Option<&Credential>, printed: &mut Printed) {
     let patience = Duration::from_millis(200);
     let timeouts = Timeouts { connect: patience, first_byte: patience, idle: patience, total: Some(patience) };
-    let client = Client::new(Settings { timeouts, ..Settings::new(Network::default()) }).unwrap();
+    let onlooker = Arc::new(Onlooker::default());
+    let interceptor = Some(Arc::clone(&onlooker) as Arc<dyn Interceptor>);
+    let client = Client::new(Settings { timeouts, interceptor, ..Settings::new(Network::default()) }).unwrap();
     let base = server.url();
     let target = Target { manifest, model: "m-1", entry: None, base_url: Some(&base), lookup: &|_| None };
     let asked = asked();
@@ -205,11 +252,11 @@ async fn call(manifest: &Manifest, server: &Server, credential: &Credential, pri
         writeln!(printed.0, "{}", request.show()).unwrap();
     }
     let cancel = CancellationToken::new();
-    match client.complete(&target, plain, Some(credential), &cancel).await {
+    match client.complete(&target, plain, credential, &cancel).await {
         Ok(completion) => printed.debug(&completion.events),
         Err(error) => printed.error(&error),
     }
-    match client.stream(&target, plain, Some(credential), &cancel).await {
+    match client.stream(&target, plain, credential, &cancel).await {
         Ok(mut answer) => {
             printed.debug(&answer);
             while let Some(event) = answer.next().await {
@@ -222,6 +269,7 @@ async fn call(manifest: &Manifest, server: &Server, credential: &Credential, pri
         }
         Err(error) => printed.error(&error),
     }
+    printed.0.push_str(&onlooker.0.lock().unwrap());
     printed.debug(&client);
     printed.debug(client.breakers());
 }

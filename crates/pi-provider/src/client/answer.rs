@@ -24,6 +24,7 @@ use crate::{
     event::StreamEvent,
     guardrail::{Finding, OutputGuard},
     limits::Limits,
+    manifest::Auth,
     request::Change,
     response::Reading,
     secret::{Secret, redactor},
@@ -351,9 +352,11 @@ impl Answer {
 
     /// An error that the provider reported in its answer.
     fn report(&mut self, failure: Failure) -> CallError {
-        let failure = match &self.secret {
-            Some(secret) => without(secret, failure),
-            None => failure,
+        let auth = &self.prepared.manifest.endpoint.auth;
+        let failure = if self.secret.is_some() || !auth.secret_headers.is_empty() {
+            without(auth, self.secret.as_ref(), failure)
+        } else {
+            failure
         };
         self.fail(CallError::Refused { provider: self.provider.clone(), failure })
     }
@@ -385,9 +388,9 @@ fn malformed(provider: &ProviderId, reason: &str) -> CallError {
     CallError::Malformed { provider: provider.clone(), reason: reason.to_owned() }
 }
 
-/// The failure without the credential, should the provider have quoted it.
-fn without(secret: &Secret, failure: Failure) -> Failure {
-    let redactor = redactor(Some(secret));
+/// The failure without credentials, should the provider have quoted one.
+fn without(auth: &Auth, secret: Option<&Secret>, failure: Failure) -> Failure {
+    let redactor = redactor(auth, secret);
     let safe = |text: String| redactor.redact_text(&text).into_owned();
     Failure {
         message: safe(failure.message),

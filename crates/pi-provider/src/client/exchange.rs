@@ -35,7 +35,7 @@ pub(super) struct Exchange<'a> {
     pub(super) chance: fn() -> f64,
     pub(super) manifest: &'a Manifest,
     pub(super) outgoing: Outgoing,
-    pub(super) attachment: Option<Attachment>,
+    pub(super) attachments: Vec<Attachment>,
     pub(super) secret: Option<&'a Secret>,
     pub(super) mode: Mode,
     /// For each attempt.
@@ -119,7 +119,7 @@ impl Exchange<'_> {
     }
 
     async fn begin(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
-        let sent = self.transport.send(self.outgoing.clone(), self.attachment.as_ref()).await;
+        let sent = self.transport.send(self.outgoing.clone(), &self.attachments).await;
         let mut response = sent.map_err(|fault| self.fault(fault))?;
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
@@ -164,7 +164,7 @@ pub(super) fn refused(
     secret: Option<&Secret>,
 ) -> CallError {
     let refusal = Refusal { status, headers, body, received: now() };
-    let failure = classify(manifest, refusal, &redactor(secret));
+    let failure = classify(manifest, refusal, &redactor(&manifest.endpoint.auth, secret));
     CallError::Refused { provider: manifest.id.clone(), failure }
 }
 

@@ -67,14 +67,17 @@ impl Prepared {
     /// A decoder for an answer, that judges errors in it by the clock and without repeating the credential.
     pub(super) fn decoder(&self, secret: Option<&Secret>) -> Decoder {
         let (manifest, secret) = (Arc::clone(&self.manifest), secret.cloned());
-        let classify = move |error: &Value| classify_event(&manifest, error, &redactor(secret.as_ref()), now());
+        let classify = move |error: &Value| {
+            classify_event(&manifest, error, &redactor(&manifest.endpoint.auth, secret.as_ref()), now())
+        };
         self.pipeline.start().classify_with(Box::new(classify))
     }
 
-    /// Whether it was made from the same rules: another manifest of the same name is noticed.
+    /// Whether it was made from the same rules and hides the same secrets: another manifest of the same name is noticed.
     fn is_of(&self, manifest: &Manifest) -> bool {
         let own = &self.manifest;
-        own.streaming == manifest.streaming
+        own.endpoint.auth == manifest.endpoint.auth
+            && own.streaming == manifest.streaming
             && own.contract == manifest.contract
             && own.termination == manifest.termination
             && own.error_classification == manifest.error_classification

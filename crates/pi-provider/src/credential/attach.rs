@@ -6,7 +6,10 @@ use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::{Credential, CredentialKind};
 use crate::{
-    manifest::{Auth, endpoint::Placement},
+    manifest::{
+        Auth,
+        endpoint::{Placement, SecretHeader},
+    },
     secret::Secret,
 };
 
@@ -31,6 +34,13 @@ pub enum AttachError {
     HeaderName(String),
     #[error("the credential holds characters that no header can carry, such as a line break")]
     Characters,
+}
+
+/// Everything secret that a request carries: the user's own headers, then the credential, which wins where both want the
+/// same header.
+pub fn attachments(auth: &Auth, credential: Option<&Credential>) -> Result<Vec<Attachment>, AttachError> {
+    let headers = auth.secret_headers.iter().map(|SecretHeader { name, value }| header(name, "", value));
+    headers.chain(credential.map(|credential| attach(auth, credential))).collect()
 }
 
 /// Puts the credential where the manifest says. A server that asks for nothing is sent a bearer token if somebody has
@@ -74,7 +84,7 @@ mod tests {
     const KEY: &str = "sk-planted-7Qd4";
 
     fn check(placement: Placement, kind: CredentialKind, expected: &str) {
-        let auth = Auth { placement, token_env: None, extra_headers: Vec::new() };
+        let auth = Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() };
         let attachment = attach(&auth, &Credential { secret: Secret::new(KEY), kind }).unwrap();
         assert!(!format!("{attachment:?}").contains(KEY));
         let shown = match attachment {
@@ -108,6 +118,7 @@ mod tests {
             placement: Placement::CustomHeader { header: header.to_owned() },
             token_env: None,
             extra_headers: Vec::new(),
+            secret_headers: Vec::new(),
         };
         let broken = Credential::key(Secret::new("sk-planted\nX-Evil: 1"));
         assert_eq!(attach(&custom("x-api-key"), &broken), Err(AttachError::Characters));

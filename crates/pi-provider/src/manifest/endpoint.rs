@@ -6,6 +6,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::secret::Secret;
+
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
 /// that the file wrote here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,9 @@ pub struct Auth {
     /// Headers that every request carries.
     #[serde(default)]
     pub extra_headers: Vec<Header>,
+    /// Headers of the user's own, which no file of manifests can hold: they are treated like the credential.
+    #[serde(skip)]
+    pub secret_headers: Vec<SecretHeader>,
 }
 
 /// Where the credential is put.
@@ -54,6 +59,13 @@ pub enum Placement {
 pub struct Header {
     pub name: String,
     pub value: String,
+}
+
+/// A header whose value may be secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretHeader {
+    pub name: String,
+    pub value: Secret,
 }
 
 /// One thing that can be asked of the provider.

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::{Debug, Write as _},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use tracing::{
@@ -11,15 +11,19 @@ use tracing::{
     span::{Attributes, Record},
 };
 
-/// What was logged since [`capture`].
+/// What was logged since the first [`capture`].
 #[derive(Clone, Default)]
 pub(crate) struct Logged(Arc<Mutex<String>>);
 
 /// Listens to all that this program logs, whatever its level.
 pub(crate) fn capture() -> Logged {
-    let logged = Logged::default();
-    tracing::subscriber::set_global_default(logged.clone()).expect("nobody else listens");
-    logged
+    static LISTENER: OnceLock<Logged> = OnceLock::new();
+    let listen = || {
+        let logged = Logged::default();
+        tracing::subscriber::set_global_default(logged.clone()).expect("nobody else listens");
+        logged
+    };
+    LISTENER.get_or_init(listen).clone()
 }
 
 impl Logged {

@@ -179,7 +179,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         }
         report.note("promote.auth", endpoint.at, PATH, "no credential is described: a bearer token is assumed");
         let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
-        return Some(Auth { placement, token_env: None, extra_headers: Vec::new() });
+        return Some(Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() });
     };
     let written: WrittenAuth = report.read(Severity::Error, "ring1.auth", node, PATH)?;
     let placement = placement(node, &written, generation, report)?;
@@ -194,7 +194,8 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     for (index, header) in written.extra_headers.iter().enumerate() {
         check_header(node, &format!("endpoint.auth.extra_headers[{index}].name"), &header.name, report);
     }
-    Some(Auth { placement, token_env: written.token_env, extra_headers: written.extra_headers })
+    let WrittenAuth { token_env, extra_headers, .. } = written;
+    Some(Auth { placement, token_env, extra_headers, secret_headers: Vec::new() })
 }
 
 fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report: &mut Report<'_>) -> Option<Placement> {
