@@ -57,7 +57,7 @@ pub struct ModelEntry {
     /// The dialect, where this model speaks another one than its provider: `openai_responses`.
     #[serde(default)]
     pub api: Option<String>,
-    /// What the standard has for people and other programs ([`KEPT`]), and Pi's `compat`.
+    /// What the standard has for people and other programs, and Pi's `compat`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
