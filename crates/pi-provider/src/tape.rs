@@ -2,7 +2,7 @@
 //!
 //! A stream brings thousands of small texts; a `serde_json::Value` for each would cost an allocation for every string and
 //! every object. A [`Tape`] keeps one flat list of nodes instead. Strings without escapes are not copied at all: a node
-//! remembers where in the text they are. What is not [wanted](wanted) is not kept.
+//! remembers where in the text they are. What is not [wanted] is not kept.
 
 pub mod wanted;
 
