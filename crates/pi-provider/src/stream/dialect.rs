@@ -268,7 +268,7 @@ mod tests {
     }
 
     static MAPPINGS: LazyLock<Vec<Mapping>> = LazyLock::new(|| {
-        let compile = |dialect| Mapping::new(combine(Some(DialectRules::of(dialect)), None).unwrap());
+        let compile = |dialect| Mapping::new(combine(Some(DialectRules::of(dialect)), None, None).unwrap());
         Dialect::ALL.into_iter().map(compile).collect()
     });
 
