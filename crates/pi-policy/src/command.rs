@@ -70,6 +70,11 @@ impl Command {
         self.is_clear() && !self.has_input
     }
 
+    /// The whole text: of a shell line, what the shell is to be given.
+    pub fn written(&self) -> &str {
+        &self.written
+    }
+
     /// Where it runs, if not in the project.
     pub fn folder(&self) -> Option<&Location> {
         self.folder.as_ref()

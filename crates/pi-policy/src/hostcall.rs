@@ -6,6 +6,8 @@
 use serde_json::Value;
 
 use pi_extproto::{
+    Object,
+    capability::{Method, derive},
     connector::{
         BadParams, Call,
         environment::EnvCall,
@@ -45,6 +47,14 @@ impl Action {
     pub fn from_host_call(subject: Subject, places: &Places, call: &CheckedCall) -> Result<Self, BadCall> {
         let target = target(places, call.call())?;
         Ok(Self { subject, capability: call.capability().clone(), method: call.method(), target })
+    }
+
+    /// Reads what the tool `name` would do with `input`: the calls of the model, which come in no host call.
+    pub fn from_tool_use(subject: Subject, places: &Places, name: &str, input: &Object) -> Result<Self, BadCall> {
+        let tool = ToolUse { name: name.to_owned(), input: input.clone() };
+        let selector = Object::from_iter([("name".to_owned(), Value::from(name))]);
+        let capability = derive(&Method::Tool, &selector).expect("every name of a tool has a capability");
+        Ok(Self { subject, capability, method: Method::Tool, target: used(places, &tool)? })
     }
 }
 
@@ -183,6 +193,23 @@ mod tests {
         check("read", "tool", r#"{"name":"grep","input":{"path":null}}"#, "params.input.path: expected a string");
         let nul = "params.input.path: the path contains a NUL";
         check("read", "tool", r#"{"name":"read","input":{"path":"a\u0000"}}"#, nul);
+    }
+
+    #[test]
+    fn call_of_the_model_asks_for_what_the_host_call_asks_for() {
+        let places = Places::new(PathStyle::Unix, "/p").expect("a folder");
+        for (capability, name, input) in [
+            ("read", "read", r#"{"path":"a"}"#),
+            ("write", "edit", r#"{"path":"/etc/x"}"#),
+            ("read", "ls", "{}"),
+            ("exec", "bash", r#"{"command":"ls"}"#),
+            ("tool", "deploy", r#"{"path":1}"#),
+        ] {
+            let call = checked(capability, "tool", &format!(r#"{{"name":"{name}","input":{input}}}"#));
+            let expected = Action::from_host_call(Subject::Agent, &places, &call).expect("an action");
+            let input = serde_json::from_str(input).expect("an object");
+            assert_eq!(Action::from_tool_use(Subject::Agent, &places, name, &input), Ok(expected), "{name}");
+        }
     }
 
     #[test]
