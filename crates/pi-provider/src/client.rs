@@ -80,6 +80,7 @@ pub struct Client {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     transport: Transport,
     timeouts: Timeouts,
@@ -88,7 +89,7 @@ struct Inner {
     interceptor: Option<Arc<dyn Interceptor>>,
     chance: fn() -> f64,
     demo_pause: Duration,
-    prepared: PreparedProviders,
+    prepared: Arc<PreparedProviders>,
 }
 
 /// What holds for a chat from its beginning to the end of its answer.
@@ -135,9 +136,16 @@ impl Client {
     pub fn new(settings: Settings) -> Result<Self, TransportError> {
         let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, demo_pause } = settings;
         let transport = Transport::new(&network, timeouts.connect)?;
-        let prepared = PreparedProviders::default();
+        let prepared = Arc::default();
         let inner = Inner { transport, timeouts, largest_answer, breakers, interceptor, chance, demo_pause, prepared };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The same client with another interceptor: connections, breakers and what was prepared are shared.
+    #[must_use]
+    pub fn with_interceptor(&self, interceptor: Arc<dyn Interceptor>) -> Self {
+        let inner = Inner { interceptor: Some(interceptor), ..Inner::clone(&self.inner) };
+        Self { inner: Arc::new(inner) }
     }
 
     pub fn breakers(&self) -> &Breakers {
