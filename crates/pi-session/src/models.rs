@@ -1,0 +1,217 @@
+//! The models that a session can ask, and how one of them is asked.
+//!
+//! [`Models`] is shared by all sessions of a process. A [`Choice`] is one model with everything that a call needs, so
+//! that nothing is looked up during a run but the credential, which may change under a long one.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use pi_envelope::Prompt;
+use pi_provider::{
+    Call, CallError, Catalog, Dialect, Options, Secret,
+    assembly::Asked,
+    catalog::{Asked as Wanted, Entry, FindError, Found},
+    client::{Answer, Client, Interceptor},
+    credential::{self, AuthFile, Sources, Status},
+    manifest::{ModelEntry, endpoint::SecretHeader},
+};
+use pi_transcript::{Model, ModelId, ProviderId, ThinkingLevel};
+use tokio_util::sync::CancellationToken;
+
+/// Reads a variable of the environment.
+pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Where credentials come from.
+pub struct Keys {
+    pub environment: Environment,
+    pub auth_file: AuthFile,
+    /// A key that somebody spelled out, for one provider.
+    pub explicit: Option<(ProviderId, Secret)>,
+    /// For the expiry of tokens.
+    pub now: fn() -> SystemTime,
+}
+
+/// All models, and the client that asks them. Cheap to clone.
+#[derive(Clone)]
+pub struct Models {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    catalog: Catalog,
+    client: Client,
+    keys: Keys,
+}
+
+/// A model that can be asked.
+pub struct Choice {
+    entry: Entry,
+    id: String,
+    known: Option<ModelEntry>,
+    base_url: Option<String>,
+    model: Model,
+}
+
+/// Why a model cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    #[error(transparent)]
+    NotFound(#[from] FindError),
+    #[error("{provider} comes from {file} of a project that nobody has trusted")]
+    Untrusted { provider: ProviderId, file: String },
+}
+
+impl Models {
+    pub fn new(catalog: Catalog, client: Client, keys: Keys) -> Self {
+        Self { inner: Arc::new(Inner { catalog, client, keys }) }
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.inner.catalog
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// The model that is meant by `provider/model` or a part of it.
+    pub fn find(&self, pattern: &str) -> Result<Arc<Choice>, ModelError> {
+        let found = self.inner.catalog.find_model(pattern)?;
+        Choice::new(&found, None, &self.inner.keys.environment)
+    }
+
+    /// The model of this exact name, listed or not: a session file names the models that it was made with.
+    pub fn named(&self, provider: &ProviderId, model: &ModelId) -> Result<Arc<Choice>, ModelError> {
+        let found = self.inner.catalog.unlisted(provider.as_str(), model.as_str());
+        let missing = || FindError::NoProvider { name: provider.to_string(), nearest: Vec::new() };
+        Choice::new(&found.ok_or_else(missing)?, None, &self.inner.keys.environment)
+    }
+
+    /// Every listed model whose provider can be asked as far as credentials are concerned.
+    pub fn available(&self) -> Vec<Arc<Choice>> {
+        let catalog = &self.inner.catalog;
+        let entries = catalog.providers().filter(|entry| self.resolve(entry).status() == Status::Available);
+        let found = entries.flat_map(|entry| {
+            let models = entry.manifest.models.iter();
+            models.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) })
+        });
+        found.filter_map(|found| Choice::new(&found, None, &self.inner.keys.environment).ok()).collect()
+    }
+
+    /// Whether the provider of this model can be asked as far as credentials are concerned.
+    pub fn has_credential(&self, choice: &Choice) -> bool {
+        self.resolve(&choice.entry).status() == Status::Available
+    }
+
+    /// Asks the model. Cancelling the token, or dropping the future or the answer, closes the connection.
+    pub async fn ask(
+        &self,
+        choice: &Choice,
+        prompt: &Prompt,
+        options: &Options,
+        interceptor: Option<Arc<dyn Interceptor>>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let credential = self.resolve(&choice.entry).into_credential(choice.provider())?;
+        let environment = &*self.inner.keys.environment;
+        let wanted = Wanted { model: &choice.id, known: choice.known.as_ref(), base_url: choice.base_url.as_deref() };
+        let target = choice.entry.target(wanted, &environment);
+        let call = Call { prompt, options };
+        match interceptor {
+            Some(interceptor) => {
+                let client = self.inner.client.with_interceptor(interceptor);
+                client.stream(&target, call, credential.as_ref(), cancel).await
+            }
+            None => self.inner.client.stream(&target, call, credential.as_ref(), cancel).await,
+        }
+    }
+
+    fn resolve(&self, entry: &Entry) -> credential::Resolved {
+        let keys = &self.inner.keys;
+        let environment = &*keys.environment;
+        let written = entry.key.as_ref().and_then(|key| key.resolve(&environment));
+        let explicit = keys.explicit.as_ref().filter(|(provider, _)| *provider == entry.manifest.id);
+        let sources = Sources {
+            explicit: explicit.map(|(_, secret)| secret).or(written.as_ref()),
+            environment: &environment,
+            auth_file: &keys.auth_file,
+            trust: entry.trust,
+            now: (keys.now)(),
+        };
+        credential::resolve(&entry.manifest, &sources)
+    }
+}
+
+impl Choice {
+    /// The model that was found, reached at `base_url` where one is given instead of the manifest's.
+    pub fn new(
+        found: &Found<'_>,
+        base_url: Option<String>,
+        environment: &Environment,
+    ) -> Result<Arc<Self>, ModelError> {
+        if !found.entry.is_trusted() {
+            let (provider, file) = (found.entry.manifest.id.clone(), found.entry.file.clone());
+            return Err(ModelError::Untrusted { provider, file });
+        }
+        let mut entry = found.entry.clone();
+        // Headers of Pi's `models.json` may be secret, so they travel like the credential.
+        let environment = &**environment;
+        let headers = entry
+            .headers
+            .iter()
+            .filter_map(|(name, value)| Some(SecretHeader { name: name.clone(), value: value.resolve(&environment)? }));
+        entry.manifest.endpoint.auth.secret_headers = headers.collect();
+        let mut model = found.to_model();
+        if let Some(base_url) = &base_url {
+            model.base_url.clone_from(base_url);
+        }
+        Ok(Arc::new(Self { entry, id: found.id.clone(), known: found.model.cloned(), base_url, model }))
+    }
+
+    pub fn provider(&self) -> &ProviderId {
+        &self.entry.manifest.id
+    }
+
+    /// The name under which it is asked for.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What clients are told of it.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// `provider/model`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.entry.manifest.id, self.id)
+    }
+
+    /// The level that the model can think at which is nearest to the one that is wanted.
+    pub fn clamp(&self, level: ThinkingLevel) -> ThinkingLevel {
+        if self.model.reasoning { level } else { ThinkingLevel::Off }
+    }
+
+    /// What is known of an answer of this model before it comes.
+    pub(crate) fn asked(&self, thinking: ThinkingLevel, timestamp: u64) -> Asked {
+        Asked {
+            api: Dialect::of(&self.entry.manifest, self.known.as_ref()).api().to_owned(),
+            provider: self.entry.manifest.id.clone(),
+            model: ModelId::from(self.id.as_str()),
+            pricing: self.known.as_ref().and_then(|known| known.pricing),
+            thinking_level: Some(thinking),
+            timestamp,
+        }
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Choice").field(&self.name()).finish()
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Models").field("client", &self.inner.client).finish_non_exhaustive()
+    }
+}

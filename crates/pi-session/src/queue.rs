@@ -1,0 +1,202 @@
+//! What people say while the model works: it waits here for its turn.
+//!
+//! *Steering* messages are handed over as soon as the calls of the current turn are done, *follow-ups* when the run would
+//! end. Each queue hands out one message at a time, or all of them.
+
+use std::{collections::VecDeque, fmt, str::FromStr};
+
+use pi_envelope::Span;
+use pi_transcript::Message;
+
+/// A message that will be said, with the stretches of it that came from elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Saying {
+    pub message: Message,
+    pub spans: Vec<Span>,
+}
+
+/// How many messages of a queue are handed over at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Delivery {
+    #[default]
+    OneAtATime,
+    All,
+}
+
+/// A word that is no way of delivery.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is neither one-at-a-time nor all")]
+pub struct UnknownDelivery {
+    pub word: String,
+}
+
+/// When a message is said that comes during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// After the calls of the current turn.
+    Steer,
+    /// When the run would end.
+    FollowUp,
+}
+
+/// Both queues of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    steering: Queue,
+    follow_up: Queue,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Saying>,
+    delivery: Delivery,
+}
+
+/// The texts that wait, as clients show them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waiting {
+    pub steering: Vec<String>,
+    pub follow_up: Vec<String>,
+}
+
+impl Queues {
+    pub(crate) fn new(steering: Delivery, follow_up: Delivery) -> Self {
+        let queue = |delivery| Queue { waiting: VecDeque::new(), delivery };
+        Self { steering: queue(steering), follow_up: queue(follow_up) }
+    }
+
+    pub(crate) fn push(&mut self, when: When, saying: Saying) {
+        self.queue(when).waiting.push_back(saying);
+    }
+
+    /// The messages that are due.
+    pub(crate) fn take(&mut self, when: When) -> Vec<Saying> {
+        self.queue(when).take()
+    }
+
+    pub(crate) fn set_delivery(&mut self, when: When, delivery: Delivery) {
+        self.queue(when).delivery = delivery;
+    }
+
+    /// Empties both queues: what was steered first, then what was to follow.
+    pub(crate) fn clear(&mut self) -> Vec<Saying> {
+        self.steering.waiting.drain(..).chain(self.follow_up.waiting.drain(..)).collect()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steering.waiting.is_empty() && self.follow_up.waiting.is_empty()
+    }
+
+    pub(crate) fn waiting(&self) -> Waiting {
+        Waiting { steering: self.steering.texts(), follow_up: self.follow_up.texts() }
+    }
+
+    fn queue(&mut self, when: When) -> &mut Queue {
+        match when {
+            When::Steer => &mut self.steering,
+            When::FollowUp => &mut self.follow_up,
+        }
+    }
+}
+
+impl Queue {
+    fn take(&mut self) -> Vec<Saying> {
+        match self.delivery {
+            Delivery::OneAtATime => self.waiting.pop_front().into_iter().collect(),
+            Delivery::All => self.waiting.drain(..).collect(),
+        }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.waiting.iter().map(Saying::text).collect()
+    }
+}
+
+impl Saying {
+    pub fn new(message: Message) -> Self {
+        Self { message, spans: Vec::new() }
+    }
+
+    /// What a person would recognise it by.
+    pub fn text(&self) -> String {
+        match &self.message {
+            Message::User(user) => user.content.text(),
+            Message::Custom(custom) => custom.content.text(),
+            Message::Assistant(_)
+            | Message::ToolResult(_)
+            | Message::BashExecution(_)
+            | Message::BranchSummary(_)
+            | Message::CompactionSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => String::new(),
+        }
+    }
+}
+
+impl Delivery {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OneAtATime => "one-at-a-time",
+            Self::All => "all",
+        }
+    }
+}
+
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Delivery {
+    type Err = UnknownDelivery;
+
+    fn from_str(word: &str) -> Result<Self, UnknownDelivery> {
+        let known = [Self::OneAtATime, Self::All].into_iter().find(|delivery| delivery.as_str() == word);
+        known.ok_or_else(|| UnknownDelivery { word: word.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues what `words` say (`s` steers, `f` follows up) and takes from both until they are empty.
+    #[track_caller]
+    fn check(steering: Delivery, words: &[(&str, When)], expected: &str) {
+        let mut queues = Queues::new(steering, Delivery::OneAtATime);
+        for (text, when) in words {
+            queues.push(*when, Saying::new(Message::user(*text, 0)));
+        }
+        let mut batches = Vec::new();
+        for when in [When::Steer, When::FollowUp] {
+            loop {
+                let batch = queues.take(when);
+                if batch.is_empty() {
+                    break;
+                }
+                batches.push(batch.iter().map(Saying::text).collect::<Vec<_>>().join("+"));
+            }
+        }
+        assert_eq!(batches.join(" "), expected);
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn steering_is_handed_over_before_follow_ups() {
+        let words = [("a", When::FollowUp), ("b", When::Steer), ("c", When::Steer)];
+        check(Delivery::OneAtATime, &words, "b c a");
+        check(Delivery::All, &words, "b+c a");
+    }
+
+    #[test]
+    fn cleared_queues_give_everything_back_in_order() {
+        let mut queues = Queues::default();
+        queues.push(When::FollowUp, Saying::new(Message::user("later", 0)));
+        queues.push(When::Steer, Saying::new(Message::user("now", 0)));
+        let expected = Waiting { steering: vec!["now".to_owned()], follow_up: vec!["later".to_owned()] };
+        assert_eq!(queues.waiting(), expected);
+        assert_eq!(queues.clear().iter().map(Saying::text).collect::<Vec<_>>(), ["now", "later"]);
+        assert_eq!(queues.waiting(), Waiting::default());
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether a whole turn is tried again, and when.
+//!
+//! `pi-provider` tries a request again as long as nothing of the answer has arrived. What failed nevertheless, or in the
+//! middle, is decided here: by the code of the error, not by its words.
+
+use std::time::Duration;
+
+use pi_provider::{CallError, ErrorCode, Failure};
+
+/// How often, and after how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetrySettings {
+    pub enabled: bool,
+    pub most: u32,
+    pub base: Duration,
+    pub longest: Duration,
+}
+
+/// Why a turn has no good answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The prompt does not fit into the model's window.
+    Overflow,
+    /// Another try may succeed.
+    Passing {
+        /// What the provider asked for.
+        wait: Option<Duration>,
+    },
+    /// Another try will fail like this one.
+    Lasting,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self { enabled: true, most: 3, base: Duration::from_secs(2), longest: Duration::from_secs(60) }
+    }
+}
+
+impl RetrySettings {
+    /// How long to wait before try number `attempt`, counted from 1; `None` if there is none.
+    pub(crate) fn delay(&self, attempt: u32, wait: Option<Duration>) -> Option<Duration> {
+        if !self.enabled || attempt == 0 || attempt > self.most {
+            return None;
+        }
+        let grown = self.base.saturating_mul(1u32.checked_shl(attempt - 1).unwrap_or(u32::MAX));
+        let delay = wait.map_or(grown, |wait| wait.max(grown));
+        match wait {
+            // To ask earlier than the provider wants is to be refused again.
+            Some(wait) if wait > self.longest => None,
+            Some(_) | None => Some(delay.min(self.longest)),
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) fn of_call(error: &CallError) -> Self {
+        match error {
+            CallError::Refused { failure, .. } => Self::of_failure(failure),
+            CallError::CircuitOpen { retry_in, .. } => Self::Passing { wait: Some(*retry_in) },
+            CallError::Unreachable { .. }
+            | CallError::TimedOut { .. }
+            | CallError::Truncated { .. }
+            | CallError::Malformed { .. } => Self::Passing { wait: None },
+            CallError::Cancelled
+            | CallError::NoCredential { .. }
+            | CallError::Undeclared { .. }
+            | CallError::Option { .. }
+            | CallError::AddressVariable { .. }
+            | CallError::Blocked { .. } => Self::Lasting,
+        }
+    }
+
+    pub(crate) fn of_failure(failure: &Failure) -> Self {
+        if failure.code == ErrorCode::RequestTooLarge {
+            Self::Overflow
+        } else if failure.code.is_retryable() && failure.code != ErrorCode::Conflict {
+            Self::Passing { wait: failure.retry_after }
+        } else {
+            Self::Lasting
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(attempt: u32, wait: Option<u64>, expected: Option<u64>) {
+        let settings = RetrySettings::default();
+        let delay = settings.delay(attempt, wait.map(Duration::from_secs));
+        assert_eq!(delay.map(|delay| delay.as_secs()), expected, "attempt {attempt}, asked to wait {wait:?}");
+    }
+
+    #[test]
+    fn delays_double_until_there_are_no_more_tries() {
+        check(1, None, Some(2));
+        check(2, None, Some(4));
+        check(3, None, Some(8));
+        check(4, None, None);
+    }
+
+    #[test]
+    fn provider_is_not_asked_earlier_than_it_wants() {
+        check(1, Some(30), Some(30));
+        check(3, Some(1), Some(8));
+        check(1, Some(61), None);
+    }
+
+    #[test]
+    fn nothing_is_tried_again_when_switched_off() {
+        let settings = RetrySettings { enabled: false, ..RetrySettings::default() };
+        assert_eq!(settings.delay(1, None), None);
+    }
+
+    #[test]
+    fn codes_decide_what_is_tried_again() {
+        let failure = |code| Failure {
+            code,
+            status: None,
+            provider_code: None,
+            message: String::new(),
+            retry_after: None,
+            request_id: None,
+        };
+        let tried = |fault| matches!(fault, Fault::Passing { .. });
+        let passing: Vec<_> =
+            ErrorCode::ALL.into_iter().filter(|code| tried(Fault::of_failure(&failure(*code)))).collect();
+        let expected = [ErrorCode::RateLimited, ErrorCode::ServerError, ErrorCode::Overloaded, ErrorCode::Timeout];
+        assert_eq!(passing, expected);
+        assert_eq!(Fault::of_failure(&failure(ErrorCode::RequestTooLarge)), Fault::Overflow);
+    }
+}
