@@ -51,6 +51,15 @@ macro_rules! events {
                 }
             }
 
+            /// Which hook fires it; none for a name that is on no list.
+            pub fn hook(&self) -> Option<Hook> {
+                match self {
+                    $(Self::$typed(_) => Some(Hook::$typed),)*
+                    $(Self::$bare => Some(Hook::$bare),)*
+                    Self::Other(other) => Hook::find(&other.name),
+                }
+            }
+
             /// Name and data of the event, as a message of the protocol carries them.
             pub fn write(&self) -> (&str, Option<Object>) {
                 match self {
@@ -253,6 +262,7 @@ mod tests {
         for (name, data) in samples {
             let data = data.as_object().cloned();
             let event = Event::read(name, data.clone()).unwrap_or_else(|bad| panic!("{bad}"));
+            assert_eq!(event.hook(), Hook::find(name));
             assert_eq!(event.write(), (name, data));
         }
     }
@@ -309,6 +319,8 @@ mod tests {
             r#"("session_directory", Some({"cwd": String("/p")}))"#,
         );
         check("agent_start", &json!({ "mood": 1 }), r#"("agent_start", None)"#);
+        let weather = Event::read("weather", None).expect("an event of a later day");
+        assert_eq!(weather.hook(), None);
         check("weather", &json!({ "mood": 1 }), r#"("weather", Some({"mood": Number(1)}))"#);
         check("startup", &json!({ "reason": "new" }), r#"("session_start", Some({"reason": String("new")}))"#);
     }
