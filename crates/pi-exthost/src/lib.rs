@@ -1,7 +1,17 @@
-//! Owns running extensions: will hold their registry, their life cycle, the ledger, and the one dispatcher.
+//! Owns running extensions: what they offer, what they hear, what they may ask of their conversation.
 //!
-//! Every host call of every tier is to take the same way: derive the capability, decide, execute, record. This crate knows
-//! no engine, neither WebAssembly nor JavaScript, and no session: guests are behind the trait `Guest`, a conversation is
-//! behind `SessionPort`, and both are implemented above it. That cut is what keeps the workspace free of cycles.
+//! It knows no engine, neither WebAssembly nor JavaScript, and no session: guests are behind the trait [`Guest`], a
+//! conversation is behind [`SessionPort`], and both are implemented above it. That cut is what keeps the workspace free
+//! of cycles. It decides nothing that the hooks do not decide, and holds no conversation.
 //!
-//! Not built yet: this crate is empty. The first type to read will be `Dispatcher`, then the trait `Guest`.
+//! Start with [`Guest`], then [`Conversation`].
+
+pub mod guest;
+pub mod port;
+pub mod stopwatch;
+
+pub use self::{
+    guest::{Ask, Guest, GuestFault, GuestId, Registration},
+    port::{Conversation, SessionPort},
+    stopwatch::Stopwatch,
+};

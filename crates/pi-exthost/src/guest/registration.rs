@@ -1,0 +1,160 @@
+//! What a guest offers and what it wants to hear.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use pi_extproto::{
+    Object,
+    connector::tool::{CommandDefinition, ToolDefinition},
+    hook::Hook,
+};
+
+/// An extension of a session. No two guests of a session have the same; it is the one that ledger and grants name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuestId(Arc<str>);
+
+impl GuestId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for GuestId {
+    fn from(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<String> for GuestId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+impl fmt::Display for GuestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Everything that a guest has registered, in the order in which it did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Registration {
+    pub id: GuestId,
+    /// For people.
+    pub name: String,
+    /// Where it was loaded from; reports of errors name it.
+    pub path: String,
+    pub tools: Vec<ToolOffer>,
+    pub commands: Vec<CommandOffer>,
+    /// How many handlers it has for each hook.
+    pub hooks: BTreeMap<Hook, usize>,
+    /// Channels of the bus between extensions that it listens to.
+    pub channels: BTreeSet<String>,
+    pub flags: Vec<Flag>,
+    pub shortcuts: Vec<Shortcut>,
+    pub renderers: Vec<RendererOffer>,
+    pub providers: Vec<ProviderOffer>,
+}
+
+impl Registration {
+    /// A guest that offers nothing and hears nothing.
+    pub fn new(id: GuestId, path: impl Into<String>) -> Self {
+        Self {
+            name: id.as_str().to_owned(),
+            id,
+            path: path.into(),
+            tools: Vec::new(),
+            commands: Vec::new(),
+            hooks: BTreeMap::new(),
+            channels: BTreeSet::new(),
+            flags: Vec::new(),
+            shortcuts: Vec::new(),
+            renderers: Vec::new(),
+            providers: Vec::new(),
+        }
+    }
+
+    /// How many handlers hear `hook`.
+    pub fn handlers(&self, hook: Hook) -> usize {
+        self.hooks.get(&hook).copied().unwrap_or_default()
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&ToolOffer> {
+        self.tools.iter().find(|tool| tool.definition.name == name)
+    }
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOffer {
+    pub definition: ToolDefinition,
+    /// Lines for the guidelines section of the system prompt.
+    pub prompt_guidelines: Vec<String>,
+    /// Whether it is active without being asked for.
+    pub default_active: bool,
+    /// Whether [`super::Guest::render`] draws its calls and results.
+    pub renders: bool,
+}
+
+impl From<ToolDefinition> for ToolOffer {
+    fn from(definition: ToolDefinition) -> Self {
+        Self { definition, prompt_guidelines: Vec::new(), default_active: true, renders: false }
+    }
+}
+
+/// A slash command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandOffer {
+    pub definition: CommandDefinition,
+    /// Whether [`super::Guest::complete_argument`] knows something about it.
+    pub completes: bool,
+}
+
+impl From<CommandDefinition> for CommandOffer {
+    fn from(definition: CommandDefinition) -> Self {
+        Self { definition, completes: false }
+    }
+}
+
+/// A flag of the command line. Only the guest that registered it sees its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    pub name: String,
+    pub description: Option<String>,
+    pub default: FlagDefault,
+}
+
+/// The kind of a flag, and its value where nobody gave one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlagDefault {
+    Boolean(Option<bool>),
+    Text(Option<String>),
+}
+
+/// A key that means something to the guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortcut {
+    /// As Pi writes it, for instance `ctrl+shift+p`.
+    pub key: String,
+    pub description: Option<String>,
+}
+
+/// A type of custom messages that the guest draws.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RendererOffer {
+    pub custom_type: String,
+}
+
+/// A provider of models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderOffer {
+    pub name: String,
+    /// What was registered, without functions and without credentials.
+    pub config: Object,
+    /// Whether the guest itself produces the stream, by [`super::Guest::stream`].
+    pub streams: bool,
+}
