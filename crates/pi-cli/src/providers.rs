@@ -11,7 +11,7 @@ use std::{
 
 use pi_provider::{
     Catalog, Manifest, Secret,
-    catalog::{Entry, Origin, Source, SourceFile},
+    catalog::{Entry, Origin, Source},
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
@@ -203,9 +203,7 @@ fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
 
 fn command_line_source(path: &Path) -> Source {
     if path.is_file() {
-        let text = input::read_text(path).map_err(|failure| failure.summary());
-        let file = SourceFile { path: path.display().to_string(), text };
-        return Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file] };
+        return Source::file(Origin::CommandLine, path, Trust::Trusted);
     }
     Source::folder(Origin::CommandLine, path, Trust::Trusted)
 }

@@ -15,7 +15,10 @@ use std::{fmt, sync::Arc};
 
 use indexmap::IndexMap;
 
-pub use self::find::{FindError, Found};
+pub use self::{
+    find::{FindError, Found},
+    folder::Unreadable,
+};
 use crate::{
     builtin,
     credential::{Lookup, Trust},
@@ -43,7 +46,7 @@ pub enum Origin {
 }
 
 /// Files that belong together: among them an id may occur once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Source {
     pub origin: Origin,
     pub trust: Trust,
@@ -51,12 +54,11 @@ pub struct Source {
 }
 
 /// Does not print its text: there are keys in Pi's.
-#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// As it is shown to people.
     pub path: String,
     /// The text, or why there is none.
-    pub text: Result<String, String>,
+    pub text: Result<String, Unreadable>,
 }
 
 /// A provider and where it comes from.
@@ -236,7 +238,7 @@ impl Loading<'_> {
         for file in &self.source.files {
             match &file.text {
                 Ok(text) => beside.extend(self.document(file, text)),
-                Err(reason) => self.find(Severity::Error, "catalog.unreadable", &file.path, reason.clone()),
+                Err(fault) => self.find(Severity::Error, "catalog.unreadable", &file.path, fault.to_string()),
             }
         }
         // Contracts and models wait for the manifests of their own source, whatever the files are called.

@@ -15,6 +15,17 @@ const MAX_FILES: usize = 500;
 const PARTS: [&str; 3] = ["providers", "contracts", "models"];
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
+/// Why a file, or a folder of files, was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    #[error("it has {bytes} bytes, and at most {most} are read")]
+    TooLarge { bytes: u64, most: usize },
+    #[error("there are {files} files in it, and at most {most} are read")]
+    TooMany { files: usize, most: usize },
+}
+
 /// What it means that a folder does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absence {
@@ -38,11 +49,16 @@ impl Source {
         Self { origin, trust, files }
     }
 
+    /// One file of manifests.
+    pub fn file(origin: Origin, path: &Path, trust: Trust) -> Self {
+        Self { origin, trust, files: vec![file(path, read(path))] }
+    }
+
     /// Pi's `models.json`; one that does not exist is empty.
     pub fn pi_models(path: &Path) -> Self {
         let mut files = Vec::new();
         match read(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(Unreadable::Io(error)) if error.kind() == ErrorKind::NotFound => {}
             text => files.push(file(path, text)),
         }
         Self { origin: Origin::PiModels, trust: Trust::Trusted, files }
@@ -54,13 +70,12 @@ fn list(folder: &Path, absence: Absence, files: &mut Vec<SourceFile>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound && absence == Absence::Usual => return,
-        Err(error) => return files.push(file(folder, Err(error))),
+        Err(error) => return files.push(file(folder, Err(error.into()))),
     };
     let mut names: Vec<_> = entries.filter_map(Result::ok).filter(is_document).map(|entry| entry.path()).collect();
     names.sort();
     if names.len() > MAX_FILES {
-        let error = io::Error::other(format!("there are more than {MAX_FILES} files in it"));
-        return files.push(file(folder, Err(error)));
+        return files.push(file(folder, Err(Unreadable::TooMany { files: names.len(), most: MAX_FILES })));
     }
     files.extend(names.iter().map(|path| file(path, read(path))));
 }
@@ -74,15 +89,14 @@ fn is_document(entry: &DirEntry) -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where manifests are read")]
-fn read(path: &Path) -> io::Result<String> {
-    let size = path.metadata()?.len();
-    if size > MAX_BYTES as u64 {
-        return Err(io::Error::other(format!("it has {size} bytes, and at most {MAX_BYTES} are read")));
+fn read(path: &Path) -> Result<String, Unreadable> {
+    let bytes = path.metadata()?.len();
+    if bytes > MAX_BYTES as u64 {
+        return Err(Unreadable::TooLarge { bytes, most: MAX_BYTES });
     }
-    std::fs::read_to_string(path)
+    Ok(std::fs::read_to_string(path)?)
 }
 
-fn file(path: &Path, text: io::Result<String>) -> SourceFile {
-    let text = text.map_err(|error| format!("it cannot be read: {error}"));
+fn file(path: &Path, text: Result<String, Unreadable>) -> SourceFile {
     SourceFile { path: path.display().to_string(), text }
 }

@@ -14,6 +14,17 @@ use crate::{
     },
 };
 
+/// Why a provider of `models.json` cannot be asked.
+#[derive(Debug, thiserror::Error)]
+enum Incomplete {
+    #[error("{0:?} cannot be the name of a provider")]
+    Name(String),
+    #[error("{member} of {provider} is missing")]
+    Missing { provider: String, member: &'static str },
+    #[error("the api {0:?} is not known")]
+    Api(String),
+}
+
 /// The contract of a manifest, completed by one that stands beside it.
 pub(super) fn contract(beside: &Contract, own: &Contract) -> Contract {
     let value = |contract: &Contract| serde_json::to_value(contract).expect("a contract has text keys only");
@@ -51,18 +62,19 @@ impl Loading<'_> {
             Ok(entry) => {
                 self.catalog.entries.insert(name.to_owned(), entry);
             }
-            Err(reason) => self.find(Severity::Error, "models-json.provider", file, reason),
+            Err(fault) => self.find(Severity::Error, "models-json.provider", file, fault.to_string()),
         }
     }
 
-    fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, String> {
+    fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, Incomplete> {
         if !is_id(name) {
-            return Err(format!("{name:?} cannot be the name of a provider"));
+            return Err(Incomplete::Name(name.to_owned()));
         }
-        let Some(base_url) = provider.base_url.clone() else { return Err(format!("baseUrl of {name} is missing")) };
+        let missing = |member| Incomplete::Missing { provider: name.to_owned(), member };
+        let base_url = provider.base_url.clone().ok_or_else(|| missing("baseUrl"))?;
         let api = provider.api.clone().or_else(|| provider.models.iter().find_map(|model| model.api.clone()));
-        let Some(api) = api else { return Err(format!("api of {name} is missing")) };
-        let Some(dialect) = Dialect::from_word(&api) else { return Err(format!("the api {api:?} is not known")) };
+        let api = api.ok_or_else(|| missing("api"))?;
+        let Some(dialect) = Dialect::from_word(&api) else { return Err(Incomplete::Api(api)) };
         let mut entry = Entry {
             manifest: manifest(name, &base_url, dialect),
             origin: self.source.origin,
