@@ -16,26 +16,26 @@ pub mod call;
 pub mod catalog;
 pub mod classify;
 pub mod client;
-pub mod condition;
+mod condition;
 pub mod credential;
 pub mod demo;
-pub mod dialect;
+mod dialect;
 pub mod embeddings;
-pub mod error;
-pub mod event;
+mod error;
+mod event;
 pub mod guardrail;
 pub mod image;
 pub mod likeness;
-pub mod limits;
+mod limits;
 pub mod local;
 pub mod manifest;
 pub mod operation;
-pub mod path;
+mod path;
 pub mod request;
 pub mod rerank;
 pub mod response;
 pub mod retry;
-pub mod secret;
+mod secret;
 pub mod speech;
 pub mod stream;
 pub mod tape;
@@ -48,8 +48,9 @@ pub use self::{
     call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
     catalog::Catalog,
     dialect::Dialect,
-    error::{CallError, ErrorCode, Failure, Phase},
+    error::{CallError, ErrorCode, Failure, Phase, Side},
     event::{Finish, StreamEvent, Termination, TokenUsage},
+    limits::{Allowance, Limits},
     manifest::Manifest,
     request::{Mode, Request, Target},
     secret::Secret,

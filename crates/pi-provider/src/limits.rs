@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::resilience::RateLimitHeaders;
 
-pub use self::moment::parse_wait;
+use self::moment::parse_wait;
 pub(crate) use self::wait::asked_wait;
 
 static USUAL: LazyLock<Usual> =

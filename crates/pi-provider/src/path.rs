@@ -6,8 +6,8 @@
 //! A place may be given as several nodes, outermost first (the *scope*): `$` is the first of them, and in a filter `@` is
 //! the last. [`Path::bind`] uses the same means to follow several paths through the same element of an array.
 
-pub mod syntax;
-pub mod tree;
+pub(crate) mod syntax;
+pub(crate) mod tree;
 
 use std::ops::ControlFlow;
 

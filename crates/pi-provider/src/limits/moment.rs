@@ -9,7 +9,7 @@ const FIRST_EPOCH_MILLISECOND: f64 = 1e12;
 
 /// Reads seconds (`20`, `1.5`), durations (`6m0s`, `120ms`, `1h2m3.5s`), dates (HTTP, ISO 8601) and times since 1970 in
 /// seconds or milliseconds. A time that is past is no wait at all.
-pub fn parse_wait(text: &str, now: SystemTime) -> Option<Duration> {
+pub(super) fn parse_wait(text: &str, now: SystemTime) -> Option<Duration> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return from_number(number, now);

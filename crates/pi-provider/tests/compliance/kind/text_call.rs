@@ -2,7 +2,7 @@
 
 use pi_envelope::{Origin, Provenance, Tool};
 use pi_provider::{
-    event::StreamEvent,
+    StreamEvent,
     manifest::capability::TextFallback,
     text_call::{self, Grammar, Leniency, filter::Filter, prompt},
 };
