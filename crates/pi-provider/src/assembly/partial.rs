@@ -135,7 +135,7 @@ impl PartialReader {
                 (',', Container::Object) => self.state = State::Name,
                 (',', Container::Array) => self.state = State::Value,
                 ('}', Container::Object) | (']', Container::Array) => self.close(),
-                _ => self.state = State::Broken,
+                (_, Container::Object | Container::Array) => self.state = State::Broken,
             },
             State::Start
             | State::NameOrEnd
@@ -252,7 +252,7 @@ impl PartialReader {
         }
         match char::decode_utf16(high.into_iter().chain([value])).next() {
             Some(Ok(letter)) => self.append(letter.encode_utf8(&mut [0; 4]), members),
-            _ => self.state = State::Broken,
+            Some(Err(_)) | None => self.state = State::Broken,
         }
     }
 
@@ -274,7 +274,9 @@ impl PartialReader {
         match value_at(members, self.open.len()) {
             Some(Value::Object(members)) => insert_last(members, name, value),
             Some(Value::Array(values)) => values.push(value),
-            _ => self.state = State::Broken,
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {
+                self.state = State::Broken
+            }
         }
     }
 

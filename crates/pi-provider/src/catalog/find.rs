@@ -56,7 +56,9 @@ impl Catalog {
             // A router's models have the names of other providers in front.
             return match found {
                 Err(FindError::NoModel { .. }) => single(pattern, exact()).or(found),
-                _ => found,
+                Ok(_) | Err(FindError::NoProvider { .. } | FindError::NoMatch { .. } | FindError::Ambiguous { .. }) => {
+                    found
+                }
             };
         }
         let exact: Vec<Found<'_>> = exact();
@@ -72,7 +74,7 @@ impl Catalog {
                 let names = self.providers().map(|entry| entry.manifest.id.as_str());
                 Err(FindError::NoProvider { name: name.to_owned(), nearest: proposed(name, names) })
             }
-            _ => {
+            Some(_) | None => {
                 let names: Vec<String> = self.models().map(|found| found.id).collect();
                 let nearest = proposed(pattern, names.iter().map(String::as_str));
                 Err(FindError::NoMatch { pattern: pattern.to_owned(), nearest })

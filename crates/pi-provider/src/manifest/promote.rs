@@ -41,7 +41,7 @@ impl Generation {
             Some("2.0") if root.get("endpoint").is_none() && root.find("core.endpoint").is_some() => Self::Nested,
             Some("2.0") => Self::Second,
             Some(version) if version == "1" || version.starts_with("1.") => Self::First,
-            _ => Self::Unknown,
+            Some(_) | None => Self::Unknown,
         }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn written_version(root: &Node) -> Option<String> {
     match &root.get("protocol_version")?.value {
         Tree::Text(text) => Some(text.clone()),
         Tree::Number(number) => Some(number.to_string()),
-        _ => None,
+        Tree::Null | Tree::Bool(_) | Tree::List(_) | Tree::Map(_) => None,
     }
 }
 

@@ -87,31 +87,19 @@ impl Node {
     }
 
     pub(super) fn as_str(&self) -> Option<&str> {
-        match &self.value {
-            Tree::Text(text) => Some(text),
-            _ => None,
-        }
+        if let Tree::Text(text) = &self.value { Some(text) } else { None }
     }
 
     pub(super) fn as_bool(&self) -> Option<bool> {
-        match self.value {
-            Tree::Bool(value) => Some(value),
-            _ => None,
-        }
+        if let Tree::Bool(value) = self.value { Some(value) } else { None }
     }
 
     pub(super) fn as_list(&self) -> Option<&[Self]> {
-        match &self.value {
-            Tree::List(list) => Some(list),
-            _ => None,
-        }
+        if let Tree::List(list) = &self.value { Some(list) } else { None }
     }
 
     pub(super) fn as_map(&self) -> Option<&[Member]> {
-        match &self.value {
-            Tree::Map(members) => Some(members),
-            _ => None,
-        }
+        if let Tree::Map(members) = &self.value { Some(members) } else { None }
     }
 
     pub(super) fn member(&self, key: &str) -> Option<&Member> {
@@ -129,12 +117,9 @@ impl Node {
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
-        match &mut self.value {
-            Tree::Map(members) => {
-                members.iter_mut().find(|member| member.key == key && !member.node.is_null()).map(|m| &mut m.node)
-            }
-            _ => None,
-        }
+        let Tree::Map(members) = &mut self.value else { return None };
+        let member = members.iter_mut().find(|member| member.key == key && !member.node.is_null())?;
+        Some(&mut member.node)
     }
 
     /// Takes a member out, also one that is `null`.

@@ -114,14 +114,14 @@ impl Serialize for Content<'_> {
                 let mut parts = user_parts(group).peekable();
                 let only = match (parts.next(), parts.peek()) {
                     (Some(Part::Text { text, .. }), None) => Some(text),
-                    _ => None,
+                    (Some(_) | None, _) => None,
                 };
                 match only {
                     Some(text) if marker.is_none() => serializer.serialize_str(text),
-                    _ if *is_string && user_parts(group).all(|part| matches!(part, Part::Text { .. })) => {
+                    Some(_) | None if *is_string && user_parts(group).all(|part| matches!(part, Part::Text { .. })) => {
                         serializer.serialize_str(&texts(user_parts(group), "\n\n"))
                     }
-                    _ => parts_with_mark(user_parts(group), *marker, serializer),
+                    Some(_) | None => parts_with_mark(user_parts(group), *marker, serializer),
                 }
             }
         }
@@ -201,8 +201,11 @@ impl Serialize for Assistant<'_> {
         let (mut thought, mut details) = (String::new(), Vec::new());
         for part in parts() {
             match part {
-                Part::Thinking { text, signature: Some(signature), redacted } if mode.details_field.is_some() => {
-                    details.push(detail(text, signature, *redacted));
+                Part::Thinking { signature: Some(data), redacted: true, .. } if mode.details_field.is_some() => {
+                    details.push(encrypted_thought(data));
+                }
+                Part::Thinking { text, signature: Some(signature), .. } if mode.details_field.is_some() => {
+                    details.push(json!({"type": "reasoning.text", "text": text, "signature": signature}));
                 }
                 Part::Thinking { text, .. } => thought.push_str(text),
                 Part::Text { .. } | Part::Media(_) | Part::Call { .. } => {}
@@ -221,14 +224,11 @@ impl Serialize for Assistant<'_> {
     }
 }
 
-/// A thought with what proves it; one that was encrypted goes back as it came.
-fn detail(text: &str, signature: &str, redacted: bool) -> Value {
-    if !redacted {
-        return json!({"type": "reasoning.text", "text": text, "signature": signature});
-    }
-    match serde_json::from_str(signature) {
+/// A thought that was encrypted goes back as it came.
+fn encrypted_thought(data: &str) -> Value {
+    match serde_json::from_str(data) {
         Ok(detail @ Value::Object(_)) => detail,
-        Ok(_) | Err(_) => json!({"type": "reasoning.encrypted", "data": signature}),
+        Ok(_) | Err(_) => json!({"type": "reasoning.encrypted", "data": data}),
     }
 }
 

@@ -56,9 +56,9 @@ impl Serialize for Items<'_> {
                 }
                 Turn::Assistant(parts) => {
                     // Items with ids are refused without the thoughts that led to them.
-                    let with_ids = parts.iter().all(is_replayable);
+                    let ids = if parts.iter().all(is_replayable) { Ids::Kept } else { Ids::Dropped };
                     for part in parts {
-                        said(part, plan.role("assistant"), with_ids, &mut items)?;
+                        said(part, plan.role("assistant"), ids, &mut items)?;
                     }
                 }
                 Turn::Results(answers) => {
@@ -76,12 +76,19 @@ impl Serialize for Items<'_> {
     }
 }
 
+/// Whether items go back with the ids that the provider gave them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    Kept,
+    Dropped,
+}
+
 /// One thing that the model said.
-fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, with_ids: bool, items: &mut S) -> Result<(), S::Error> {
+fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, ids: Ids, items: &mut S) -> Result<(), S::Error> {
     match part {
         Part::Text { text, signature } => {
             // The signature of a text is the id of its item.
-            match signature.filter(|signature| with_ids && signature.starts_with("msg_")) {
+            match signature.filter(|signature| ids == Ids::Kept && signature.starts_with("msg_")) {
                 Some(id) => items.serialize_element(&message_item(role, text, id)),
                 None => items.serialize_element(&Message { role, content: Content::Output(text) }),
             }
@@ -92,7 +99,7 @@ fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, with_ids: bool, items: &mu
         },
         Part::Call { id, item, name, arguments, .. } => items.serialize_element(&CallItem {
             kind: "function_call",
-            id: item.filter(|_| with_ids),
+            id: item.filter(|_| ids == Ids::Kept),
             call_id: id,
             name,
             arguments: JsonText(arguments),

@@ -240,7 +240,16 @@ fn coerce(kind: ParameterType, value: &Value) -> Option<Value> {
         (ParameterType::Array, Value::String(_) | Value::Number(_)) => Value::Array(vec![value.clone()]),
         (ParameterType::Object, Value::Object(_)) => value.clone(),
         (ParameterType::StringOrObject, Value::String(_) | Value::Object(_)) => value.clone(),
-        _ => return None,
+        (
+            ParameterType::Float
+            | ParameterType::Integer
+            | ParameterType::Boolean
+            | ParameterType::String
+            | ParameterType::Array
+            | ParameterType::Object
+            | ParameterType::StringOrObject,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_),
+        ) => return None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
+use pi_envelope::Prompt;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value, json};
 
@@ -108,7 +109,7 @@ impl Plan<'_> {
                     (Turn::User { .. }, Turn::User { .. }) | (Turn::Assistant(_), Turn::Assistant(_)) => true,
                     // Where results are words of the user, they and what follows are one message.
                     (Turn::Results(_), Turn::User { .. }) => self.dialect == Dialect::AnthropicMessages,
-                    _ => false,
+                    (Turn::System(_) | Turn::User { .. } | Turn::Assistant(_) | Turn::Results(_), _) => false,
                 }
         })
     }
@@ -125,7 +126,7 @@ pub(super) fn plan<'a>(
     let (manifest, rules) = (target.manifest, Rules::of(dialect));
     let contract = &manifest.contract;
     let tools_as = tools::tools_as(target, call.prompt)?;
-    let handling = system_handling(target, rules, changes, !call.prompt.system.is_empty());
+    let handling = system_handling(target, rules, call.prompt, changes);
     let alternate = contract.request_mapping.alternate_roles.unwrap_or(rules.alternate);
     let manner = Manner {
         manifest,
@@ -181,12 +182,12 @@ fn missing_signature<'m>(target: &Target<'m>) -> Option<&'m str> {
 }
 
 /// Where the system text goes: the contract's word, else the dialect's; never in a role that the provider does not have.
-fn system_handling(target: &Target<'_>, rules: &Rules, changes: &mut Changes, is_there: bool) -> SystemHandling {
+fn system_handling(target: &Target<'_>, rules: &Rules, prompt: &Prompt, changes: &mut Changes) -> SystemHandling {
     let handling = target.manifest.contract.request_mapping.system_message_handling.unwrap_or(rules.system);
     let has_role = target.manifest.capabilities.feature_flags.system_messages != Some(false);
     match handling {
         SystemHandling::Inline | SystemHandling::TopLevelField if !has_role => {
-            if is_there {
+            if !prompt.system.is_empty() {
                 changes.changed("system", "told by the user, because the provider has no system role");
             }
             SystemHandling::PrependToUser

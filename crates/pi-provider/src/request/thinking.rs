@@ -171,7 +171,12 @@ fn nearest(target: &Target<'_>, format: &ThinkingFormat, wanted: ThinkingLevel) 
     let with = |level: ThinkingLevel| value(level).map(|value| (level, value));
     let found = match wanted {
         ThinkingLevel::Off => with(wanted),
-        _ => {
+        ThinkingLevel::Minimal
+        | ThinkingLevel::Low
+        | ThinkingLevel::Medium
+        | ThinkingLevel::High
+        | ThinkingLevel::Xhigh
+        | ThinkingLevel::Max => {
             let weaker =
                 ThinkingLevel::ALL.into_iter().rev().filter(|level| (ThinkingLevel::Minimal..=wanted).contains(level));
             weaker.map(with).find(Option::is_some).flatten()

@@ -181,7 +181,14 @@ fn any_object() -> Value {
 fn calls(prompt: &Prompt) -> impl Iterator<Item = &str> {
     let blocks = prompt.messages.iter().flat_map(|said| match said.message() {
         Message::Assistant(assistant) => assistant.content.as_slice(),
-        _ => &[],
+        Message::User(_)
+        | Message::ToolResult(_)
+        | Message::BashExecution(_)
+        | Message::Custom(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_)
+        | Message::System(_)
+        | Message::Other(_) => &[],
     });
     blocks.filter_map(|block| match block {
         Block::ToolCall(call) => Some(call.name.as_str()),

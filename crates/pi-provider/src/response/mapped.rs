@@ -132,17 +132,11 @@ fn replace(events: &mut Vec<StreamEvent>, goes: impl Fn(&StreamEvent) -> bool, w
 }
 
 fn text(event: &StreamEvent) -> Option<&str> {
-    match event {
-        StreamEvent::PartialContentDelta { candidate: 0, content, .. } => Some(content),
-        _ => None,
-    }
+    if let StreamEvent::PartialContentDelta { candidate: 0, content, .. } = event { Some(content) } else { None }
 }
 
 fn thought(event: &StreamEvent) -> Option<&str> {
-    match event {
-        StreamEvent::ThinkingDelta { candidate: 0, thinking, .. } => Some(thinking),
-        _ => None,
-    }
+    if let StreamEvent::ThinkingDelta { candidate: 0, thinking, .. } = event { Some(thinking) } else { None }
 }
 
 /// What an event says about a call, but for its number and for ids, which may have been made up.
@@ -151,14 +145,20 @@ fn call(event: &StreamEvent) -> Option<&str> {
         StreamEvent::ToolCallStarted { candidate: 0, tool_name, .. } => Some(tool_name),
         StreamEvent::PartialToolCall { candidate: 0, arguments, .. } => Some(arguments),
         StreamEvent::ToolCallEnded { candidate: 0, .. } => Some(""),
-        _ => None,
+        StreamEvent::ToolCallStarted { .. }
+        | StreamEvent::PartialToolCall { .. }
+        | StreamEvent::ToolCallEnded { .. }
+        | StreamEvent::PartialContentDelta { .. }
+        | StreamEvent::ThinkingDelta { .. }
+        | StreamEvent::Metadata { .. }
+        | StreamEvent::FinalCandidate { .. }
+        | StreamEvent::StreamEnd { .. }
+        | StreamEvent::StreamError { .. }
+        | StreamEvent::Other { .. } => None,
     }
 }
 
 /// Why the first candidate ended.
 pub(super) fn end(event: &StreamEvent) -> Option<&Finish> {
-    match event {
-        StreamEvent::FinalCandidate { candidate: 0, finish } => finish.as_ref(),
-        _ => None,
-    }
+    if let StreamEvent::FinalCandidate { candidate: 0, finish } = event { finish.as_ref() } else { None }
 }

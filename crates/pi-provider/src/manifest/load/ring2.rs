@@ -133,21 +133,21 @@ fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
 }
 
 fn tool_calling(member: &Member, capabilities: &Capabilities, report: &mut Report<'_>) -> ToolCalling {
-    let severity = checked(capabilities.has(Capability::Tools));
+    let severity = severity_of(Capability::Tools, capabilities);
     let section = report.read(severity, "ring2.tool-calling", &member.node, "capabilities.tool_calling");
     section.unwrap_or_default()
 }
 
 /// A section whose capability is not declared does no harm.
-fn checked(declared: bool) -> Severity {
-    if declared { Severity::Error } else { Severity::Note }
+fn severity_of(capability: Capability, declared: &Capabilities) -> Severity {
+    if declared.has(capability) { Severity::Error } else { Severity::Note }
 }
 
 fn streaming(root: &Node, capabilities: &Capabilities, report: &mut Report<'_>) -> Option<Streaming> {
     const SECTION: &str = "streaming";
-    let declared = capabilities.has(Capability::Streaming);
+    let severity = severity_of(Capability::Streaming, capabilities);
     let Some(member) = root.member(SECTION) else {
-        if declared {
+        if capabilities.has(Capability::Streaming) {
             let message = "streaming is declared and not described; the usual stream of the dialect is assumed";
             let at = root.member("capabilities").map_or(root.at, |capabilities| capabilities.at);
             report.warning("ring2.streaming", at, SECTION, message);
@@ -158,11 +158,11 @@ fn streaming(root: &Node, capabilities: &Capabilities, report: &mut Report<'_>) 
     let node = &member.node;
     if node.as_map().is_some() && node.get("decoder").is_none() {
         let message = "streaming.decoder is missing".to_owned();
-        report.push(checked(declared), "ring2.decoder", member.at, "streaming.decoder", message);
+        report.push(severity, "ring2.decoder", member.at, "streaming.decoder", message);
         report.hint("format and strategy say how the stream is read, such as sse and openai_chat");
         return None;
     }
-    report.read(checked(declared), "ring2.streaming", node, SECTION)
+    report.read(severity, "ring2.streaming", node, SECTION)
 }
 
 fn parameters(root: &Node, report: &mut Report<'_>) -> IndexMap<String, Parameter> {

@@ -113,7 +113,7 @@ fn capabilities(root: &mut Node, report: &mut Report<'_>) {
             let on = members.iter().filter(|member| member.node.as_bool() == Some(true));
             on.map(|member| (member.at, member.key.clone())).collect()
         }
-        _ => return,
+        Tree::Map(_) | Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => return,
     };
     let mut required = vec![Node::text(section.at, "text")];
     for (at, word) in words {
@@ -172,11 +172,11 @@ fn messages(node: &Node) -> Node {
                 let name = ["maps_to", "class", "error_class"].iter().find_map(|key| item.get(key));
                 match (words.and_then(Node::as_str), name) {
                     (Some(words), Some(name)) => pattern(item.at, words, name.clone()),
-                    _ => item.clone(),
+                    (_, None) | (None, _) => item.clone(),
                 }
             })
             .collect(),
-        _ => return node.clone(),
+        Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => return node.clone(),
     };
     Node { at: node.at, value: Tree::List(list) }
 }

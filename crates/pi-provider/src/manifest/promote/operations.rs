@@ -83,7 +83,7 @@ fn flat_paths(root: &mut Node) {
         };
         match (endpoints.get_mut(name), node.get("path").cloned()) {
             (Some(existing), Some(path)) if existing.as_map().is_some() => existing.set("path", path.at, path),
-            _ => endpoints.set(name, at, node),
+            (Some(_) | None, _) => endpoints.set(name, at, node),
         }
     }
 }

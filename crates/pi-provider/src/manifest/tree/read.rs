@@ -125,7 +125,9 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
     ) -> Result<V::Value, ReadError> {
         let result = match &self.node.value {
             Tree::Text(text) => visitor.visit_enum(StrDeserializer::new(text)),
-            _ => Err(ReadError::custom(format_args!("a word is expected, not {}", self.node.kind()))),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::List(_) | Tree::Map(_) => {
+                Err(ReadError::custom(format_args!("a word is expected, not {}", self.node.kind())))
+            }
         };
         result.map_err(|error| locate(error, self.node, self.trail))
     }
