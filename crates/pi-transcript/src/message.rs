@@ -233,6 +233,10 @@ pub struct ToolReference {
 }
 
 impl Message {
+    /// Every role that has a variant of its own.
+    pub const ROLES: [&'static str; 8] =
+        ["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary", "system"];
+
     /// The role as it is written; empty if there is none.
     pub fn role(&self) -> &str {
         match self {

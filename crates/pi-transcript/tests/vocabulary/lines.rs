@@ -31,6 +31,7 @@ fn check_entry(kind: &str, members: &str) -> Entry {
 
 /// A message is understood as one of `role`.
 fn check_message(role: &str, members: &str) -> Message {
+    assert!(Message::ROLES.contains(&role), "{role}");
     match check_entry("message", &format!(r#""message":{{"role":"{role}",{members}}}"#)) {
         Entry::Message(entry) => {
             assert!(!matches!(entry.message, Message::Other(_)), "not understood: {:?}", entry.message);
