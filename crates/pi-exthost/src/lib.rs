@@ -4,14 +4,21 @@
 //! conversation is behind [`SessionPort`], and both are implemented above it. That cut is what keeps the workspace free
 //! of cycles. It decides nothing that the hooks do not decide, and holds no conversation.
 //!
-//! Start with [`Guest`], then [`Conversation`].
+//! Start with [`Guest`], then [`Guests`], which hands events out, and [`Conversation`].
 
+mod chain;
 pub mod guest;
+pub mod guests;
+pub mod incident;
+mod isolation;
 pub mod port;
 pub mod stopwatch;
+pub mod verdict;
 
 pub use self::{
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
+    guests::{Guests, Patience},
+    incident::{Incident, Trouble},
     port::{Conversation, SessionPort},
     stopwatch::Stopwatch,
 };

@@ -1,0 +1,265 @@
+//! The guests of one session: what they hear, in the order in which they were attached.
+//!
+//! Handlers are asked one after the other and each is waited for, as in Pi: what one changed is what the next one hears,
+//! and what a session tells its clients it has told its extensions before. A guest that panics, hangs, answers nonsense
+//! or does not hear that it is cancelled is reported and costs its own answer; only guards fail closed.
+
+mod asking;
+mod offer;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+use tokio_util::sync::CancellationToken;
+
+use pi_extproto::hook::{
+    Hook,
+    event::{
+        Event,
+        payload::{SessionForkEvent, SessionStartEvent, SessionSwitchEvent, StartReason, SwitchReason},
+    },
+};
+
+pub use self::offer::{Collision, GuestCommand, GuestTool, Kind};
+use crate::{
+    chain::{Chain, Flow},
+    guest::{Ask, Guest, GuestFault, GuestId, Registration, Rendering},
+    incident::{During, Incident, Trouble},
+    isolation::isolate,
+    stopwatch::Stopwatch,
+    verdict::Verdict,
+};
+
+/// How long guests are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For the own work of one handler. Waiting for the host or for a person does not count.
+    pub handler: Duration,
+    /// Between the signal to stop and being abandoned.
+    pub grace: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { handler: Duration::from_secs(10), grace: Duration::from_millis(50) }
+    }
+}
+
+/// Hears what went wrong, while it goes wrong. It must not wait.
+pub type Reporter = Arc<dyn Fn(Incident) + Send + Sync>;
+
+/// The guests of one session, in the order in which they were attached. A session that reloads its extensions makes a
+/// new set.
+pub struct Guests {
+    guests: Vec<Attached>,
+    patience: Patience,
+    report: Reporter,
+}
+
+/// A second guest wants to be the one that is already attached.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is already an extension {id}")]
+pub struct DuplicateGuest {
+    pub id: GuestId,
+}
+
+impl Guests {
+    pub fn new(patience: Patience, report: Reporter) -> Self {
+        Self { guests: Vec::new(), patience, report }
+    }
+
+    /// Nobody: every event proceeds.
+    pub fn none() -> Self {
+        Self::new(Patience::default(), Arc::new(|_| {}))
+    }
+
+    /// Adds a guest; it hears every event after those that are already here.
+    pub fn attach(&mut self, guest: Arc<dyn Guest>) -> Result<(), DuplicateGuest> {
+        let id = guest.registration().id.clone();
+        if self.guests.iter().any(|other| other.guest.registration().id == id) {
+            return Err(DuplicateGuest { id });
+        }
+        self.guests.push(Attached { guest, patience: self.patience, report: self.report.clone() });
+        Ok(())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.guests.is_empty()
+    }
+
+    /// What each of them offers now.
+    pub fn registrations(&self) -> Vec<Arc<Registration>> {
+        self.guests.iter().map(|attached| attached.guest.registration()).collect()
+    }
+
+    /// Whether anybody wants to hear it, by this name or by an older one. Ask before an event is made that costs
+    /// something to make.
+    pub fn listens(&self, hook: Hook) -> bool {
+        self.guests.iter().any(|attached| {
+            let registration = attached.guest.registration();
+            registration
+                .hooks
+                .iter()
+                .any(|(heard, handlers)| *handlers > 0 && (*heard == hook || heard.replaced_by() == Some(hook)))
+        })
+    }
+
+    /// Tells every guest that listens, one after the other, and folds their answers. Those who know the event only by its
+    /// older name hear it under that name.
+    ///
+    /// Once `cancel` is signalled nobody else is asked and the guest that is being asked is waited for no longer than the
+    /// grace; what was to be judged by those left out does not happen. Dropping the future abandons the guest at once.
+    pub async fn dispatch(&self, event: Event, cancel: &CancellationToken) -> Verdict {
+        let older = older(&event);
+        let verdict = self.tell(event, cancel).await;
+        if let Some(older) = older {
+            self.tell(older, cancel).await;
+        }
+        verdict
+    }
+
+    async fn tell(&self, event: Event, cancel: &CancellationToken) -> Verdict {
+        let Some(hook) = event.hook() else { return Verdict::Notice };
+        let mut chain = Chain::new(hook, event);
+        for attached in &self.guests {
+            let registration = attached.guest.registration();
+            if !hears(&registration, chain.event()) {
+                continue;
+            }
+            for handler in 0..registration.handlers(hook) {
+                let during = During::Hook { hook, handler };
+                if attached.tell(&registration.id, during, handler, &mut chain, cancel).await == Flow::Break(()) {
+                    return chain.verdict();
+                }
+            }
+        }
+        chain.verdict()
+    }
+
+    /// Ends all guests, side by side, and waits for each no longer than for a handler.
+    pub async fn shutdown(&self) {
+        join_all(self.guests.iter().map(|attached| async move {
+            let ask = attached.timed(&CancellationToken::new());
+            let ended = attached.run(During::Shutdown, ask, |guest, _| guest.shutdown().map(Ok).boxed()).await;
+            // What went wrong is reported there; there is nothing else to be done about it.
+            drop(ended);
+        }))
+        .await;
+    }
+
+    pub(crate) fn attached(&self) -> &[Attached] {
+        &self.guests
+    }
+}
+
+impl fmt::Debug for Guests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.registrations().iter().map(|registration| &registration.id)).finish()
+    }
+}
+
+/// A guest, and how it is treated.
+#[derive(Clone)]
+pub(crate) struct Attached {
+    guest: Arc<dyn Guest>,
+    patience: Patience,
+    report: Reporter,
+}
+
+impl Attached {
+    /// Asks one handler and takes its answer in.
+    async fn tell(
+        &self,
+        id: &GuestId,
+        during: During,
+        handler: usize,
+        chain: &mut Chain,
+        cancel: &CancellationToken,
+    ) -> Flow {
+        if cancel.is_cancelled() {
+            // Open or closed: nobody else is asked.
+            let _ = chain.fail(id, "cancelled".to_owned());
+            return Flow::Break(());
+        }
+        let (event, ask) = (chain.event().clone(), self.timed(cancel));
+        let answer = self.run(during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)).await;
+        let taken = match answer {
+            Ok(outcome) => chain.take(id, outcome).inspect_err(|trouble| self.report(&during, trouble)),
+            Err(trouble) => Err(trouble),
+        };
+        taken.unwrap_or_else(|trouble| chain.fail(id, format!("extension {id} failed: {trouble}")))
+    }
+
+    /// Asks something of the guest, waits for the answer, and reports how it went wrong.
+    async fn run<T>(
+        &self,
+        during: During,
+        ask: Ask,
+        call: impl for<'g> FnOnce(&'g dyn Guest, Ask) -> BoxFuture<'g, Result<T, GuestFault>> + Send,
+    ) -> Result<T, Trouble> {
+        // The call is made inside, because it may panic as well as what it returns.
+        let work = async { call(self.guest.as_ref(), ask.clone()).await };
+        let result = isolate(&ask, self.patience.grace, work).await;
+        if let Err(trouble) = &result {
+            self.report(&during, trouble);
+        }
+        result
+    }
+
+    async fn render(&self, rendering: Rendering, cancel: &CancellationToken) -> Option<Vec<String>> {
+        let rendered = self.run(During::Rendering, self.timed(cancel), |guest, ask| guest.render(rendering, ask)).await;
+        // Reported there, and drawn in the usual way.
+        rendered.unwrap_or_default()
+    }
+
+    /// Nobody is told that something stopped which was told to.
+    fn report(&self, during: &During, trouble: &Trouble) {
+        if *trouble == Trouble::Fault(GuestFault::Cancelled) {
+            return;
+        }
+        let registration = self.guest.registration();
+        (self.report)(Incident {
+            guest: registration.id.clone(),
+            path: registration.path.clone(),
+            during: during.clone(),
+            trouble: trouble.clone(),
+        });
+    }
+
+    /// For work that has to be done within our patience.
+    fn timed(&self, cancel: &CancellationToken) -> Ask {
+        Ask { cancel: cancel.clone(), stopwatch: Stopwatch::new(self.patience.handler) }
+    }
+
+    /// For work that may take as long as it wants.
+    fn untimed(&self, cancel: &CancellationToken) -> Ask {
+        Ask { cancel: cancel.clone(), stopwatch: Stopwatch::unlimited() }
+    }
+}
+
+/// What was said on a channel is heard only by those who listen to it.
+fn hears(registration: &Registration, event: &Event) -> bool {
+    match event {
+        Event::Bus(event) => registration.channels.contains(&event.channel),
+        _ => true,
+    }
+}
+
+/// The event that older versions of Pi fired in the place of this one.
+fn older(event: &Event) -> Option<Event> {
+    let Event::SessionStart(SessionStartEvent { reason, previous_session_file }) = event else { return None };
+    let previous_session_file = previous_session_file.clone();
+    match reason {
+        StartReason::New => {
+            Some(Event::SessionSwitch(SessionSwitchEvent { reason: SwitchReason::New, previous_session_file }))
+        }
+        StartReason::Resume => {
+            Some(Event::SessionSwitch(SessionSwitchEvent { reason: SwitchReason::Resume, previous_session_file }))
+        }
+        StartReason::Fork => Some(Event::SessionFork(SessionForkEvent { previous_session_file })),
+        StartReason::Startup | StartReason::Reload => None,
+    }
+}

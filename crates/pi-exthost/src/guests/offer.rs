@@ -1,0 +1,230 @@
+//! What guests offer, found by name.
+
+use std::{collections::BTreeMap, fmt};
+
+use tokio_util::sync::CancellationToken;
+
+use pi_transcript::message::AssistantMessage;
+
+use super::{Attached, Guests};
+use crate::{
+    guest::{
+        CommandCall, CommandOffer, GuestFault, GuestId, Registration, Rendering, StreamCall, Suggestion, ToolAnswer,
+        ToolInvocation, ToolOffer,
+    },
+    incident::{During, Trouble},
+    port::ControlPass,
+};
+
+/// A tool of a guest. One that has the name of a built-in tool takes its place.
+#[derive(Clone)]
+pub struct GuestTool {
+    attached: Attached,
+    pub guest: GuestId,
+    pub offer: ToolOffer,
+}
+
+/// A slash command of a guest.
+#[derive(Clone)]
+pub struct GuestCommand {
+    attached: Attached,
+    pub guest: GuestId,
+    /// What a person types: the name that the guest chose, with a number behind it if an earlier guest chose the same.
+    pub typed: String,
+    pub offer: CommandOffer,
+}
+
+/// Two guests want the same name. The later one goes without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    pub kind: Kind,
+    pub name: String,
+    pub kept: GuestId,
+    pub dropped: GuestId,
+}
+
+/// What the name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Tool,
+    /// The later one is still there, under its name with a number.
+    Command,
+    Shortcut,
+    Renderer,
+    Provider,
+}
+
+impl Guests {
+    /// Every tool; of several with one name, that of the guest that was attached first.
+    pub fn tools(&self) -> Vec<GuestTool> {
+        let mut tools: Vec<GuestTool> = Vec::new();
+        for attached in self.attached() {
+            let registration = attached.guest.registration();
+            for offer in &registration.tools {
+                if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
+                    let (attached, guest) = (attached.clone(), registration.id.clone());
+                    tools.push(GuestTool { attached, guest, offer: offer.clone() });
+                }
+            }
+        }
+        tools
+    }
+
+    pub fn tool(&self, name: &str) -> Option<GuestTool> {
+        self.attached().iter().find_map(|attached| {
+            let registration = attached.guest.registration();
+            let offer = registration.tool(name)?.clone();
+            Some(GuestTool { attached: attached.clone(), guest: registration.id.clone(), offer })
+        })
+    }
+
+    /// Every command. The first of several with one name has it; the others have a number behind it, from 2 on.
+    pub fn commands(&self) -> Vec<GuestCommand> {
+        let mut seen = BTreeMap::<String, usize>::new();
+        let mut commands = Vec::new();
+        for attached in self.attached() {
+            let registration = attached.guest.registration();
+            for offer in &registration.commands {
+                let name = &offer.definition.name;
+                let times = seen.entry(name.clone()).or_default();
+                *times += 1;
+                let typed = if *times == 1 { name.clone() } else { format!("{name}:{times}") };
+                let (attached, guest) = (attached.clone(), registration.id.clone());
+                commands.push(GuestCommand { attached, guest, typed, offer: offer.clone() });
+            }
+        }
+        commands
+    }
+
+    /// The command that a person typed, with or without a number behind it.
+    pub fn command(&self, typed: &str) -> Option<GuestCommand> {
+        let wanted = typed.strip_suffix(":1").unwrap_or(typed);
+        self.commands().into_iter().find(|command| command.typed == wanted)
+    }
+
+    /// Tells the guest that registered the key. Answers whether anybody did.
+    pub async fn press_shortcut(&self, key: &str, cancel: &CancellationToken) -> bool {
+        let Some(attached) =
+            self.offering(|registration| registration.shortcuts.iter().any(|shortcut| shortcut.key == key))
+        else {
+            return false;
+        };
+        let (key, during) = (key.to_owned(), During::Shortcut { key: key.to_owned() });
+        let pressed = attached.run(during, attached.untimed(cancel), |guest, ask| guest.press_shortcut(key, ask)).await;
+        // Reported there; a key that came to nothing has no other consequence.
+        drop(pressed);
+        true
+    }
+
+    /// Draws a message of the type as its guest wants it; nothing if none does, or if it fails at it.
+    pub async fn render_message(
+        &self,
+        custom_type: &str,
+        rendering: Rendering,
+        cancel: &CancellationToken,
+    ) -> Option<Vec<String>> {
+        let attached = self.offering(|registration| {
+            registration.renderers.iter().any(|renderer| renderer.custom_type == custom_type)
+        })?;
+        attached.render(rendering, cancel).await
+    }
+
+    /// Has the guest that registered the provider answer a model call. It may take as long as it wants.
+    pub async fn stream(&self, call: StreamCall, cancel: &CancellationToken) -> Result<Box<AssistantMessage>, Trouble> {
+        let provider = call.provider.clone();
+        let attached = self.offering(|registration| {
+            registration.providers.iter().any(|offer| offer.streams && offer.name == provider)
+        });
+        let Some(attached) = attached else {
+            return Err(GuestFault::not_offered(format!("provider {provider}")).into());
+        };
+        let during = During::Stream { provider };
+        attached.run(during, attached.untimed(cancel), |guest, ask| guest.stream(call, ask)).await
+    }
+
+    /// Names that more than one guest wants, in the order of the guests.
+    pub fn collisions(&self) -> Vec<Collision> {
+        let mut owners = BTreeMap::<(Kind, String), GuestId>::new();
+        let mut collisions = Vec::new();
+        for registration in self.registrations() {
+            for (kind, name) in names(&registration) {
+                match owners.get(&(kind, name.to_owned())) {
+                    None => drop(owners.insert((kind, name.to_owned()), registration.id.clone())),
+                    Some(kept) => collisions.push(Collision {
+                        kind,
+                        name: name.to_owned(),
+                        kept: kept.clone(),
+                        dropped: registration.id.clone(),
+                    }),
+                }
+            }
+        }
+        collisions
+    }
+
+    fn offering(&self, offers: impl Fn(&Registration) -> bool) -> Option<&Attached> {
+        self.attached().iter().find(|attached| offers(&attached.guest.registration()))
+    }
+}
+
+fn names(registration: &Registration) -> impl Iterator<Item = (Kind, &str)> {
+    let tools = registration.tools.iter().map(|tool| (Kind::Tool, tool.definition.name.as_str()));
+    let commands = registration.commands.iter().map(|command| (Kind::Command, command.definition.name.as_str()));
+    let shortcuts = registration.shortcuts.iter().map(|shortcut| (Kind::Shortcut, shortcut.key.as_str()));
+    let renderers = registration.renderers.iter().map(|renderer| (Kind::Renderer, renderer.custom_type.as_str()));
+    let providers = registration.providers.iter().map(|provider| (Kind::Provider, provider.name.as_str()));
+    tools.chain(commands).chain(shortcuts).chain(renderers).chain(providers)
+}
+
+impl GuestTool {
+    /// Runs the tool. It may take as long as it wants, and is abandoned when it does not stop within the grace.
+    pub async fn call(&self, call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
+        let during = During::Tool { name: call.name.clone() };
+        self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask)).await
+    }
+
+    /// Draws a call or a result of the tool as its guest wants it; nothing if it does not, or fails at it.
+    pub async fn render(&self, rendering: Rendering, cancel: &CancellationToken) -> Option<Vec<String>> {
+        if !self.offer.renders {
+            return None;
+        }
+        self.attached.render(rendering, cancel).await
+    }
+}
+
+impl GuestCommand {
+    /// Runs the command to its end. It may take as long as it wants.
+    pub async fn run(&self, arguments: String, cancel: &CancellationToken) -> Result<(), Trouble> {
+        // Ends with this function, however it is left.
+        let ended = CancellationToken::new();
+        let _end = ended.clone().drop_guard();
+        let name = self.offer.definition.name.clone();
+        let during = During::Command { name: name.clone() };
+        let call = CommandCall { name, arguments, control: ControlPass::new(ended) };
+        self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.run_command(call, ask)).await
+    }
+
+    /// What could stand in the place of the argument; nothing where the guest knows nothing or fails.
+    pub async fn complete(&self, prefix: String, cancel: &CancellationToken) -> Vec<Suggestion> {
+        if !self.offer.completes {
+            return Vec::new();
+        }
+        let command = self.offer.definition.name.clone();
+        let (ask, during) = (self.attached.timed(cancel), During::Completion { command: command.clone() });
+        let suggestions =
+            self.attached.run(during, ask, |guest, ask| guest.complete_argument(command, prefix, ask)).await;
+        suggestions.unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for GuestTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.offer.definition.name, self.guest)
+    }
+}
+
+impl fmt::Debug for GuestCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{} of {}", self.typed, self.guest)
+    }
+}
