@@ -61,7 +61,7 @@ impl Chain {
             return Ok(ON);
         }
         let flow = match (Arc::make_mut(&mut self.event), &mut self.verdict, outcome) {
-            (_, Verdict::Session(verdict), Outcome::Session(outcome)) => session(guest, verdict, outcome),
+            (_, Verdict::Session(verdict), Outcome::Session(outcome)) => session(guest, verdict, &outcome),
             (_, Verdict::Compaction(verdict), Outcome::Compaction(outcome)) => compaction(guest, verdict, outcome),
             (_, Verdict::Tree(verdict), Outcome::Tree(outcome)) => tree(guest, verdict, outcome),
             (Event::Input(event), Verdict::Input(verdict), Outcome::Input(outcome)) => {
@@ -136,7 +136,7 @@ impl Chain {
     }
 }
 
-fn session(guest: &GuestId, verdict: &mut SessionVerdict, outcome: SessionOutcome) -> Flow {
+fn session(guest: &GuestId, verdict: &mut SessionVerdict, outcome: &SessionOutcome) -> Flow {
     match outcome {
         SessionOutcome::Continue => ON,
         SessionOutcome::Cancel => {

@@ -12,6 +12,7 @@ pub mod guests;
 pub mod incident;
 mod isolation;
 pub mod port;
+pub mod questions;
 pub mod stopwatch;
 pub mod verdict;
 
@@ -20,5 +21,6 @@ pub use self::{
     guests::{Guests, Patience},
     incident::{Incident, Trouble},
     port::{Conversation, SessionPort},
+    questions::Questions,
     stopwatch::Stopwatch,
 };

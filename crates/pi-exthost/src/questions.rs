@@ -1,0 +1,228 @@
+//! The channel between extensions and a person: questions that are open, their answers, and announcements.
+//!
+//! A question lives exactly as long as the future that asks it; there is no task beside it. Any number of clients see
+//! the same questions; the first answer that fits counts.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use pi_transcript::{
+    AgentEvent, RequestId,
+    question::{Announcement, Answer, Asked, Misfit, Outcome, UiRequest, check},
+};
+
+use crate::{guest::GuestId, port::Settled};
+
+/// How long a person has where the question does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Whether there is a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Here, or coming back before the question times out.
+    Somebody,
+    /// Every question is cancelled at once, and nothing is shown.
+    Nobody,
+}
+
+/// The questions of one session. Clones are the same.
+#[derive(Clone)]
+pub struct Questions {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    audience: Audience,
+    emit: Box<dyn Fn(AgentEvent) + Send + Sync>,
+    ids: Box<dyn Fn() -> RequestId + Send + Sync>,
+    /// A mutex and no task: closing a question must work in `Drop`, which cannot wait for one. It is held for a look at
+    /// a list that is nearly always empty, never while anything is emitted or awaited.
+    open: Mutex<Vec<Open>>,
+}
+
+struct Open {
+    id: RequestId,
+    from: GuestId,
+    asked: Asked,
+    since: Instant,
+    timeout: Duration,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenQuestion {
+    pub id: RequestId,
+    pub from: GuestId,
+    pub asked: Asked,
+    /// How long it will wait.
+    pub left: Duration,
+}
+
+/// Why an answer was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerFault {
+    /// Nobody asked it, or it is over.
+    #[error("there is no open question {id}")]
+    NotOpen { id: RequestId },
+    /// The question stays open.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+}
+
+impl Questions {
+    /// `emit` hears what clients must be told, `ids` makes ids that no client has seen before. Neither may wait.
+    pub fn new(
+        audience: Audience,
+        ids: impl Fn() -> RequestId + Send + Sync + 'static,
+        emit: impl Fn(AgentEvent) + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Shared { audience, emit: Box::new(emit), ids: Box::new(ids), open: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Puts a question before a person and waits for its end. When `cancel` is signalled, or the future is dropped, the
+    /// question is cancelled and clients are told so. Whoever asks for a guest pauses its stopwatch meanwhile.
+    pub async fn ask(&self, from: GuestId, asked: Asked, cancel: &CancellationToken) -> Settled {
+        if self.shared.audience == Audience::Nobody || cancel.is_cancelled() {
+            return Settled::Cancelled;
+        }
+        let timeout = asked.question().timeout().map_or(DEFAULT_TIMEOUT, Duration::from_millis);
+        let (mut closing, mut answer) = self.open(from, asked, timeout);
+        let over = tokio::select! {
+            // An answer that was taken counts, even if the time is up by now.
+            biased;
+            answer = &mut answer => return closing.settle(settled(answer.ok())),
+            () = cancel.cancelled() => Settled::Cancelled,
+            () = sleep(timeout) => Settled::TimedOut,
+        };
+        if self.shared.close(&closing.id).is_some() {
+            return closing.settle(over);
+        }
+        // Somebody was quicker and has been told that the answer was taken.
+        closing.settle(settled(answer.await.ok()))
+    }
+
+    /// Answers an open question.
+    pub fn answer(&self, id: &RequestId, answer: Answer) -> Result<(), AnswerFault> {
+        let open = {
+            let mut list = self.shared.list();
+            let position = list.iter().position(|open| open.id == *id);
+            let Some(position) = position else { return Err(AnswerFault::NotOpen { id: id.clone() }) };
+            check(&list[position].asked, &answer)?;
+            list.remove(position)
+        };
+        // Only a future that is being dropped does not receive it, and that one tells of its end itself.
+        open.answer.send(answer).map_err(|_| AnswerFault::NotOpen { id: id.clone() })
+    }
+
+    /// What is open, the oldest first: for a client that comes (back).
+    pub fn list_open(&self) -> Vec<OpenQuestion> {
+        let now = Instant::now();
+        let open = self.shared.list();
+        let question = |open: &Open| OpenQuestion {
+            id: open.id.clone(),
+            from: open.from.clone(),
+            asked: open.asked.clone(),
+            left: open.timeout.saturating_sub(now - open.since),
+        };
+        open.iter().map(question).collect()
+    }
+
+    /// Cancels everything that is open, because the session goes away.
+    pub fn cancel_all(&self) {
+        // The senders are dropped, and every future that waits ends with that.
+        let all = std::mem::take(&mut *self.shared.list());
+        drop(all);
+    }
+
+    /// Shows something that needs no answer.
+    pub fn announce(&self, announcement: Announcement) {
+        match self.shared.audience {
+            Audience::Nobody => {}
+            Audience::Somebody => self.shared.request((self.shared.ids)(), UiRequest::Announcement(announcement)),
+        }
+    }
+
+    fn open(&self, from: GuestId, asked: Asked, timeout: Duration) -> (Closing, oneshot::Receiver<Answer>) {
+        let (answer, receiver) = oneshot::channel();
+        let (id, since) = ((self.shared.ids)(), Instant::now());
+        let question = UiRequest::Question(asked.clone());
+        self.shared.list().push(Open { id: id.clone(), from, asked, since, timeout, answer });
+        let closing = Closing { shared: self.shared.clone(), id: id.clone(), outcome: Outcome::Cancelled };
+        self.shared.request(id, question);
+        (closing, receiver)
+    }
+}
+
+impl OpenQuestion {
+    /// As clients hear of it.
+    pub fn to_event(&self) -> AgentEvent {
+        let request = UiRequest::Question(self.asked.clone());
+        AgentEvent::ExtensionUiRequest { request_id: self.id.clone(), request }
+    }
+}
+
+impl Shared {
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the question off the list; nothing if somebody did before.
+    fn close(&self, id: &RequestId) -> Option<Open> {
+        let mut list = self.list();
+        let position = list.iter().position(|open| open.id == *id)?;
+        Some(list.remove(position))
+    }
+
+    fn request(&self, request_id: RequestId, request: UiRequest) {
+        (self.emit)(AgentEvent::ExtensionUiRequest { request_id, request });
+    }
+}
+
+/// Tells clients that a question is over, however its future ends.
+struct Closing {
+    shared: Arc<Shared>,
+    id: RequestId,
+    outcome: Outcome,
+}
+
+impl Closing {
+    fn settle(&mut self, settled: Settled) -> Settled {
+        self.outcome = match &settled {
+            Settled::Answered(_) => Outcome::Answered,
+            Settled::Cancelled => Outcome::Cancelled,
+            Settled::TimedOut => Outcome::TimedOut,
+        };
+        settled
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.shared.close(&self.id);
+        (self.shared.emit)(AgentEvent::ExtensionUiResolved { request_id: self.id.clone(), outcome: self.outcome });
+    }
+}
+
+fn settled(answer: Option<Answer>) -> Settled {
+    match answer {
+        Some(Answer::Cancelled) | None => Settled::Cancelled,
+        Some(answer) => Settled::Answered(answer),
+    }
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Questions").field("open", &self.list_open()).finish()
+    }
+}

@@ -1,0 +1,3 @@
+//! What a session can rely on, whatever its guests do.
+
+mod questions;

@@ -1,0 +1,195 @@
+//! Questions to a person: what clients hear, and how each question ends.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use pi_exthost::{
+    Questions,
+    guest::GuestId,
+    port::Settled,
+    questions::{AnswerFault, Audience},
+};
+use pi_transcript::{
+    AgentEvent, RequestId,
+    question::{Announcement, Answer, Asked, Misfit, Question},
+};
+use serde_json::{Value, json};
+use tokio::{
+    task::{JoinHandle, yield_now},
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+/// A person who sees what clients are told.
+struct Person {
+    questions: Questions,
+    seen: Arc<Mutex<Vec<String>>>,
+    abort: CancellationToken,
+}
+
+impl Person {
+    fn new(audience: Audience) -> Self {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (screen, count) = (seen.clone(), Mutex::new(0));
+        let ids = move || {
+            let mut count = count.lock().expect("no test panicked");
+            *count += 1;
+            RequestId(format!("q{count}"))
+        };
+        let questions =
+            Questions::new(audience, ids, move |event| screen.lock().expect("no test panicked").push(line(&event)));
+        Self { questions, seen, abort: CancellationToken::new() }
+    }
+
+    /// An extension asks; the answer comes later.
+    async fn ask(&self, question: Value) -> JoinHandle<(Settled, Duration)> {
+        let question: Question = serde_json::from_value(question).expect("a question");
+        let (questions, abort) = (self.questions.clone(), self.abort.clone());
+        let asking = tokio::spawn(async move {
+            let start = Instant::now();
+            let asked = Asked::new(question).expect("it can be answered");
+            (questions.ask(GuestId::from("g"), asked, &abort).await, start.elapsed())
+        });
+        yield_now().await;
+        asking
+    }
+
+    fn answer(&self, id: &str, answer: Value) -> Result<(), AnswerFault> {
+        self.questions.answer(&id.into(), serde_json::from_value(answer).expect("an answer"))
+    }
+
+    fn open(&self) -> Vec<(String, Duration)> {
+        self.questions.list_open().into_iter().map(|open| (open.id.0, open.left)).collect()
+    }
+
+    #[track_caller]
+    fn saw(&self, expected: &[&str]) {
+        assert_eq!(*self.seen.lock().expect("no test panicked"), expected);
+    }
+}
+
+fn line(event: &AgentEvent) -> String {
+    let event = serde_json::to_value(event).expect("JSON");
+    let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    match word("type").as_str() {
+        "extension_ui_request" => format!("{} {}", word("requestId"), word("method")),
+        "extension_ui_resolved" => format!("{} is {}", word("requestId"), word("outcome")),
+        other => panic!("not for a person: {other}"),
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn colour() -> Value {
+    json!({ "method": "select", "title": "Colour?", "options": ["red", "blue"] })
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_that_fits_ends_the_question() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    sleep(3 * SECOND).await;
+    assert_eq!(person.open(), [("q1".to_owned(), 57 * SECOND)]);
+    person.answer("q1", json!({ "method": "select", "value": "blue" })).unwrap();
+    let blue = Settled::Answered(Answer::Select { value: "blue".to_owned() });
+    assert_eq!(asking.await.unwrap(), (blue, 3 * SECOND));
+    assert_eq!(person.open(), []);
+    person.saw(&["q1 select", "q1 is answered"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_that_does_not_fit_leaves_it_open() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    let refused = person.answer("q1", json!({ "method": "select", "value": "green" }));
+    assert_eq!(refused, Err(AnswerFault::Misfit(Misfit::NotOffered { value: "green".to_owned() })));
+    let refused = person.answer("q1", json!({ "method": "confirm", "confirmed": true }));
+    let method = Misfit::Method { wanted: "select", found: "confirm" };
+    assert_eq!(refused, Err(AnswerFault::Misfit(method)));
+    person.answer("q1", json!({ "method": "select", "value": "red" })).unwrap();
+    assert!(matches!(asking.await.unwrap().0, Settled::Answered(_)));
+    person.saw(&["q1 select", "q1 is answered"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn first_of_two_answers_counts() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    person.answer("q1", json!({ "method": "select", "value": "red" })).unwrap();
+    let late = person.answer("q1", json!({ "method": "select", "value": "blue" }));
+    assert_eq!(late, Err(AnswerFault::NotOpen { id: "q1".into() }));
+    let red = Settled::Answered(Answer::Select { value: "red".to_owned() });
+    assert_eq!(asking.await.unwrap().0, red);
+}
+
+#[tokio::test(start_paused = true)]
+async fn question_times_out_after_a_minute_or_when_it_says() {
+    let person = Person::new(Audience::Somebody);
+    let usual = person.ask(colour()).await;
+    let short = person.ask(json!({ "method": "input", "title": "Name?", "timeout": 5000 })).await;
+    assert_eq!(person.open(), [("q1".to_owned(), 60 * SECOND), ("q2".to_owned(), 5 * SECOND)]);
+    assert_eq!(short.await.unwrap(), (Settled::TimedOut, 5 * SECOND));
+    assert_eq!(usual.await.unwrap(), (Settled::TimedOut, 60 * SECOND));
+    person.saw(&["q1 select", "q2 input", "q2 is timed_out", "q1 is timed_out"]);
+    assert_eq!(person.answer("q1", json!({ "method": "cancelled" })), Err(AnswerFault::NotOpen { id: "q1".into() }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn dismissed_question_is_cancelled() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    person.answer("q1", json!({ "method": "cancelled" })).unwrap();
+    assert_eq!(asking.await.unwrap().0, Settled::Cancelled);
+    person.saw(&["q1 select", "q1 is cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn abort_cancels_what_is_open_and_what_comes_later() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    person.abort.cancel();
+    assert_eq!(asking.await.unwrap(), (Settled::Cancelled, Duration::ZERO));
+    assert_eq!(person.ask(colour()).await.await.unwrap().0, Settled::Cancelled);
+    person.saw(&["q1 select", "q1 is cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn question_goes_away_with_what_asks_it() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    assert_eq!(person.open(), []);
+    person.saw(&["q1 select", "q1 is cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn end_of_the_session_cancels_all() {
+    let person = Person::new(Audience::Somebody);
+    let (first, second) = (person.ask(colour()).await, person.ask(colour()).await);
+    person.questions.cancel_all();
+    assert_eq!(first.await.unwrap().0, Settled::Cancelled);
+    assert_eq!(second.await.unwrap().0, Settled::Cancelled);
+    person.saw(&["q1 select", "q2 select", "q1 is cancelled", "q2 is cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_nothing() {
+    let person = Person::new(Audience::Nobody);
+    assert_eq!(person.ask(colour()).await.await.unwrap(), (Settled::Cancelled, Duration::ZERO));
+    person.questions.announce(Announcement::SetTitle { title: "t".to_owned() });
+    person.saw(&[]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_that_comes_back_is_asked_again() {
+    let person = Person::new(Audience::Somebody);
+    let asking = person.ask(colour()).await;
+    person.questions.announce(Announcement::SetTitle { title: "t".to_owned() });
+    let again: Vec<_> = person.questions.list_open().iter().map(|open| line(&open.to_event())).collect();
+    assert_eq!(again, ["q1 select"]);
+    person.saw(&["q1 select", "q2 setTitle"]);
+    drop(asking);
+}
