@@ -4,10 +4,10 @@
 //! words is therefore decided here, once: [`Prompt::system_text`] and [`wording`](crate::wording) say what is sent, and
 //! the envelope shows the same texts.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use pi_transcript::{Block, Content, EntryId, Message, ToolDefinition};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     meta::{Origin, Trust},
@@ -79,7 +79,9 @@ pub struct Skill {
 #[serde(try_from = "Unchecked")]
 pub struct Said {
     id: EntryId,
-    message: Message,
+    /// Shared with whoever keeps the conversation: a prompt of a long one is made anew for every turn.
+    #[serde(serialize_with = "write_shared")]
+    message: Arc<Message>,
     provenance: Provenance,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     spans: Vec<Span>,
@@ -130,13 +132,13 @@ impl Provenance {
 }
 
 impl Said {
-    pub fn new(id: EntryId, message: Message, provenance: Provenance) -> Self {
-        Self { id, message, provenance, spans: Vec::new() }
+    pub fn new(id: EntryId, message: impl Into<Arc<Message>>, provenance: Provenance) -> Self {
+        Self { id, message: message.into(), provenance, spans: Vec::new() }
     }
 
     /// Marks the stretches that came from elsewhere: in order, without overlap, on character boundaries.
     pub fn with_spans(self, spans: Vec<Span>) -> Result<Self, SpanError> {
-        let content = match &self.message {
+        let content = match &*self.message {
             Message::User(user) => Some(&user.content),
             Message::Custom(custom) => Some(&custom.content),
             Message::Assistant(_)
@@ -180,7 +182,7 @@ impl Said {
 
     /// Whether the message is sent at all: a command that its user kept to themselves is not.
     pub fn is_sent(&self) -> bool {
-        !matches!(&self.message, Message::BashExecution(bash) if bash.exclude_from_context == Some(true))
+        !matches!(&*self.message, Message::BashExecution(bash) if bash.exclude_from_context == Some(true))
     }
 }
 
@@ -203,6 +205,10 @@ fn block_text(content: &Content, block: usize) -> Option<&str> {
         Content::Text(text) => (block == 0).then_some(text),
         Content::Blocks(blocks) => blocks.get(block).and_then(Block::as_text),
     }
+}
+
+fn write_shared<S: Serializer>(message: &Arc<Message>, serializer: S) -> Result<S::Ok, S::Error> {
+    message.as_ref().serialize(serializer)
 }
 
 /// A [`Said`] as it is written, before its spans are checked.

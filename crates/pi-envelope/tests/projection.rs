@@ -236,6 +236,6 @@ fn spans_that_do_not_fit_are_refused() {
     assert_eq!(user(vec![span(1, 0..1)]), Err(SpanError::NoBlock { index: 0, block: 1 }));
     assert_eq!(user(vec![span(0, 1..3), span(0, 0..1)]), Err(SpanError::OutOfOrder { index: 1 }));
     let bash = json!({"role": "branchSummary", "summary": "s", "fromId": "x", "timestamp": 1});
-    let said = Said::new("e".into(), serde_json::from_value(bash).unwrap(), Provenance::usual(Origin::User));
+    let said = Said::new("e".into(), serde_json::from_value::<Message>(bash).unwrap(), Provenance::usual(Origin::User));
     assert_eq!(said.with_spans(vec![span(0, 0..1)]), Err(SpanError::NoText { index: 0 }));
 }
