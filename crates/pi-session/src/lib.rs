@@ -6,6 +6,9 @@
 //!
 //! Start with [`models::Models`], what can be asked.
 
+pub mod context;
 pub mod models;
 pub mod queue;
 pub mod retry;
+pub mod tree;
+mod uuid;

@@ -1,0 +1,84 @@
+//! What an entry is, in one byte.
+
+use pi_transcript::{Entry, Message};
+
+/// The type of an entry, and of a message its role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    User,
+    Assistant,
+    ToolResult,
+    /// A message of another role.
+    OtherMessage,
+    ModelChange,
+    ThinkingLevelChange,
+    Compaction,
+    BranchSummary,
+    Custom,
+    CustomMessage,
+    Label,
+    SessionInfo,
+    Usage,
+    ContextEdit,
+    /// A type that we do not know.
+    Other,
+}
+
+impl Kind {
+    pub fn of(entry: &Entry) -> Self {
+        match entry {
+            Entry::Message(entry) => Self::of_role(entry.message.role()),
+            Entry::ModelChange(_) => Self::ModelChange,
+            Entry::ThinkingLevelChange(_) => Self::ThinkingLevelChange,
+            Entry::Compaction(_) => Self::Compaction,
+            Entry::BranchSummary(_) => Self::BranchSummary,
+            Entry::Custom(_) => Self::Custom,
+            Entry::CustomMessage(_) => Self::CustomMessage,
+            Entry::Label(_) => Self::Label,
+            Entry::SessionInfo(_) => Self::SessionInfo,
+            Entry::Usage(_) => Self::Usage,
+            Entry::ContextEdit(_) => Self::ContextEdit,
+            Entry::Other(_) => Self::Other,
+        }
+    }
+
+    /// By the words of a line. An entry of such a type can still turn out to be one that we do not know, because a member
+    /// is missing; who needs to be sure reads it.
+    pub fn named(kind: &str, role: Option<&str>) -> Self {
+        match kind {
+            "message" => Self::of_role(role.unwrap_or_default()),
+            "model_change" => Self::ModelChange,
+            "thinking_level_change" => Self::ThinkingLevelChange,
+            "compaction" => Self::Compaction,
+            "branch_summary" => Self::BranchSummary,
+            "custom" => Self::Custom,
+            "custom_message" => Self::CustomMessage,
+            "label" => Self::Label,
+            "session_info" => Self::SessionInfo,
+            "usage" => Self::Usage,
+            "context_edit" => Self::ContextEdit,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is a message of any role.
+    pub const fn is_message(self) -> bool {
+        matches!(self, Self::User | Self::Assistant | Self::ToolResult | Self::OtherMessage)
+    }
+
+    fn of_role(role: &str) -> Self {
+        match role {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::ToolResult,
+            _ => Self::OtherMessage,
+        }
+    }
+}
+
+/// The role decides, not whether the rest of the message is as we know it.
+impl From<&Message> for Kind {
+    fn from(message: &Message) -> Self {
+        Self::of_role(message.role())
+    }
+}

@@ -1,0 +1,78 @@
+//! Which entries the next prompt is made of.
+
+use std::sync::Arc;
+
+use pi_transcript::Entry;
+
+use super::{Kept, Kind, Place, Span, Tree};
+use crate::context;
+
+impl Tree {
+    /// The entries that must be held before [`entries`](Self::entries) can be asked for, with their places in the file.
+    ///
+    /// Ask again when they are: what a compaction keeps is known only when it was read.
+    pub fn missing(&mut self) -> Vec<(Place, Span)> {
+        self.region = self.compute_region();
+        let absent = self.region.iter().copied().filter(|place| !self.held.contains_key(place));
+        absent.map(|place| (place, self.nodes[place.index()].span)).collect()
+    }
+
+    /// Holds an entry that was read from the file.
+    pub fn hold(&mut self, place: Place, entry: Entry) {
+        self.held.insert(place, Arc::new(entry.into()));
+    }
+
+    /// The entries of the current path that decide what the model sees, the oldest first.
+    ///
+    /// [`context::build`] of them is what it would be of the whole path, once nothing is [`missing`](Self::missing).
+    pub fn entries(&self) -> Vec<Arc<Kept>> {
+        self.region.iter().filter_map(|place| self.held.get(place).cloned()).collect()
+    }
+
+    /// The path from the first entry that the last compaction kept, and before it what tells model and thinking level.
+    /// If an entry is not held that must be known to say more, that is the last word for now.
+    pub(super) fn compute_region(&self) -> Vec<Place> {
+        let path = self.path(self.leaf);
+        let mut start = 0;
+        for (index, place) in path.iter().enumerate().rev() {
+            if self.kind(*place) != Kind::Compaction {
+                continue;
+            }
+            let Some(entry) = self.held.get(place) else {
+                return vec![*place];
+            };
+            // What only calls itself a compaction is none.
+            if let Kept::Other(Entry::Compaction(compaction)) = &**entry {
+                let kept = compaction.first_kept_entry_id.as_str();
+                let is_kept = |place: &Place| self.names.is(self.nodes[place.index()].name, kept);
+                start = path[..index].iter().position(is_kept).unwrap_or(index);
+                break;
+            }
+        }
+        let mut region = self.settings_before(&path, start);
+        region.extend(&path[start..]);
+        region
+    }
+
+    /// The last entries before `start` that tell model and thinking level, as far as nothing behind it does.
+    fn settings_before(&self, path: &[Place], start: usize) -> Vec<Place> {
+        let tells_model = |place: &&Place| matches!(self.kind(**place), Kind::ModelChange | Kind::Assistant);
+        let tells_level = |place: &&Place| self.kind(**place) == Kind::ThinkingLevelChange;
+        let model = self.last_telling(&path[..start], tells_model, |kept| context::model_of(kept).is_some());
+        let level = self.last_telling(&path[..start], tells_level, |kept| context::level_of(kept).is_some());
+        let mut found: Vec<Place> = model.into_iter().chain(level).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The last entries of a kind up to one that `tells`; one that is not held may.
+    fn last_telling(
+        &self,
+        path: &[Place],
+        is_kind: impl Fn(&&Place) -> bool,
+        tells: impl Fn(&Kept) -> bool,
+    ) -> Option<Place> {
+        path.iter().rev().filter(is_kind).find(|place| self.held.get(place).is_none_or(|kept| tells(kept))).copied()
+    }
+}
