@@ -1,7 +1,28 @@
-//! The built-in tools: will hold the `Tool` trait, the registry, and read, write, edit, bash, grep, find and ls.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls.
 //!
-//! Each tool is to be one file. Files and processes are reached through two seams that take a grant of `pi-policy`, so a
-//! tool cannot skip the decision about its scope. Tools decide nothing about permissions themselves, and they know neither
-//! sessions nor extensions: those call them.
+//! Each tool is one file with its definition beside it in `definitions/`. Files and processes are reached through two
+//! seams, `files` and `process`, that take a grant of `pi-policy`, so a tool cannot skip the decision about its scope.
+//! Tools decide nothing about permissions themselves, and they know neither sessions nor extensions: those call them.
 //!
-//! Not built yet: this crate is empty. The first type to read will be the trait `Tool`.
+//! Start with [`Tool`] and [`Call`], then [`request`] and [`Registry`].
+
+pub mod arguments;
+pub mod files;
+pub mod truncate;
+
+mod environment;
+mod path;
+mod progress;
+mod read;
+mod registry;
+mod tool;
+mod workspace;
+mod write;
+
+pub use self::{
+    environment::{Environment, Withheld},
+    progress::{Progress, Reports, progress},
+    registry::{DEFAULT_ACTIVE, Registry},
+    tool::{Arguments, Call, Definition, Failure, Output, Tool},
+    workspace::{Images, Settings, Shell, Workspace, request},
+};

@@ -1,0 +1,216 @@
+//! The seam to files: everything is opened below a folder that a grant names, and no link is followed on the way.
+//!
+//! [`request`](crate::request) resolves links *before* policy is asked, so a grant names the real path. What is opened
+//! here is that path, name by name from the root of the grant; a link that appears in between is refused and not
+//! followed. On Linux this is one call of `openat2` where the kernel has it.
+
+mod fault;
+mod queue;
+mod real;
+mod replace;
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Component, Path},
+};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, Metadata, OpenOptions},
+};
+
+use pi_policy::{Grant, Location, Target};
+
+pub use self::{
+    fault::FileFault,
+    queue::FileQueue,
+    real::{Folders, real_location},
+};
+pub(crate) use self::{queue::Turn, real::exists};
+
+/// A folder that a grant permits to enter, opened.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    dir: Dir,
+}
+
+/// A file or folder by the opened folder around it and its name there. It need not exist.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    folder: Folder,
+    name: OsString,
+    /// For messages: the way a person would write it.
+    shown: String,
+}
+
+/// What to do about folders on the way that do not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Refuse,
+    Make,
+}
+
+/// The path that a grant for a file tool is about.
+pub(crate) fn granted(grant: &Grant) -> Result<&Location, FileFault> {
+    match &grant.action().target {
+        Target::Path(location) => Ok(location),
+        Target::Nothing
+        | Target::Move { .. }
+        | Target::Host(_)
+        | Target::Variable(_)
+        | Target::Environment
+        | Target::Command(_)
+        | Target::Tool(_) => Err(FileFault::NotGranted { path: grant.action().target.to_string() }),
+    }
+}
+
+/// Divides a path at the root from which its grant wants it opened.
+fn divide<'a>(grant: &Grant, location: &'a Location) -> Result<(&'a str, &'a str), FileFault> {
+    grant.root(location).ok_or_else(|| FileFault::NotGranted { path: location.to_string() })
+}
+
+impl Spot {
+    /// Opens the folder around `location`, if `grant` permits that.
+    pub(crate) fn find(grant: &Grant, location: &Location, missing: Missing) -> Result<Self, FileFault> {
+        let shown = location.to_string();
+        let (root, below) = divide(grant, location)?;
+        let (root, below) = match below {
+            // The root itself was asked for: it is a name in the folder around it.
+            "" => (parent(root), name(root)),
+            below => (root, below),
+        };
+        let (around, name) = below.rsplit_once('/').unwrap_or(("", below));
+        let root = open_root(root).map_err(|error| FileFault::opening(&shown, error))?;
+        let folder = root.enter(Path::new(around), missing).map_err(|error| FileFault::opening(&shown, error))?;
+        Ok(Self { folder, name: name.into(), shown })
+    }
+
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Opens the file for reading. Nothing but a regular file is opened: a pipe or a device might never end.
+    pub(crate) fn open(&self) -> Result<(std::fs::File, Metadata), FileFault> {
+        let file = self.folder.open(&self.name).map_err(|error| FileFault::opening(&self.shown, error))?;
+        let metadata = file.metadata().map_err(|error| FileFault::opening(&self.shown, error))?;
+        match (metadata.is_file(), metadata.is_dir()) {
+            (true, _) => Ok((file.into_std(), metadata)),
+            (false, true) => Err(FileFault::IsFolder { path: self.shown.clone() }),
+            (false, false) => Err(FileFault::Special { path: self.shown.clone() }),
+        }
+    }
+}
+
+impl Folder {
+    /// Opens the folder that a grant is about, or one below it.
+    pub(crate) fn of(grant: &Grant, location: &Location) -> Result<Self, FileFault> {
+        let shown = location.to_string();
+        let (root, below) = divide(grant, location)?;
+        let root = open_root(root).map_err(|error| FileFault::opening(&shown, error))?;
+        root.enter(Path::new(below), Missing::Refuse).map_err(|error| FileFault::opening(&shown, error))
+    }
+
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Opens a file of this folder, or one further below, without following any link.
+    pub(crate) fn open(&self, below: impl AsRef<Path>) -> io::Result<File> {
+        let below = below.as_ref();
+        #[cfg(target_os = "linux")]
+        if let Some(opened) = linux::open(&self.dir, below, linux::Kind::File) {
+            return opened.map(File::from_std);
+        }
+        let around = below.parent().unwrap_or(Path::new(""));
+        let name = below.file_name().unwrap_or(OsStr::new("."));
+        let folder = self.enter(around, Missing::Refuse)?;
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        do_not_wait(&mut options);
+        folder.dir.open_with(name, &options)
+    }
+
+    /// Opens a folder below this one, name by name, without following any link.
+    pub(crate) fn enter(&self, below: &Path, missing: Missing) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(opened) = linux::open(&self.dir, below, linux::Kind::Folder) {
+            match (opened, missing) {
+                (Err(error), Missing::Make) if error.kind() == io::ErrorKind::NotFound => {}
+                (opened, _) => return opened.map(|file| Self { dir: Dir::from_std_file(file) }),
+            }
+        }
+        let mut dir = self.dir.try_clone()?;
+        for part in below.components() {
+            let Component::Normal(name) = part else { continue };
+            dir = match (dir.open_dir_nofollow(name), missing) {
+                (Err(error), Missing::Make) if error.kind() == io::ErrorKind::NotFound => {
+                    match dir.create_dir(name) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                        Ok(()) | Err(_) => {}
+                    }
+                    dir.open_dir_nofollow(name)?
+                }
+                (opened, _) => opened?,
+            };
+        }
+        Ok(Self { dir })
+    }
+}
+
+/// The only place where a path counts from the root of the file system: the folder that a grant says to begin with.
+fn open_root(path: &str) -> io::Result<Folder> {
+    Dir::open_ambient_dir(path, ambient_authority()).map(|dir| Folder { dir })
+}
+
+fn parent(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) | None => "/",
+        Some(end) => &path[..end],
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Opening a named pipe must not wait for somebody to write into it.
+#[cfg(unix)]
+fn do_not_wait(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn do_not_wait(_: &mut OpenOptions) {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! The whole way in one call, which nobody can change half way.
+
+    use std::{fs::File, io, path::Path};
+
+    use cap_std::fs::Dir;
+    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+    #[derive(Clone, Copy)]
+    pub(super) enum Kind {
+        File,
+        Folder,
+    }
+
+    /// Nothing if the kernel does not know the call.
+    pub(super) fn open(dir: &Dir, below: &Path, kind: Kind) -> Option<io::Result<File>> {
+        let flags = match kind {
+            Kind::File => OFlags::RDONLY | OFlags::NONBLOCK,
+            Kind::Folder => OFlags::RDONLY | OFlags::DIRECTORY,
+        };
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(dir, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM | rustix::io::Errno::AGAIN) => None,
+            opened => Some(opened.map(File::from).map_err(io::Error::from)),
+        }
+    }
+}

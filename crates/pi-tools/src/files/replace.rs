@@ -1,0 +1,132 @@
+//! Replaces the content of a file as a whole, or not at all.
+//!
+//! The new content goes into a file beside the old one, reaches the disk, and takes the name. A crash, a full disk or a
+//! cancelled call leaves the old content. The file keeps its permissions, and its owner where we may give files away; its
+//! other hard links keep the old content.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Write as _},
+};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use tokio_util::sync::CancellationToken;
+
+use super::{FileFault, Spot};
+use crate::tool::Failure;
+
+/// A file beside the one that it will replace; removed unless it took its place.
+struct Draft<'a> {
+    dir: &'a Dir,
+    name: String,
+}
+
+impl Spot {
+    /// Replaces the content, or makes the file. Gives up when `cancel` is set before the new content takes the name.
+    pub(crate) fn replace(&self, content: &[u8], cancel: &CancellationToken) -> Result<(), Failure> {
+        let old = self.replaceable()?;
+        let failed = |error| FileFault::writing(&self.shown, error);
+        let dir = &self.folder.dir;
+        let (mut file, draft) = Draft::create(dir, old.as_ref()).map_err(failed)?;
+        file.write_all(content).map_err(failed)?;
+        if let Some(old) = &old {
+            adopt(&file, old).map_err(failed)?;
+        }
+        file.sync_all().map_err(failed)?;
+        if cancel.is_cancelled() {
+            return Err(Failure::aborted());
+        }
+        draft.take_place_of(&self.name).map_err(failed)?;
+        // The name is on the disk when the folder is. Where folders cannot be synced the system does it in its own time.
+        if let Err(error) = sync_folder(dir) {
+            tracing::debug!(%error, path = self.shown, "folder was not synced");
+        }
+        Ok(())
+    }
+
+    /// What is there now, if it is something whose content can be replaced.
+    fn replaceable(&self) -> Result<Option<Metadata>, FileFault> {
+        let path = self.shown.clone();
+        match self.folder.dir.symlink_metadata(&self.name) {
+            Ok(old) if old.is_symlink() => Err(FileFault::Link { path }),
+            Ok(old) if old.is_dir() => Err(FileFault::IsFolder { path }),
+            Ok(old) if !old.is_file() => Err(FileFault::Special { path }),
+            Ok(old) => Ok(Some(old)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileFault::opening(&self.shown, error)),
+        }
+    }
+}
+
+impl<'a> Draft<'a> {
+    fn create(dir: &'a Dir, old: Option<&Metadata>) -> io::Result<(File, Self)> {
+        let name = format!(".pi-{:016x}.tmp", fastrand::u64(..));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).follow(FollowSymlinks::No);
+        if old.is_some() {
+            // Nobody may read it before it has the permissions of the old one.
+            keep_private(&mut options);
+        }
+        let file = dir.open_with(&name, &options)?;
+        Ok((file, Self { dir, name }))
+    }
+
+    fn take_place_of(&self, name: &OsStr) -> io::Result<()> {
+        self.dir.rename(&self.name, self.dir, name)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // After it took its place there is nothing left under this name.
+        if let Err(error) = self.dir.remove_file(&self.name)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, name = self.name, "draft of a file was left behind");
+        }
+    }
+}
+
+#[cfg(unix)]
+fn keep_private(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+#[cfg(not(unix))]
+fn keep_private(_: &mut OpenOptions) {}
+
+/// Gives the new file the owner and the permissions of the old one.
+#[cfg(unix)]
+fn adopt(file: &File, old: &Metadata) -> io::Result<()> {
+    use cap_std::fs::MetadataExt;
+    use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+
+    let new = file.metadata()?;
+    let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
+    let group = (new.gid() != old.gid()).then(|| Gid::from_raw(old.gid()));
+    if owner.is_some() || group.is_some() {
+        // Only a superuser may give files away; the file is ours then.
+        if let Err(error) = fchown(file, owner, group) {
+            tracing::debug!(%error, "owner of the file was not kept");
+        }
+    }
+    // As when anybody else writes into a file, it does not keep the right to run as its owner.
+    fchmod(file, Mode::from_raw_mode(old.mode() & 0o777)).map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+fn adopt(file: &File, old: &Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
+}
+
+#[cfg(unix)]
+fn sync_folder(dir: &Dir) -> io::Result<()> {
+    rustix::fs::fsync(dir).map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Dir) -> io::Result<()> {
+    Ok(())
+}

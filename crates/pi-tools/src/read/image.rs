@@ -1,0 +1,150 @@
+//! Images, turned upright and made as small as models like them.
+
+use std::io::{Cursor, Read};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, ImageResult, Limits,
+    codecs::{jpeg::JpegEncoder, png::PngEncoder},
+    imageops::FilterType,
+    metadata::Orientation,
+};
+
+use pi_transcript::Block;
+
+use crate::{
+    files::FileFault,
+    tool::{Failure, Output},
+    truncate,
+    workspace::Images,
+};
+
+/// So many bytes tell the format.
+pub(super) const SIGNATURE: usize = 12;
+/// No side is longer.
+const MAX_SIDE: u32 = 2000;
+/// In base64, as it is sent.
+const MAX_ENCODED: usize = 4_718_592;
+/// A file that is longer is no picture that anybody wants to show to a model.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// What decoding may take: a small file can claim to be a huge picture.
+const MAX_MEMORY: u64 = 512 * 1024 * 1024;
+const QUALITIES: [u8; 5] = [80, 70, 55, 40, 25];
+const SCALES: [f64; 5] = [1.0, 0.75, 0.5, 0.35, 0.2];
+
+/// The format of a file that begins like this; nothing if it is no image that models understand.
+pub(super) fn sniff(beginning: &[u8]) -> Option<ImageFormat> {
+    match beginning {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(ImageFormat::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(ImageFormat::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(ImageFormat::Gif),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(ImageFormat::WebP),
+        _ => None,
+    }
+}
+
+/// An image and a line about it.
+pub(super) fn show(
+    file: &mut impl Read,
+    length: u64,
+    format: ImageFormat,
+    images: Images,
+    shown: &str,
+) -> Result<Output, Failure> {
+    if length > MAX_FILE {
+        let [length, limit] =
+            [length, MAX_FILE].map(|bytes| truncate::size(usize::try_from(bytes).unwrap_or(usize::MAX)));
+        return Err(Failure::new(format!("{shown} is an image of {length}; at most {limit} can be shown")));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes).map_err(|error| FileFault::reading(shown, error))?;
+    let note = format!("Read image file [{}]", format.to_mime_type());
+    let as_it_is = |bytes: &[u8]| Block::image(STANDARD.encode(bytes), format.to_mime_type());
+    let (note, image) = match (images, fit(&bytes, format)) {
+        (Images::AsTheyAre, _) | (Images::Scaled, Ok(Fitted::AsItIs)) => (note, Some(as_it_is(&bytes))),
+        (Images::Scaled, Ok(Fitted::Changed { data, mime_type, hint })) => {
+            (format!("Read image file [{mime_type}]{hint}"), Some(Block::image(data, mime_type)))
+        }
+        (Images::Scaled, Ok(Fitted::TooLarge)) => {
+            (format!("{note}\n[Image left out: it cannot be made small enough to be sent.]"), None)
+        }
+        // A model may understand what our decoder does not.
+        (Images::Scaled, Err(_)) if encoded_length(bytes.len()) <= MAX_ENCODED => (note, Some(as_it_is(&bytes))),
+        (Images::Scaled, Err(error)) => (format!("{note}\n[Image left out: {error}]"), None),
+    };
+    Ok(Output { content: [Block::text(note)].into_iter().chain(image).collect(), details: None })
+}
+
+enum Fitted {
+    AsItIs,
+    Changed { data: String, mime_type: &'static str, hint: String },
+    TooLarge,
+}
+
+fn encoded_length(bytes: usize) -> usize {
+    bytes.div_ceil(3) * 4
+}
+
+fn fit(bytes: &[u8], format: ImageFormat) -> ImageResult<Fitted> {
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MAX_MEMORY);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder()?;
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let (width, height) = decoder.dimensions();
+    let is_small = width <= MAX_SIDE && height <= MAX_SIDE && encoded_length(bytes.len()) <= MAX_ENCODED;
+    if is_small && orientation == Orientation::NoTransforms {
+        return Ok(Fitted::AsItIs);
+    }
+    let mut picture = DynamicImage::from_decoder(decoder)?;
+    picture.apply_orientation(orientation);
+    let upright = (picture.width(), picture.height());
+    if upright.0 > MAX_SIDE || upright.1 > MAX_SIDE {
+        picture = picture.resize(MAX_SIDE, MAX_SIDE, FilterType::Triangle);
+    }
+    for scale in SCALES {
+        let side = |length: u32| ((f64::from(length) * scale).round() as u32).max(1);
+        let scaled = match scale {
+            1.0 => None,
+            _ => Some(picture.resize(side(picture.width()), side(picture.height()), FilterType::Triangle)),
+        };
+        let scaled = scaled.as_ref().unwrap_or(&picture);
+        if let Some((data, mime_type)) = smallest(scaled)? {
+            return Ok(Fitted::Changed { data, mime_type, hint: hint(upright, (scaled.width(), scaled.height())) });
+        }
+    }
+    Ok(Fitted::TooLarge)
+}
+
+/// The smaller one of PNG and JPEG; worse JPEGs if neither is small enough.
+fn smallest(picture: &DynamicImage) -> ImageResult<Option<(String, &'static str)>> {
+    let fits = |bytes: &Vec<u8>| encoded_length(bytes.len()) <= MAX_ENCODED;
+    let mut png = Vec::new();
+    picture.write_with_encoder(PngEncoder::new(&mut png))?;
+    let opaque = picture.to_rgb8();
+    for quality in QUALITIES {
+        let mut jpeg = Vec::new();
+        let encoder = JpegEncoder::new_with_quality(&mut jpeg, quality);
+        encoder.write_image(&opaque, opaque.width(), opaque.height(), ExtendedColorType::Rgb8)?;
+        if fits(&png) && png.len() <= jpeg.len() {
+            return Ok(Some((STANDARD.encode(&png), "image/png")));
+        }
+        if fits(&jpeg) {
+            return Ok(Some((STANDARD.encode(&jpeg), "image/jpeg")));
+        }
+    }
+    Ok(fits(&png).then(|| (STANDARD.encode(&png), "image/png")))
+}
+
+/// How to get from what the model sees to the file.
+fn hint((width, height): (u32, u32), (shown_width, shown_height): (u32, u32)) -> String {
+    if (width, height) == (shown_width, shown_height) {
+        return String::new();
+    }
+    let factor = f64::from(width) / f64::from(shown_width);
+    format!(
+        "\n[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. \
+         Multiply coordinates by {factor:.2} to map to original image.]"
+    )
+}

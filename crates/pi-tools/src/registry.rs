@@ -1,0 +1,59 @@
+//! The tools of a session, by name and in order.
+
+use std::sync::Arc;
+
+use crate::{read::Read, tool::Tool, write::Write};
+
+/// The built-in tools that a session has unless it is told otherwise.
+pub const DEFAULT_ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];
+
+/// Tools by name, in the order in which the model sees them.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Registry {
+    /// All built-in tools: those that are active by default first, then the searching ones.
+    pub fn built_in() -> Self {
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Read), Arc::new(Write)];
+        Self { tools }
+    }
+
+    /// Adds a tool at the end. One of the same name gives up its place to the new one and is handed back.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
+        let name = &tool.definition().name;
+        match self.tools.iter_mut().find(|own| own.definition().name == *name) {
+            Some(own) => Some(std::mem::replace(own, tool)),
+            None => {
+                self.tools.push(tool);
+                None
+            }
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.definition().name == name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.definition().name.as_str())
+    }
+
+    /// The tools of these names in the order of this registry, and the names that it does not know.
+    pub fn select<'a>(&self, names: &[&'a str]) -> (Self, Vec<&'a str>) {
+        let wanted = |tool: &&Arc<dyn Tool>| names.contains(&tool.definition().name.as_str());
+        let tools = self.tools.iter().filter(wanted).cloned().collect();
+        (Self { tools }, names.iter().copied().filter(|name| self.get(name).is_none()).collect())
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}

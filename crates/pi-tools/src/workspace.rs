@@ -1,0 +1,135 @@
+//! Where the tools of a session work, and what a call asks policy for.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::Value;
+
+use pi_policy::{Action, BadCall, Extent, Moment, Places, Request, Subject, Target};
+
+use crate::{
+    environment::Environment,
+    files::{self, FileQueue, exists},
+    path,
+    tool::Arguments,
+};
+
+/// Everything that tools need to know about the place where they work. One per session and project.
+#[derive(Debug)]
+pub struct Workspace {
+    places: Places,
+    project: String,
+    settings: Settings,
+    queue: Arc<FileQueue>,
+}
+
+/// What the settings say about tools, resolved.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub shell: Shell,
+    /// What a process of ours is given.
+    pub environment: Environment,
+    /// Where output goes that is too long to be shown.
+    pub temporary: PathBuf,
+    pub images: Images,
+}
+
+/// The shell that runs commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shell {
+    /// Without it: `/bin/bash`, or `bash` on the path, or `sh`.
+    pub path: Option<PathBuf>,
+    /// Lines that go before every command, for example `shopt -s expand_aliases`.
+    pub prefix: Option<String>,
+}
+
+/// What happens to images that are larger than models like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    Scaled,
+    AsTheyAre,
+}
+
+impl Workspace {
+    /// `places` come from [`files::Folders::places`]; the queue is shared by all sessions of a process.
+    pub fn new(places: Places, settings: Settings, queue: Arc<FileQueue>) -> Self {
+        let project = places.locate(".", Extent::Tree).map(|project| project.absolute().to_owned());
+        let project = project.expect("a dot is a path");
+        Self { places, project, settings, queue }
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The folder that relative paths count from and commands run in.
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn queue(&self) -> &FileQueue {
+        &self.queue
+    }
+}
+
+/// What a call of a tool asks for, to be decided by `pi_policy::decide`. The path in it is real: links are followed here, and
+/// never again. Looks at names on the disk, off the threads that wait; opens nothing.
+pub async fn request(
+    places: &Places,
+    subject: Subject,
+    tool: &str,
+    arguments: &Arguments,
+    now: Moment,
+) -> Result<Request, BadCall> {
+    // Only these say what a call touches; the content of a file need not be copied.
+    let aims = ["path", "command"].into_iter().filter_map(|name| Some((name.to_owned(), arguments.get(name)?.clone())));
+    let (places, tool, input) = (places.clone(), tool.to_owned(), aims.collect::<Arguments>());
+    let looking = tokio::task::spawn_blocking(move || action(&places, subject, &tool, input));
+    let action = match looking.await {
+        Ok(action) => action?,
+        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+    };
+    Ok(Request::new(action, now))
+}
+
+fn action(places: &Places, subject: Subject, tool: &str, mut input: Arguments) -> Result<Action, BadCall> {
+    let readings = match input.get("path") {
+        Some(Value::String(path)) if path.is_empty() => {
+            input.remove("path");
+            Vec::new()
+        }
+        Some(Value::String(path)) => path::readings(path),
+        Some(_) | None => Vec::new(),
+    };
+    let mut read_as = |path: &str| {
+        input.insert("path".to_owned(), Value::from(path));
+        Action::from_tool_use(subject.clone(), places, tool, &input)
+    };
+    let Some((likeliest, others)) = readings.split_first() else {
+        return Action::from_tool_use(subject, places, tool, &input);
+    };
+    let mut action = read_as(likeliest)?;
+    if let Target::Path(location) = &action.target
+        && !exists(location.absolute())
+    {
+        let lookalikes = if ["read", "edit"].contains(&tool) { path::lookalikes(likeliest) } else { Vec::new() };
+        let is_there = |path: &&String| {
+            // A new file of a package is written as `@scope/name`.
+            let folder = path.strip_prefix('@').and_then(|_| path.split_once('/')).map(|(folder, _)| folder);
+            [Some(path.as_str()), folder]
+                .into_iter()
+                .flatten()
+                .any(|path| places.locate(path, Extent::File).is_ok_and(|location| exists(location.absolute())))
+        };
+        if let Some(other) = others.iter().chain(&lookalikes).find(is_there) {
+            action = read_as(other)?;
+        }
+    }
+    if let Target::Path(location) = action.target {
+        action.target = Target::Path(files::real_location(places, location));
+    }
+    Ok(action)
+}

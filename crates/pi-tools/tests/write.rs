@@ -1,0 +1,137 @@
+//! `write`, with real files.
+
+#![expect(clippy::disallowed_methods, reason = "tests look at real files beside the seam")]
+
+#[expect(dead_code, reason = "each test uses the part of the room that it needs")]
+#[path = "support/room.rs"]
+mod room;
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use pi_tools::{Failure, Output, Progress};
+use room::Room;
+
+#[tokio::test]
+async fn file_is_made_with_the_folders_around_it() {
+    let room = Room::new();
+    let output = room.call("write", json!({ "path": "a/b/c.txt", "content": "é\n" })).await;
+    assert_eq!(output, Ok(Output::text("Successfully wrote 3 bytes to a/b/c.txt")));
+    assert_eq!((room.text("a/b/c.txt").as_str(), room.names("a/b")), ("é\n", vec!["c.txt".to_owned()]));
+}
+
+#[tokio::test]
+async fn old_content_is_replaced_and_permissions_are_kept() {
+    let room = Room::new();
+    room.put("run.sh", "old, and longer than the new one");
+    std::fs::set_permissions(room.at("run.sh"), std::fs::Permissions::from_mode(0o751)).expect("permissions");
+    room.told("write", json!({ "path": "run.sh", "content": "new" })).await;
+    let mode = std::fs::metadata(room.at("run.sh")).expect("a file").mode() & 0o7777;
+    assert_eq!((room.text("run.sh").as_str(), mode, room.names("")), ("new", 0o751, vec!["run.sh".to_owned()]));
+}
+
+#[tokio::test]
+async fn link_is_followed_to_the_file_behind_it() {
+    let room = Room::new();
+    room.put("CLAUDE.md", "old");
+    symlink("CLAUDE.md", room.at("AGENTS.md")).expect("a link");
+    let told = room.told("write", json!({ "path": "AGENTS.md", "content": "new" })).await;
+    assert_eq!(told, "Successfully wrote 3 bytes to AGENTS.md");
+    let is_link = room.at("AGENTS.md").is_symlink();
+    assert_eq!((room.text("CLAUDE.md").as_str(), is_link), ("new", true));
+}
+
+#[tokio::test]
+async fn other_hard_links_keep_the_old_content() {
+    let room = Room::new();
+    room.put("a", "old");
+    std::fs::hard_link(room.at("a"), room.at("b")).expect("a second name");
+    room.told("write", json!({ "path": "a", "content": "new" })).await;
+    assert_eq!((room.text("a").as_str(), room.text("b").as_str()), ("new", "old"));
+}
+
+#[tokio::test]
+async fn what_is_no_regular_file_is_left_alone() {
+    let room = Room::new();
+    std::fs::create_dir(room.at("folder")).expect("a folder");
+    symlink("nowhere", room.at("dangling")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(room.at("socket")).expect("a socket");
+    for (path, expected) in [
+        ("folder", "error: folder is a folder, not a file"),
+        ("socket", "error: socket is not a regular file"),
+        ("socket/x", "error: socket/x: a folder on the way is a file"),
+    ] {
+        assert_eq!(room.told("write", json!({ "path": path, "content": "x" })).await, expected);
+    }
+    let told = room.told("write", json!({ "path": "dangling", "content": "x" })).await;
+    assert!(told.starts_with("error: dangling is a link that leads nowhere"), "{told}");
+    assert_eq!(room.names(""), ["dangling", "folder", "socket"]);
+}
+
+#[tokio::test]
+async fn full_disk_leaves_the_old_content() {
+    let room = Room::new();
+    let Some(disk) = Disk::mount(&room, "size=64k") else { return };
+    room.put("disk/a", "old");
+    let told = room.told("write", json!({ "path": "disk/a", "content": "x".repeat(1024 * 1024) })).await;
+    assert!(told.starts_with("error: Cannot write disk/a: No space left on device"), "{told}");
+    assert!(told.ends_with("Its content was not changed"), "{told}");
+    assert_eq!((room.text("disk/a").as_str(), room.names("disk")), ("old", vec!["a".to_owned()]));
+    drop(disk);
+}
+
+#[tokio::test]
+async fn folder_that_is_read_only_leaves_the_old_content() {
+    let room = Room::new();
+    let Some(disk) = Disk::mount(&room, "size=64k") else { return };
+    room.put("disk/a", "old");
+    disk.make_read_only();
+    let told = room.told("write", json!({ "path": "disk/a", "content": "new" })).await;
+    assert!(told.starts_with("error: Cannot write disk/a: Read-only file system"), "{told}");
+    assert_eq!(room.text("disk/a"), "old");
+}
+
+#[tokio::test]
+async fn cancelled_call_changes_nothing() {
+    let room = Room::new();
+    room.put("a", "old");
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let written = json!({ "path": "a", "content": "new" });
+    let outcome = room.call_with("write", written, cancel, Progress::unheard()).await;
+    assert_eq!((outcome, room.text("a").as_str()), (Err(Failure::aborted()), "old"));
+}
+
+/// A small disk of its own in the project; needs a superuser.
+struct Disk {
+    path: std::path::PathBuf,
+}
+
+impl Disk {
+    fn mount(room: &Room, options: &str) -> Option<Self> {
+        let path = room.at("disk");
+        std::fs::create_dir(&path).expect("a folder");
+        let mounted = run(&["-t", "tmpfs", "-o", options, "tmpfs"], "mount", &path);
+        if !mounted {
+            eprintln!("SKIPPED: a small disk cannot be mounted here");
+        }
+        mounted.then_some(Self { path })
+    }
+
+    fn make_read_only(&self) {
+        assert!(run(&["-o", "remount,ro"], "mount", &self.path), "remounted");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        run(&["-l"], "umount", &self.path);
+    }
+}
+
+fn run(arguments: &[&str], program: &str, path: &std::path::Path) -> bool {
+    let status = std::process::Command::new(program).args(arguments).arg(path).output();
+    status.is_ok_and(|output| output.status.success())
+}
