@@ -1,16 +1,20 @@
 //! Parts that the tests of several crates share; a dev-dependency only, used from `tests/` folders.
 //!
-//! A part moves in when a second crate needs it, not before. To come, with the first session and server tests: a scripted
-//! guest, a fake clock, scenario files and a test client.
+//! A part moves in when a second crate needs it, not before. To come, with the first session and server tests: a fake
+//! clock, scenario files and a test client.
 //!
 //! It never links what it stands in for (providers, sessions, guests) and holds no second implementation of the logic
 //! under test. Start with [`Server`], a model server that does what its script says, and [`Peer`], one that we did not
-//! write.
+//! write; [`ScriptedGuest`] is an extension that does what its script says, and [`SessionDouble`] a session for it.
 
+pub mod conversation;
+pub mod guest;
 pub mod peer;
 pub mod server;
 
 pub use self::{
+    conversation::SessionDouble,
+    guest::{BadScript, ScriptedGuest},
     peer::{NoPeer, Peer},
     server::{Reply, Request, Script, Server},
 };

@@ -1,0 +1,183 @@
+//! Plays the steps of a section.
+
+use std::future::pending;
+
+use serde_json::json;
+use tokio::{sync::mpsc, time::sleep};
+
+use pi_exthost::{
+    Ask, GuestFault,
+    guest::ToolAnswer,
+    port::{Completion, ControlPass, Refusal, Settled},
+};
+use pi_extproto::{
+    connector::tool::{ContentBlock, TextBlock},
+    hook::{DraftMessage, Outcome},
+};
+use pi_transcript::{Block, Message, ToolOutput};
+
+use super::{ScriptedGuest, script::Step};
+
+/// One play.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub(super) guest: &'a ScriptedGuest,
+    pub(super) ask: &'a Ask,
+    /// Where a tool tells what it has found so far.
+    pub(super) updates: Option<&'a mpsc::Sender<ToolOutput>>,
+    /// Only commands have one.
+    pub(super) control: Option<&'a ControlPass>,
+}
+
+/// What was said in the course of it.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) outcome: Option<Outcome>,
+    pub(super) answer: Option<ToolAnswer>,
+    pub(super) drawn: Vec<String>,
+}
+
+impl Run<'_> {
+    pub(super) async fn steps(self, steps: &[Step]) -> Result<Said, GuestFault> {
+        let mut said = Said::default();
+        for step in steps {
+            self.step(step, &mut said).await?;
+        }
+        Ok(said)
+    }
+
+    async fn step(self, step: &Step, said: &mut Said) -> Result<(), GuestFault> {
+        match step {
+            Step::Wait(time) => sleep(*time).await,
+            Step::Hang => pending().await,
+            Step::Heed => {
+                self.ask.cancel.cancelled().await;
+                self.guest.hear("cancelled".to_owned());
+                return Err(GuestFault::Cancelled);
+            }
+            Step::Panic(text) => panic!("{text}"),
+            Step::Throw(text) => return Err(GuestFault::threw(text)),
+            Step::Gone => return Err(GuestFault::Gone),
+            Step::Outcome(outcome) => said.outcome = Some(Outcome::clone(outcome)),
+            Step::Update(text) => {
+                if let Some(updates) = self.updates {
+                    // A full channel drops updates, as every tier does.
+                    drop(updates.try_send(output(text)));
+                }
+            }
+            Step::Answer(text) => said.answer = Some(answer(text)),
+            Step::Fail(text) => said.answer = Some(ToolAnswer { is_error: true, ..answer(text) }),
+            Step::Finish(text) => said.answer = Some(ToolAnswer { terminate: true, ..answer(text) }),
+            Step::Draw(text) => said.drawn.push(text.clone()),
+            request => {
+                // The time that the session takes is not the guest's own.
+                let _pause = self.ask.stopwatch.pause();
+                if let Err(refusal) = self.request(request).await {
+                    self.guest.hear(format!("refused: {refusal}"));
+                    return Err(GuestFault::threw(refusal.to_string()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks something of the conversation.
+    async fn request(self, step: &Step) -> Result<(), Refusal> {
+        let conversation = &self.guest.conversation;
+        match step {
+            Step::Ask(asked) => {
+                let settled = match conversation.ask(asked.clone()).await? {
+                    Settled::Answered(answer) => json!(answer).to_string(),
+                    Settled::Cancelled => "cancelled".to_owned(),
+                    Settled::TimedOut => "timed out".to_owned(),
+                };
+                self.guest.hear(format!("answer {settled}"));
+            }
+            Step::Announce(announcement) => conversation.announce(announcement.clone()).await?,
+            Step::Append { custom_type, data } => {
+                conversation.append_entry(custom_type.clone(), data.clone()).await?;
+            }
+            Step::Send { custom_type, delivery, text } => {
+                conversation.send_message(draft(custom_type, text), *delivery).await?;
+            }
+            Step::Start { custom_type, delivery, text } => {
+                conversation.send_message_and_run(draft(custom_type, text), *delivery).await?;
+            }
+            Step::Say { delivery, text } => conversation.send_user_message(vec![block(text)], *delivery).await?,
+            Step::Name(name) => conversation.set_name(name.clone()).await?,
+            Step::Label { entry, label } => conversation.set_label(entry.clone(), label.clone()).await?,
+            Step::Emit { channel, data } => conversation.emit(channel.clone(), data.clone()).await?,
+            Step::Activate(names) => conversation.set_active_tools(names.clone()).await?,
+            Step::Model { provider, model } => {
+                let done = conversation.set_model(provider.as_str().into(), model.as_str().into()).await?;
+                self.guest.hear(format!("model {done}"));
+            }
+            Step::Think(level) => {
+                let level = conversation.set_thinking_level(*level).await?;
+                self.guest.hear(format!("thinks {level}"));
+            }
+            Step::Complete(text) => {
+                let message = conversation.complete(completion(text)).await?;
+                self.guest.hear(format!("completion {}", json!(message.content)));
+            }
+            Step::Compact => {
+                let result = conversation.compact(None).await?;
+                self.guest.hear(format!("compacted {}", result.summary));
+            }
+            Step::Abort => conversation.abort().await?,
+            Step::Look => {
+                let state = conversation.state().await?;
+                self.guest.hear(format!("session {} idle {}", state.session_id, state.is_idle));
+            }
+            Step::Control(control) => {
+                let Some(pass) = self.control else {
+                    return Err(Refusal::NotNow { reason: "only a command controls a session".to_owned() });
+                };
+                let done = conversation.control(pass, control.clone()).await?;
+                self.guest.hear(format!("control {done}"));
+            }
+            Step::Offer(name) => self.guest.offer(name).await?,
+            Step::Wait(_)
+            | Step::Hang
+            | Step::Heed
+            | Step::Panic(_)
+            | Step::Throw(_)
+            | Step::Gone
+            | Step::Outcome(_)
+            | Step::Update(_)
+            | Step::Answer(_)
+            | Step::Fail(_)
+            | Step::Finish(_)
+            | Step::Draw(_) => unreachable!("played without the session: {step:?}"),
+        }
+        Ok(())
+    }
+}
+
+fn block(text: &str) -> ContentBlock {
+    ContentBlock::Text(TextBlock { text: text.to_owned() })
+}
+
+fn draft(custom_type: &str, text: &str) -> DraftMessage {
+    DraftMessage { custom_type: custom_type.to_owned(), content: vec![block(text)], display: true, details: None }
+}
+
+fn output(text: &str) -> ToolOutput {
+    ToolOutput { content: vec![Block::text(text)], ..ToolOutput::default() }
+}
+
+fn answer(text: &str) -> ToolAnswer {
+    ToolAnswer { output: output(text), is_error: false, terminate: false }
+}
+
+fn completion(text: &str) -> Completion {
+    Completion {
+        model: None,
+        system_prompt: None,
+        messages: vec![Message::user(text, 0)],
+        tools: Vec::new(),
+        max_tokens: None,
+        thinking_level: None,
+        steps: None,
+    }
+}
