@@ -1,3 +1,8 @@
 //! What a session can rely on, whatever its guests do.
 
+mod faults;
+mod folding;
+mod house;
+mod mixtures;
+mod offers;
 mod questions;
