@@ -48,36 +48,46 @@ impl Catalog {
     /// The one model that is meant by `provider/model`, `model`, or a pattern that fits one model only: with `*` and
     /// `?`, or a part of a name. A provider that lists no models has every model.
     pub fn find_model(&self, pattern: &str) -> Result<Found<'_>, FindError> {
-        let exact = || self.models().filter(|found| found.id == pattern || found.wire_id() == pattern).collect();
+        let mut candidates = self.candidates(pattern);
+        match candidates.len() {
+            0 => Err(self.nothing_found(pattern)),
+            1 => Ok(candidates.remove(0)),
+            _ => {
+                let candidates = candidates.iter().take(LISTED).map(Found::name).collect();
+                Err(FindError::Ambiguous { pattern: pattern.to_owned(), candidates })
+            }
+        }
+    }
+
+    /// Every model that may be meant by what [`Catalog::find_model`] takes.
+    pub fn candidates(&self, pattern: &str) -> Vec<Found<'_>> {
+        let exact = || self.models().filter(|found| found.id == pattern || found.wire_id() == pattern);
         if let Some((name, model)) = pattern.split_once('/')
             && let Some(entry) = self.provider(name)
         {
-            let found = of_provider(entry, model);
+            let own = of_provider(entry, model);
             // A router's models have the names of other providers in front.
-            return match found {
-                Err(FindError::NoModel { .. }) => single(pattern, exact()).or(found),
-                Ok(_) | Err(FindError::NoProvider { .. } | FindError::NoMatch { .. } | FindError::Ambiguous { .. }) => {
-                    found
-                }
-            };
+            let routed: Vec<Found<'_>> = exact().collect();
+            return if own.is_empty() && routed.len() == 1 { routed } else { own };
         }
-        let exact: Vec<Found<'_>> = exact();
-        if !exact.is_empty() {
-            return single(pattern, exact);
-        }
-        let matching = self.matching(pattern);
-        if !matching.is_empty() {
-            return single(pattern, matching);
-        }
-        match pattern.split_once('/') {
-            Some((name, _)) if !is_glob(name) => {
-                let names = self.providers().map(|entry| entry.manifest.id.as_str());
-                Err(FindError::NoProvider { name: name.to_owned(), nearest: proposed(name, names) })
+        let exact: Vec<Found<'_>> = exact().collect();
+        if exact.is_empty() { self.matching(pattern) } else { exact }
+    }
+
+    fn nothing_found(&self, pattern: &str) -> FindError {
+        match pattern.split_once('/').map(|(name, model)| (name, model, self.provider(name))) {
+            Some((_, model, Some(entry))) => {
+                let nearest = proposed(model, entry.manifest.models.keys().map(String::as_str));
+                FindError::NoModel { provider: entry.manifest.id.to_string(), model: model.to_owned(), nearest }
             }
-            Some(_) | None => {
+            Some((name, _, None)) if !is_glob(name) => {
+                let names = self.providers().map(|entry| entry.manifest.id.as_str());
+                FindError::NoProvider { name: name.to_owned(), nearest: proposed(name, names) }
+            }
+            Some((_, _, None)) | None => {
                 let names: Vec<String> = self.models().map(|found| found.id).collect();
                 let nearest = proposed(pattern, names.iter().map(String::as_str));
-                Err(FindError::NoMatch { pattern: pattern.to_owned(), nearest })
+                FindError::NoMatch { pattern: pattern.to_owned(), nearest }
             }
         }
     }
@@ -105,37 +115,24 @@ impl Catalog {
     }
 }
 
-fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Result<Found<'a>, FindError> {
+/// The models of one provider that may be meant: that of this name, else that of this name on the wire, else all that
+/// fit.
+fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Vec<Found<'a>> {
     let models = &entry.manifest.models;
     let found = |(id, model): (&String, &'a ModelEntry)| Found { entry, id: id.clone(), model: Some(model) };
-    if let Some(known) = models.get_key_value(wanted) {
-        return Ok(found(known));
-    }
     if models.is_empty() && !wanted.is_empty() && !is_glob(wanted) {
-        return Ok(Found { entry, id: wanted.to_owned(), model: None });
+        return vec![Found { entry, id: wanted.to_owned(), model: None }];
     }
-    if let Some(known) = models.iter().find(|(_, model)| model.model_id.as_deref() == Some(wanted)) {
-        return Ok(found(known));
+    let on_the_wire = || models.iter().find(|(_, model)| model.model_id.as_deref() == Some(wanted));
+    if let Some(known) = models.get_key_value(wanted).or_else(on_the_wire) {
+        return vec![found(known)];
     }
     let lower = wanted.to_lowercase();
     let fits = |id: &str| {
         let id = id.to_lowercase();
         if is_glob(&lower) { glob(&lower, &id) } else { id.contains(&lower) }
     };
-    let matching: Vec<Found<'a>> = models.iter().filter(|(id, _)| fits(id)).map(found).collect();
-    if !matching.is_empty() {
-        return single(&format!("{}/{wanted}", entry.manifest.id), matching);
-    }
-    let nearest = proposed(wanted, models.keys().map(String::as_str));
-    Err(FindError::NoModel { provider: entry.manifest.id.to_string(), model: wanted.to_owned(), nearest })
-}
-
-fn single<'a>(pattern: &str, mut found: Vec<Found<'a>>) -> Result<Found<'a>, FindError> {
-    if found.len() == 1 {
-        return Ok(found.remove(0));
-    }
-    let candidates = found.iter().take(LISTED).map(Found::name).collect();
-    Err(FindError::Ambiguous { pattern: pattern.to_owned(), candidates })
+    models.iter().filter(|(id, _)| fits(id)).map(found).collect()
 }
 
 fn is_glob(text: &str) -> bool {
