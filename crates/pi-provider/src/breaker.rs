@@ -141,6 +141,7 @@ impl Outcome {
                 | ErrorCode::Unknown => Self::Answered,
             },
             CallError::Unreachable { .. }
+            | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => Self::Failed,

@@ -42,6 +42,7 @@ use crate::{
     guardrail::Finding,
     manifest::Manifest,
     request::{Mode, Request, Target, build, text_calls},
+    retry::Retrying,
     text_call::Grammar,
     transport::{Network, Outgoing, Transport, TransportError},
 };
@@ -57,9 +58,15 @@ pub struct Settings {
     pub interceptor: Option<Arc<dyn Interceptor>>,
     /// Between 0 and 1, for the delays of retries.
     pub chance: fn() -> f64,
+    /// Told before every retry, so that somebody who waits can be told why. It is called between two attempts and must
+    /// not block.
+    pub retry_listener: Option<RetryListener>,
     /// Between two pieces of the demo model's answers, as if somebody were writing.
     pub demo_pause: Duration,
 }
+
+/// Whoever wants to know of retries.
+pub type RetryListener = Arc<dyn Fn(Retrying<'_>) + Send + Sync>;
 
 /// How long to wait for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +95,7 @@ struct Inner {
     breakers: Breakers,
     interceptor: Option<Arc<dyn Interceptor>>,
     chance: fn() -> f64,
+    retry_listener: Option<RetryListener>,
     demo_pause: Duration,
     prepared: Arc<PreparedProviders>,
 }
@@ -127,6 +135,7 @@ impl Settings {
             breakers: Breakers::new(),
             interceptor: None,
             chance: fastrand::f64,
+            retry_listener: None,
             demo_pause: Duration::ZERO,
         }
     }
@@ -134,10 +143,21 @@ impl Settings {
 
 impl Client {
     pub fn new(settings: Settings) -> Result<Self, TransportError> {
-        let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, demo_pause } = settings;
+        let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, retry_listener, demo_pause } =
+            settings;
         let transport = Transport::new(&network, timeouts.connect)?;
         let prepared = Arc::default();
-        let inner = Inner { transport, timeouts, largest_answer, breakers, interceptor, chance, demo_pause, prepared };
+        let inner = Inner {
+            transport,
+            timeouts,
+            largest_answer,
+            breakers,
+            interceptor,
+            chance,
+            retry_listener,
+            demo_pause,
+            prepared,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -348,6 +368,7 @@ impl Client {
             transport: &self.inner.transport,
             breakers: &self.inner.breakers,
             chance: self.inner.chance,
+            retry_listener: self.inner.retry_listener.as_ref(),
             manifest,
             outgoing,
             attachments,

@@ -65,6 +65,13 @@ pub enum CallError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A server on this machine: nobody listens at that port. Elsewhere it may be the network, and is unreachable.
+    #[error("nothing answers at {address}")]
+    NothingAnswers {
+        provider: ProviderId,
+        /// Scheme, host and port; nothing that may be secret.
+        address: String,
+    },
     #[error("{provider} did not answer in time ({phase}, {after:?})")]
     TimedOut { provider: ProviderId, phase: Phase, after: Duration },
     #[error("the call was cancelled")]
@@ -204,7 +211,10 @@ impl CallError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused { failure, .. } => failure.code,
-            Self::Unreachable { .. } | Self::Truncated { .. } | Self::Malformed { .. } => ErrorCode::ServerError,
+            Self::Unreachable { .. }
+            | Self::NothingAnswers { .. }
+            | Self::Truncated { .. }
+            | Self::Malformed { .. } => ErrorCode::ServerError,
             Self::TimedOut { .. } => ErrorCode::Timeout,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::CircuitOpen { .. } => ErrorCode::Overloaded,

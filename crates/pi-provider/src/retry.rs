@@ -13,6 +13,9 @@ use crate::{
 /// A provider that asks for a longer wait than this, and than the policy's longest delay, is not waited for.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
+/// Between two attempts at a port of this machine where nobody listens.
+const STARTING: Duration = Duration::from_millis(200);
+
 /// What went wrong with an attempt, as far as trying again is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trouble {
@@ -41,11 +44,25 @@ pub enum Decision {
     },
 }
 
+/// An attempt failed and another one follows.
+#[derive(Debug, Clone, Copy)]
+pub struct Retrying<'a> {
+    /// Which retry it is; the first is 1.
+    pub retry: u32,
+    /// How many there are at most.
+    pub retries: u32,
+    /// It is made after this.
+    pub after: Duration,
+    /// Why the attempt before it failed.
+    pub error: &'a CallError,
+}
+
 impl Trouble {
     pub fn of(error: &CallError) -> Self {
         let (status, retry_after) = match error {
             CallError::Refused { failure, .. } => (failure.status, failure.retry_after),
             CallError::Unreachable { .. }
+            | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Cancelled
             | CallError::CircuitOpen { .. }
@@ -62,6 +79,26 @@ impl Trouble {
 }
 
 impl RetryPolicy {
+    /// What to do after attempt number `attempt` (the first is 1) ended with this error. `chance` is between 0 and 1.
+    pub fn decide_after(&self, attempt: u32, error: &CallError, chance: f64) -> Decision {
+        let decision = self.decide(attempt, Trouble::of(error), chance);
+        match decision {
+            Decision::Retry { .. } if attempt > self.retries_after(error) => Decision::Exhausted,
+            Decision::Retry { .. } if is_closed_port(error) => Decision::Retry { after: STARTING },
+            Decision::Retry { .. }
+            | Decision::NotRetryable
+            | Decision::NotListed
+            | Decision::Exhausted
+            | Decision::AskedTooLong { .. } => decision,
+        }
+    }
+
+    /// How often a call is tried again at most after an error like this. A closed port of this machine is tried again
+    /// once and soon, for a server that is just starting: longer waiting would tell nobody more.
+    pub fn retries_after(&self, error: &CallError) -> u32 {
+        if is_closed_port(error) { self.max_retries.min(1) } else { self.max_retries }
+    }
+
     /// What to do after attempt number `attempt` (the first is 1) ended in trouble. `chance` is between 0 and 1.
     pub fn decide(&self, attempt: u32, trouble: Trouble, chance: f64) -> Decision {
         if !trouble.code.is_retryable() {
@@ -121,6 +158,10 @@ impl RetryPolicy {
             Strategy::FixedDelay | Strategy::None => shortest,
         }
     }
+}
+
+fn is_closed_port(error: &CallError) -> bool {
+    matches!(error, CallError::NothingAnswers { .. })
 }
 
 /// Whether another provider may succeed where this error came from.

@@ -58,6 +58,7 @@ impl Fault {
             CallError::Refused { failure, .. } => Self::of_failure(failure),
             CallError::CircuitOpen { retry_in, .. } => Self::Passing { wait: Some(*retry_in) },
             CallError::Unreachable { .. }
+            | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => Self::Passing { wait: None },

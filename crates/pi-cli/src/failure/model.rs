@@ -187,6 +187,11 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             format!("set one of them: {}; `pi ask --model demo` needs none", looked_in.join(", "))
         }
         CallError::Unreachable { .. } => "check the address, and whether the server runs".to_owned(),
+        CallError::NothingAnswers { .. } => {
+            "start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked \
+             now"
+                .to_owned()
+        }
         CallError::TimedOut { .. } => "ask again, or ask for a shorter answer with --max-tokens".to_owned(),
         CallError::CircuitOpen { .. } => "wait, or ask another provider with --model".to_owned(),
         CallError::Undeclared { provider, .. } => {

@@ -203,8 +203,8 @@ fn closed_port_is_told_as_such() {
     let output = command.env("ACME_KEY", "k").output().expect("pi runs");
     assert_snapshot!(shown(&output).replace(&address.to_string(), "HOST"), @r"
     --- on standard error
-    error: acme cannot be reached: error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)
-    hint: check the address, and whether the server runs
+    error: nothing answers at http://HOST
+    hint: start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked now
     --- exit 75
     ");
 }

@@ -1,6 +1,8 @@
 //! One request and the beginning of its answer, tried again while there is none.
 
 use std::{
+    error::Error as _,
+    io,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
 };
@@ -8,8 +10,12 @@ use std::{
 use bytes::Bytes;
 use reqwest::{Response, header::HeaderMap};
 use tokio::time::sleep;
+use url::{Host, Url};
 
-use super::deadline::{Deadline, within};
+use super::{
+    RetryListener,
+    deadline::{Deadline, within},
+};
 use crate::{
     breaker::{Breakers, Outcome, Pass},
     classify::{Refusal, classify},
@@ -18,7 +24,7 @@ use crate::{
     limits::Limits,
     manifest::Manifest,
     request::Mode,
-    retry::{Decision, Trouble},
+    retry::{Decision, Retrying},
     secret::{Secret, redactor},
     transport::{Outgoing, Transport, TransportFault, next_piece, read_beginning, read_rest},
 };
@@ -33,6 +39,7 @@ pub(super) struct Exchange<'a> {
     pub(super) transport: &'a Transport,
     pub(super) breakers: &'a Breakers,
     pub(super) chance: fn() -> f64,
+    pub(super) retry_listener: Option<&'a RetryListener>,
     pub(super) manifest: &'a Manifest,
     pub(super) outgoing: Outgoing,
     pub(super) attachments: Vec<Attachment>,
@@ -73,7 +80,7 @@ impl Exchange<'_> {
     /// Sends the request until an answer begins or the policy gives up. The breaker is asked before every attempt; if it
     /// refuses a later one, the error that came before is the better explanation.
     pub(super) async fn run(&self) -> Result<Reply, CallError> {
-        let provider = &self.manifest.id;
+        let (provider, policy) = (&self.manifest.id, &self.manifest.retry_policy);
         let mut waited = Duration::ZERO;
         let mut earlier = None;
         for attempt in 1_u32.. {
@@ -90,7 +97,7 @@ impl Exchange<'_> {
                 Err(error) => error,
             };
             pass.report(Outcome::of(&error));
-            let decision = self.manifest.retry_policy.decide(attempt, Trouble::of(&error), (self.chance)());
+            let decision = policy.decide_after(attempt, &error, (self.chance)());
             tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
             match decision {
                 // Where the time is over before the next attempt, waiting for it would tell nobody more.
@@ -98,6 +105,10 @@ impl Exchange<'_> {
                     return Err(error);
                 }
                 Decision::Retry { after } if !has_begun.into_inner() => {
+                    if let Some(listener) = self.retry_listener {
+                        let retries = policy.retries_after(&error);
+                        listener(Retrying { retry: attempt, retries, after, error: &error });
+                    }
                     waited += after;
                     earlier = Some(error);
                     sleep(after).await;
@@ -146,12 +157,31 @@ impl Exchange<'_> {
         let provider = self.manifest.id.clone();
         match fault {
             TransportFault::ConnectTimeout { after } => CallError::TimedOut { provider, phase: Phase::Connect, after },
+            TransportFault::Unreachable(source) if is_refused(&source) && is_on_this_machine(&self.outgoing.url) => {
+                CallError::NothingAnswers { provider, address: self.outgoing.url.origin().ascii_serialization() }
+            }
             TransportFault::Unreachable(source) => CallError::Unreachable { provider, source: Box::new(source) },
             TransportFault::Broken(_) => CallError::Truncated { provider },
             TransportFault::TooLarge { limit } => {
                 CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }
             }
         }
+    }
+}
+
+/// Whether nobody listens at the port.
+fn is_refused(error: &reqwest::Error) -> bool {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let mut kinds = causes.filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    kinds.any(|kind| kind == io::ErrorKind::ConnectionRefused)
+}
+
+fn is_on_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
     }
 }
 

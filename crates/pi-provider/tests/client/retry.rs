@@ -1,6 +1,8 @@
 //! What is tried again, how often, and after how long.
 
-use pi_provider::{CallError, ErrorCode, Failure};
+use std::sync::{Arc, Mutex};
+
+use pi_provider::{CallError, ErrorCode, Failure, client::Settings, retry::Retrying};
 use pi_testkit::{Reply, Script, server::Step};
 use tokio::time::Instant;
 
@@ -106,14 +108,24 @@ async fn whole_answer_of_which_half_came_is_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_listening_is_unreachable() {
+async fn closed_port_of_this_machine_is_tried_again_once_and_soon() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let server = Server::start(Script::new()).await.unwrap();
-    let fixture = Fixture::of(server, manifest(&format!("http://{address}"), json!({})), settings());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
+    let note = move |retrying: Retrying<'_>| {
+        let Retrying { retry, retries, after, error } = retrying;
+        listener.lock().unwrap().push((retry, retries, after, error.to_string()));
+    };
+    let settings = Settings { retry_listener: Some(Arc::new(note)), ..settings() };
+    let fixture = Fixture::of(server, manifest(&format!("http://{address}/v1"), json!({})), settings);
     let begin = Instant::now();
     let error = fixture.error().await;
-    assert!(matches!(error, CallError::Unreachable { .. }), "{error}");
-    assert_eq!((error.code(), begin.elapsed().as_secs()), (ErrorCode::ServerError, 3), "three retries");
+    let expected = format!("nothing answers at http://{address}");
+    assert!(matches!(error, CallError::NothingAnswers { .. }), "{error}");
+    assert_eq!((error.to_string(), error.code()), (expected.clone(), ErrorCode::ServerError));
+    let pause = Duration::from_millis(200);
+    assert_eq!((begin.elapsed(), told.lock().unwrap().as_slice()), (pause, &[(1, 1, pause, expected)][..]));
 }
