@@ -15,6 +15,8 @@ pub(super) struct Knowledge {
     pub refusal: String,
     /// What to do for a real model.
     pub advice: String,
+    /// How a tool is offered.
+    pub offer: String,
     /// What may be asked.
     pub abilities: String,
     topics: Vec<Topic>,

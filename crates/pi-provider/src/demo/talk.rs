@@ -95,7 +95,7 @@ fn missing(request: &Request, names: &[String]) -> String {
     if request.tools.is_empty() {
         return format!(
             "For that I would need a tool such as `{wanted}`, and no tools are declared here. {}",
-            knowledge().advice
+            knowledge().offer
         );
     }
     let declared: Vec<String> = request.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();

@@ -220,6 +220,7 @@ fn questions_about_tools_are_no_wish_for_one() {
 fn a_tool_that_is_not_there_is_named() {
     let text = says("user: hi\ndemo: …\nuser: read README.md");
     assert!(text.starts_with("For that I would need a tool such as `read`, and no tools are declared here."), "{text}");
+    assert!(text.contains("--tool FILE"), "{text}");
     let choice = choice("user: hi\ndemo: …\nuser: use the tool teleport", &json!({ "tools": agent_tools() }));
     assert_eq!(
         choice["message"]["content"],
