@@ -26,8 +26,8 @@ pub(crate) fn run(arguments: &PromoteArguments, console: &mut Console) -> Result
         let findings = loaded.errors().map(ToString::to_string).collect();
         return Err(ModelFailure::NotAManifest { file, findings }.into());
     };
-    for warning in loaded.diagnostics.iter().filter(|it| it.severity == Severity::Warning) {
-        console.note(&warning.to_string());
+    for finding in loaded.diagnostics.iter().filter(|it| it.severity != Severity::Error) {
+        console.note(&finding.to_string());
     }
     if !loaded.ignored.is_empty() {
         let members: Vec<&str> = loaded.ignored.iter().map(|it| it.path.as_str()).collect();

@@ -1,6 +1,6 @@
 //! The first generation: 1.1 with a bare `base_url`, 1.5 with an `endpoint`, and both with everything else of their own.
 
-use super::contract;
+use super::{contract, models};
 use crate::manifest::{
     capability::Capability,
     load::Report,
@@ -32,6 +32,7 @@ pub(super) fn hybrid(root: &mut Node, report: &mut Report<'_>) {
         report.note("promote.capabilities", at, "capabilities", "the list is read as what is required");
         capabilities(root, report);
     }
+    models::gather(root, report);
     let Some(auth) = root.take("auth") else { return };
     let at = auth.at;
     let Some(endpoint) = root.map_mut("endpoint", at) else { return };

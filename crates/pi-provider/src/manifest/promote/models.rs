@@ -1,6 +1,39 @@
 //! Models of the first generation, and rules of a stream in its words.
 
-use crate::manifest::tree::{Node, Tree};
+use crate::manifest::{
+    load::Report,
+    tree::{Member, Node, Tree},
+};
+
+/// Models that stand in the manifest itself, by name or as a list, belong under `metadata`.
+pub(super) fn gather(root: &mut Node, report: &mut Report<'_>) {
+    let Some(written) = root.take("models") else { return };
+    let at = written.at;
+    let members: Vec<Member> = match written.node.value {
+        Tree::Map(members) => members,
+        Tree::List(items) => items.into_iter().filter_map(|item| named(item, report)).collect(),
+        Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => return root.set("models", at, written.node),
+    };
+    let count = members.len();
+    let Some(models) = root.map_mut("metadata", at).and_then(|metadata| metadata.map_mut("models", at)) else { return };
+    for member in members {
+        models.set_default(&member.key, member.at, member.node);
+    }
+    report.note("promote.models", at, "models", format!("its models ({count}) are taken over as metadata.models"));
+}
+
+/// A model of a list: its name alone, or an entry with an `id`.
+fn named(mut item: Node, report: &mut Report<'_>) -> Option<Member> {
+    let at = item.at;
+    if let Some(name) = item.as_str() {
+        return Some(Member { key: name.to_owned(), at, node: Node::map(at) });
+    }
+    let id = item.take("id").and_then(|id| id.node.as_str().map(str::to_owned));
+    if id.is_none() {
+        report.warning("promote.models", at, "models", "a model without an id is left out");
+    }
+    Some(Member { key: id?, at, node: item })
+}
 
 /// A model: prices for a token become prices for a million, capabilities become what is known of the model.
 pub(in crate::manifest) fn model(node: &mut Node) {
