@@ -1,7 +1,11 @@
 //! Which model is asked, and why.
 //!
-//! What was named; else what the settings name; else the first provider whose credential is found; else one of the user's
-//! own that needs none; else a server on this machine; else the demo. Whoever is asked, the command says so.
+//! What was named; else what the settings name; else of the providers whose credential is found that whose usual model
+//! costs least; else one of the user's own that needs none; else a server on this machine; else the demo. Whoever is
+//! asked, the command says so. What a provider's usual model is stands in [`usual`].
+
+mod preference;
+mod usual;
 
 use std::fmt;
 
@@ -11,16 +15,16 @@ use pi_provider::{
     credential::{SourceKind, Trust},
     manifest::{Format, ModelEntry, load},
 };
-use serde_json::Value;
 use url::Url;
 
 use crate::{
     console::Console,
     env::{self, Environment},
     failure::{Failure, ModelFailure},
-    input,
     providers::{DEMO, Providers, Shown, is_local},
 };
+
+use self::{preference::Preference, usual::usual_model};
 
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.
 const SERVER: &str = include_str!("choice/server.yaml");
@@ -42,7 +46,12 @@ pub(crate) struct Chosen {
 pub(crate) enum Why {
     Named,
     Settings,
-    Credential(String),
+    Credential {
+        /// Where it is.
+        source: String,
+        /// How many providers have one.
+        count: usize,
+    },
     OwnWithout,
     Local,
     Demo,
@@ -85,7 +94,12 @@ impl fmt::Display for Why {
         match self {
             Why::Named => f.write_str("as asked for"),
             Why::Settings => f.write_str("the default in settings.json"),
-            Why::Credential(source) => write!(f, "its credential is found in {source}"),
+            Why::Credential { source, count: ..=1 } => write!(f, "its credential is found in {source}"),
+            Why::Credential { source, count } => write!(
+                f,
+                "its credential is found in {source}, and of {count} providers with one its usual model costs least; \
+                 --model names another"
+            ),
             Why::OwnWithout => f.write_str("a provider of your own that needs no credential"),
             Why::Local => f.write_str("it runs on this machine"),
             Why::Demo => f.write_str("there is no credential and no server on this machine"),
@@ -105,23 +119,23 @@ pub(crate) async fn choose(
     if let Some(name) = wanted.model {
         return named(name, Why::Named, providers, console).await;
     }
-    if let Some(default) = default_of_settings(environment, console) {
-        let chosen = named(&default.name, Why::Settings, providers, console).await;
-        return chosen.map_err(|failure| default.blame(failure));
+    if let Some(preference) = Preference::of_settings(environment, console) {
+        let chosen = named(&preference.name, Why::Settings, providers, console).await;
+        return chosen.map_err(|failure| preference.blame(failure));
     }
-    if let Some((found, source)) = with_credential(providers) {
-        return Ok(Chosen::of(&found, Why::Credential(source))?);
+    if let Some((found, why)) = with_credential(providers) {
+        return Ok(Chosen::of(&found, why)?);
     }
     if let Some(found) = without_credential(providers) {
         return Ok(Chosen::of(&found, Why::OwnWithout)?);
     }
     providers.look_around(console).await;
-    let local = providers.found().iter().find_map(|id| first_model(providers.catalog.provider(id.as_str())?));
+    let local = providers.found().iter().find_map(|id| usual_model(providers.catalog.provider(id.as_str())?));
     if let Some(found) = local {
         return Ok(Chosen::of(&found, Why::Local)?);
     }
     let demo = providers.get(DEMO)?;
-    let found = first_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
+    let found = usual_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
     Ok(Chosen::of(&found, Why::Demo)?)
 }
 
@@ -189,7 +203,7 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
         providers.look_around(console).await;
     }
     if let Some(entry) = providers.catalog.provider(name) {
-        let found = first_model(entry).ok_or_else(|| ModelFailure::NoModelNamed { provider: name.to_owned() })?;
+        let found = usual_model(entry).ok_or_else(|| ModelFailure::NoModelNamed { provider: name.to_owned() })?;
         return Ok(Chosen::of(&found, why)?);
     }
     match providers.catalog.find_model(name) {
@@ -209,7 +223,7 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
 
 /// Of several models that fit, the one that can be asked now.
 fn only_one<'a>(name: &str, providers: &'a Providers) -> Result<Found<'a>, ModelFailure> {
-    let all = fitting(name, providers);
+    let all = providers.catalog.candidates(name);
     let can_be_asked = |found: &&Found<'_>| {
         let shown = Shown::of(&providers.credential(found.entry, None));
         // The demo can always be asked, and is hardly ever meant.
@@ -226,19 +240,6 @@ fn only_one<'a>(name: &str, providers: &'a Providers) -> Result<Found<'a>, Model
     Err(ModelFailure::Several { pattern: name.to_owned(), candidates, more })
 }
 
-/// The models that may be meant, by the rules of [`pi_provider::Catalog::find_model`].
-fn fitting<'a>(name: &str, providers: &'a Providers) -> Vec<Found<'a>> {
-    let catalog = &providers.catalog;
-    if let Some((provider, part)) = name.split_once('/')
-        && let Some(entry) = catalog.provider(provider)
-    {
-        let id = &entry.manifest.id;
-        return catalog.matching(part).into_iter().filter(|found| found.entry.manifest.id == *id).collect();
-    }
-    let exact: Vec<Found<'_>> = catalog.models().filter(|found| found.id == name || found.wire_id() == name).collect();
-    if exact.is_empty() { catalog.matching(name) } else { exact }
-}
-
 /// Whether a model takes words and answers with words; others embed, rank, draw or speak. One of which nobody says
 /// anything is taken for one that does.
 pub(crate) fn answers(model: Option<&ModelEntry>) -> bool {
@@ -247,57 +248,20 @@ pub(crate) fn answers(model: Option<&ModelEntry>) -> bool {
     has_text(&modalities.input) && has_text(&modalities.output)
 }
 
-/// What a settings file names.
-struct Default {
-    name: String,
-    file: String,
-}
-
-impl Default {
-    /// Says where a name comes from that cannot be used.
-    fn blame(self, failure: Failure) -> Failure {
-        match failure {
-            Failure::Model(source) => {
-                ModelFailure::BadDefault { name: self.name, file: self.file, source: Box::new(source) }.into()
-            }
-            other => other,
-        }
-    }
-}
-
-/// Pi's `defaultProvider` and `defaultModel`. A file that is not JSON names nothing, and that is said.
-fn default_of_settings(environment: &Environment, console: &mut Console) -> Option<Default> {
-    let path = environment.agent_directory.as_ref()?.join("settings.json");
-    let file = path.display().to_string();
-    let document = path.exists().then(|| input::read(&path))?;
-    let settings = match document.map(|it| serde_json::from_slice::<Value>(it.bytes())) {
-        Ok(Ok(settings)) => settings,
-        Ok(Err(error)) => {
-            console.note(&format!("{file} is ignored: it is not JSON: {error}"));
-            return None;
-        }
-        Err(failure) => {
-            console.note(&format!("{file} is ignored: {}", failure.summary()));
-            return None;
-        }
-    };
-    let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
-    let name = match (text("defaultProvider"), text("defaultModel")) {
-        (Some(provider), Some(model)) => format!("{provider}/{model}"),
-        (None, Some(name)) | (Some(name), None) => name.to_owned(),
-        (None, None) => return None,
-    };
-    Some(Default { name, file })
-}
-
-/// The first provider of those that need a credential and have one, and where that is.
-fn with_credential(providers: &Providers) -> Option<(Found<'_>, String)> {
-    providers.catalog.providers().find_map(|entry| {
+/// Of the providers that need a credential and have one, that whose usual model costs least; of several that cost the
+/// same, or whose price nobody knows, the first.
+fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
+    let asked = |entry| {
         let shown = Shown::of(&providers.credential(entry, None));
         let has_one = shown.available && shown.source != SourceKind::None;
-        let found = first_model(entry).filter(|_| has_one)?;
+        let found = usual_model(entry).filter(|_| has_one)?;
         Some((found, shown.words()))
-    })
+    };
+    let all: Vec<(Found<'_>, String)> = providers.catalog.providers().filter_map(asked).collect();
+    let count = all.len();
+    let price = |found: &Found<'_>| usual::price(found.model).unwrap_or(f64::INFINITY);
+    let (found, source) = all.into_iter().min_by(|(left, _), (right, _)| price(left).total_cmp(&price(right)))?;
+    Some((found, Why::Credential { source, count }))
 }
 
 /// The first provider that the user wrote down and that needs no credential. Servers that are looked for come later.
@@ -308,15 +272,8 @@ fn without_credential(providers: &Providers) -> Option<Found<'_>> {
             let shown = Shown::of(&providers.credential(entry, None));
             shown.available && shown.source == SourceKind::None
         };
-        first_model(entry).filter(|_| needs_none)
+        usual_model(entry).filter(|_| needs_none)
     })
-}
-
-/// The first model that answers in words; else the first.
-fn first_model(entry: &Entry) -> Option<Found<'_>> {
-    let models = &entry.manifest.models;
-    let (id, model) = models.iter().find(|(_, model)| answers(Some(model))).or_else(|| models.first())?;
-    Some(Found { entry, id: id.clone(), model: Some(model) })
 }
 
 #[cfg(test)]

@@ -319,7 +319,7 @@ fn model_is_chosen_in_order_and_the_reason_is_told() {
     };
     let settings = r#"{"defaultProvider": "zeta", "defaultModel": "small"}"#;
     assert_snapshot!(asked(&world().with("agent/settings.json", settings), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking zeta/small: the default in settings.json");
-    assert_snapshot!(asked(&world(), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking beta/small: its credential is found in BETA_KEY");
+    assert_snapshot!(asked(&world(), &[("ZETA_KEY", "k"), ("BETA_KEY", "k")]), @"asking beta/small: its credential is found in BETA_KEY, and of 2 providers with one its usual model costs least; --model names another");
     assert_snapshot!(asked(&world(), &[("ZETA_API_KEY", "k")]), @"asking zeta/small: its credential is found in ZETA_API_KEY");
     let auth = r#"{"beta": {"type": "api_key", "key": "k"}}"#;
     assert_snapshot!(asked(&world().with("agent/auth.json", auth), &[]), @"asking beta/small: its credential is found in auth.json");
