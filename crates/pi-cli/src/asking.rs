@@ -1,24 +1,30 @@
 //! One call to a model: its credential, its events, the message that grows from them, and what it cost.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
-use pi_envelope::Prompt;
 use pi_provider::{
-    Call, CallError, Options, Secret, StreamEvent,
+    Call, CallError, Secret, StreamEvent,
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, Settings},
     credential::{Credential, Resolved},
     manifest::endpoint::SecretHeader,
+    retry::Retrying,
     transport::Network,
 };
 use pi_transcript::{ModelId, message::AssistantMessage};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     arguments::model::ReachArguments,
     choice::Chosen,
     env,
-    failure::{Failure, ModelFailure},
+    failure::{self, Failure, ModelFailure},
     providers::Providers,
 };
 
@@ -27,6 +33,19 @@ pub(crate) struct Asker {
     client: Client,
     credential: Option<Credential>,
     cancel: CancellationToken,
+    /// Retries that are not told yet. If nobody reads them the newest are dropped: they are only told.
+    retries: mpsc::Receiver<Retry>,
+}
+
+/// How many retries wait to be told; one call makes fewer.
+const UNTOLD: usize = 32;
+
+/// A call that failed is made again.
+pub(crate) struct Retry {
+    number: u32,
+    most: u32,
+    after: Duration,
+    reason: String,
 }
 
 /// What came of a call.
@@ -47,6 +66,8 @@ pub(crate) enum Manner {
 
 /// What is told while a call is made.
 pub(crate) enum News<'a> {
+    /// An attempt failed, and the next follows.
+    Retrying(&'a Retry),
     /// It is answered: what was changed in it is known, and nothing of the answer was told yet.
     Opened(&'a Facts),
     Event(&'a StreamEvent),
@@ -66,8 +87,14 @@ impl Asker {
         let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
         add_headers(chosen);
         let network = Network::from_environment(&env::lookup);
-        let client = Client::new(Settings::new(network)).map_err(ModelFailure::Network)?;
-        Ok(Asker { client, credential, cancel: CancellationToken::new() })
+        let (sender, retries) = mpsc::channel(UNTOLD);
+        let listener = move |retrying: Retrying<'_>| {
+            // A full channel means that nobody is told, which harms nobody.
+            let _ = sender.try_send(Retry::of(retrying));
+        };
+        let settings = Settings { retry_listener: Some(Arc::new(listener)), ..Settings::new(network) };
+        let client = Client::new(settings).map_err(ModelFailure::Network)?;
+        Ok(Asker { client, credential, cancel: CancellationToken::new(), retries })
     }
 
     /// Closes the connection when somebody presses Ctrl-C. The task ends with the runtime that it was started on.
@@ -82,21 +109,20 @@ impl Asker {
 
     /// Makes the call and hands out its events as they come.
     pub(crate) async fn ask(
-        &self,
+        &mut self,
         chosen: &Chosen,
-        prompt: &Prompt,
-        options: &Options,
+        call: Call<'_>,
         manner: Manner,
         mut take: impl FnMut(News<'_>) -> Wish,
     ) -> Result<Answered, CallError> {
         let started = instant();
-        let (call, target) = (Call { prompt, options }, chosen.target());
+        let target = chosen.target();
         let mut assembly = Assembly::new(Asked {
             api: pi_provider::Dialect::of(target.manifest, target.entry).api().to_owned(),
             provider: target.manifest.id.clone(),
             model: ModelId::from(chosen.model.as_str()),
             pricing: chosen.known.as_ref().and_then(|it| it.pricing),
-            thinking_level: Some(options.thinking),
+            thinking_level: Some(call.options.thinking),
             timestamp: milliseconds(),
         });
         let mut first = None;
@@ -111,7 +137,8 @@ impl Asker {
         let credential = self.credential.as_ref();
         let (facts, end) = match manner {
             Manner::Whole => {
-                let whole = self.client.complete(&target, call, credential, &self.cancel).await?;
+                let asked = self.client.complete(&target, call, credential, &self.cancel);
+                let whole = telling_retries(asked, &mut self.retries, &mut take).await?;
                 take(News::Opened(&whole.facts));
                 whole.events.into_iter().for_each(|event| {
                     push(event, &mut take);
@@ -119,7 +146,8 @@ impl Asker {
                 (whole.facts, End::Proper)
             }
             Manner::Stream => {
-                let mut answer = self.client.stream(&target, call, credential, &self.cancel).await?;
+                let asked = self.client.stream(&target, call, credential, &self.cancel);
+                let mut answer = telling_retries(asked, &mut self.retries, &mut take).await?;
                 take(News::Opened(answer.facts()));
                 let mut end = End::Proper;
                 while let Some(event) = answer.next().await {
@@ -133,6 +161,38 @@ impl Asker {
         };
         let time = started.elapsed();
         Ok(Answered { message: assembly.finish(end, &mut grown), facts, time, first })
+    }
+}
+
+/// Waits for the work and tells of retries meanwhile.
+async fn telling_retries<T>(
+    work: impl Future<Output = T>,
+    retries: &mut mpsc::Receiver<Retry>,
+    take: &mut dyn FnMut(News<'_>) -> Wish,
+) -> T {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            Some(retry) = retries.recv() => {
+                take(News::Retrying(&retry));
+            }
+            outcome = &mut work => return outcome,
+        }
+    }
+}
+
+impl Retry {
+    fn of(retrying: Retrying<'_>) -> Self {
+        let Retrying { retry, retries, after, error } = retrying;
+        Retry { number: retry, most: retries, after, reason: failure::told(error) }
+    }
+}
+
+impl fmt::Display for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Retry { number, most, after, reason } = self;
+        write!(f, "retrying {number} of {most} in {:.1} s: {reason}", after.as_secs_f64())
     }
 }
 

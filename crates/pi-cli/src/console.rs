@@ -89,6 +89,11 @@ impl Console {
         self.width
     }
 
+    /// Who reads standard output.
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader
+    }
+
     pub(crate) fn has_colours(&self) -> bool {
         self.output_colours
     }

@@ -1,17 +1,19 @@
 //! `pi ask`: one question to one model, and its answer as it comes.
 
+mod form;
 mod lines;
 mod media;
 mod prompt;
+mod room;
 mod screen;
 
 use pi_envelope::Prompt;
 use pi_provider::{
-    Call, Options, ToolChoice,
+    Call, ToolChoice,
     client::Facts,
     request::{Mode, build},
 };
-use pi_transcript::{StopReason, Usage, json::Open, message::AssistantMessage};
+use pi_transcript::{StopReason, Usage, json::Open};
 use serde_json::{Value, json};
 
 use self::screen::Screen;
@@ -20,7 +22,7 @@ use crate::{
     arguments::model::AskArguments,
     asking::{self, Answered, Asker, Manner, News, Wish},
     choice::{self, Chosen, Wanted},
-    console::Console,
+    console::{Console, Reader},
     env::Environment,
     exit::Exit,
     failure::{Failure, ModelFailure},
@@ -39,13 +41,14 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }
+        let call = Call { prompt: &prompt, options: &options };
         if arguments.dry_run {
-            return dry_run(arguments, &chosen, &prompt, &options, &providers, console);
+            return dry_run(arguments, &chosen, call, &providers, console);
         }
-        let asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
-        introduce(&chosen, arguments.json, console);
+        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
+        introduce(&chosen, call, console);
         asker.stop_on_interrupt();
-        ask(arguments, &asker, &chosen, &prompt, &options, console).await
+        ask(arguments, &mut asker, &chosen, call, console).await
     })
 }
 
@@ -60,54 +63,62 @@ fn check_tool_choice(choice: &ToolChoice, prompt: &Prompt) -> Result<(), ModelFa
     }
 }
 
-/// Says who is asked and why, unless nobody could be surprised.
-fn introduce(chosen: &Chosen, json: bool, console: &mut Console) {
+/// Says who is asked and why, unless nobody could be surprised, and whether it is too much.
+fn introduce(chosen: &Chosen, call: Call<'_>, console: &mut Console) {
     if chosen.why != choice::Why::Named {
         console.remark(&format!("asking {}: {}", chosen.name(), chosen.why));
     }
-    if chosen.is_demo() && !json {
+    if chosen.is_demo() && console.reader() == Reader::Person {
         console.remark("this is the demo: it knows pi and little else, and no real model is behind it");
+    }
+    if let Some(shortage) = room::shortage(call.prompt, call.options, chosen) {
+        console.note(&shortage);
     }
 }
 
 async fn ask(
     arguments: &AskArguments,
-    asker: &Asker,
+    asker: &mut Asker,
     chosen: &Chosen,
-    prompt: &Prompt,
-    options: &Options,
+    call: Call<'_>,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
+    let reader = console.reader();
     let manner = if arguments.no_stream { Manner::Whole } else { Manner::Stream };
     let mut screen = Screen::default();
     let take = |news: News<'_>| {
-        match news {
-            News::Opened(_) if arguments.json => {}
-            News::Opened(facts) => tell_changes(facts, arguments.how.thinking.is_some(), console),
-            News::Event(event) if arguments.json => {
+        match (news, reader) {
+            (News::Retrying(retry), _) => console.remark(&retry.to_string()),
+            (News::Opened(_), Reader::Machine) => {}
+            (News::Opened(facts), Reader::Person) => tell_changes(facts, arguments, console),
+            (News::Event(event), Reader::Machine) => {
                 console.line(&lines::object(event).to_string());
                 console.flush();
             }
-            News::Event(event) => screen.show(event, console),
+            (News::Event(event), Reader::Person) => screen.show(event, console),
         }
         // Nobody reads any more, and every further word may cost something.
         if console.is_lost() { Wish::Enough } else { Wish::More }
     };
-    let answered = asker.ask(chosen, prompt, options, manner, take).await;
-    if !arguments.json {
-        screen.finish(console);
-    }
+    let answered = asker.ask(chosen, call, manner, take).await;
+    screen.finish(console);
     let answered = answered.map_err(ModelFailure::Call)?;
-    if arguments.json {
-        console.line(&last_line(&answered, chosen).to_string());
-    } else {
-        conclude(&answered, chosen, console);
+    let fault = form::fault(&call.options.response_format, &answered.message);
+    match reader {
+        Reader::Machine => console.line(&last_line(&answered, chosen, fault.as_deref()).to_string()),
+        Reader::Person => conclude(&answered, chosen, console),
     }
-    Ok(Exit::Success)
+    Ok(match fault {
+        None => Exit::Success,
+        Some(fault) => {
+            console.note(&format!("the answer is not what was asked for: {fault}"));
+            Exit::No
+        }
+    })
 }
 
 /// What is known at the end, for a machine.
-fn last_line(answered: &Answered, chosen: &Chosen) -> Value {
+fn last_line(answered: &Answered, chosen: &Chosen, fault: Option<&str>) -> Value {
     let facts = &answered.facts;
     let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
@@ -127,44 +138,45 @@ fn last_line(answered: &Answered, chosen: &Chosen) -> Value {
         "request_id": facts.request_id,
         "limits": facts.limits,
         "changes": facts.changes,
+        "form_fault": fault,
     })
 }
 
 /// What was left out of the request or changed in it.
-fn tell_changes(facts: &Facts, wants_thinking: bool, console: &mut Console) {
-    // That a model always thinks is news only to somebody who asked it not to.
-    for change in facts.changes.iter().filter(|it| wants_thinking || it.option != "thinking") {
-        console.note(&change.to_string());
+fn tell_changes(facts: &Facts, arguments: &AskArguments, console: &mut Console) {
+    for change in &facts.changes {
+        if change.option == "thinking" && arguments.how.thinking.is_none() {
+            // Nobody asked for anything, so nothing went wrong; but thinking takes time and costs.
+            console.remark(&format!("it thinks without being asked to: {}", change.reason));
+        } else {
+            console.note(&change.to_string());
+        }
     }
 }
 
 /// What is known at the end, for people.
 fn conclude(answered: &Answered, chosen: &Chosen, console: &mut Console) {
-    match reason(&answered.message) {
-        Some(StopReason::Length) => console.note("the answer was cut: it reached its largest length"),
-        Some(StopReason::Error) => {
+    match &answered.message.stop_reason {
+        Open::Known(StopReason::Length) => console.note("the answer was cut: it reached its largest length"),
+        Open::Known(StopReason::Error) => {
             let why = answered.message.error_message.as_deref().unwrap_or("the provider did not say why");
             console.note(&format!("the answer ended in an error: {why}"));
         }
-        _ => {}
+        Open::Known(
+            StopReason::Stop | StopReason::ToolUse | StopReason::Aborted | StopReason::Pending | StopReason::Deferred,
+        )
+        | Open::Other(_) => {}
     }
     let mut parts = vec![chosen.name()];
     parts.extend(answered.message.usage.known().map(tokens));
     if !chosen.is_demo() {
-        parts.extend(answered.message.usage.known().and_then(|usage| cost(usage, chosen)));
+        parts.extend(answered.message.usage.known().and_then(|usage| cost(usage, chosen)).map(dollars));
     }
     parts.push(format!("{:.1} s", answered.time.as_secs_f64()));
     if answered.facts.attempts > 1 {
         parts.push(format!("{} attempts", answered.facts.attempts));
     }
     console.remark(&parts.join(" · "));
-}
-
-fn reason(message: &AssistantMessage) -> Option<StopReason> {
-    match &message.stop_reason {
-        Open::Known(reason) => Some(*reason),
-        Open::Other(_) => None,
-    }
 }
 
 /// Tokens in words: what was sent, what came back, and how much of each was cached or thought.
@@ -181,19 +193,17 @@ pub(crate) fn tokens(usage: &Usage) -> String {
     format!("{} tokens in{cached}, {} out{thought}", grouped(sent), grouped(usage.output))
 }
 
-/// Dollars in words; nothing if no price is known.
-pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<String> {
+/// What it cost in US dollars; nothing if no price is known.
+pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<f64> {
     if let Some(said) = &usage.cost.total_from_provider {
-        return Some(dollars(said.as_f64()));
+        return Some(said.as_f64());
     }
     chosen.known.as_ref()?.pricing?;
-    if usage.total() == 0 {
-        return None;
-    }
-    Some(dollars(usage.cost.total.as_f64()))
+    (usage.total() > 0).then(|| usage.cost.total.as_f64())
 }
 
-fn dollars(amount: f64) -> String {
+/// Dollars in words.
+pub(crate) fn dollars(amount: f64) -> String {
     if amount == 0.0 { "free".to_owned() } else { format!("${amount:.6}") }
 }
 
@@ -201,25 +211,25 @@ fn dollars(amount: f64) -> String {
 fn dry_run(
     arguments: &AskArguments,
     chosen: &Chosen,
-    prompt: &Prompt,
-    options: &Options,
+    call: Call<'_>,
     providers: &Providers,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mode = if arguments.no_stream { Mode::Whole } else { Mode::Stream };
-    let request = build(&chosen.target(), Call { prompt, options }, mode).map_err(ModelFailure::Call)?;
+    let request = build(&chosen.target(), call, mode).map_err(ModelFailure::Call)?;
     let credential = Shown::of(&asking::resolve(&arguments.reach, chosen, providers)?);
-    if arguments.json {
+    if console.reader() == Reader::Machine {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let line = json!({
             "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
             "url": shown_address(&request.url), "headers": headers(&request.headers), "body": body,
             "credential": credential, "changes": request.changes,
+            "shortage": room::shortage(call.prompt, call.options, chosen),
         });
         console.line(&line.to_string());
         return Ok(Exit::Success);
     }
-    introduce(chosen, false, console);
+    introduce(chosen, call, console);
     console.line(crate::console::printable(request.show().trim_end()).as_ref());
     let where_from = match (credential.available, credential.words()) {
         (true, words) if words == "not needed" => "no credential is needed".to_owned(),

@@ -1,5 +1,6 @@
 //! Runs the real binary and compares everything that it writes, and the code with which it ends.
 
+mod answer;
 mod ask;
 mod basics;
 mod documents;

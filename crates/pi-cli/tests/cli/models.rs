@@ -213,6 +213,7 @@ fn provider_is_tried_with_three_requests() {
       passed  question TIME  pong · 9 tokens in, 1 out · $0.000011
       passed  stream TIME  2 pieces: one two · 11 tokens in, 2 out · $0.000015
       passed  tool call TIME  get_time {"city":"Paris"} · tokens were not counted
+      altogether 20 tokens in, 3 out · $0.000026
     --- exit 0
     "#);
     let (shown, _) = check(Script::new().then(Reply::json(200, &whole)).otherwise(stream(&["no tool"])), "");
@@ -221,6 +222,7 @@ fn provider_is_tried_with_three_requests() {
       passed  question TIME  pong · 9 tokens in, 1 out · $0.000011
       passed  stream TIME  1 piece: no tool · 11 tokens in, 2 out · $0.000015
       odd     tool call TIME  it answered without calling the tool · 11 tokens in, 2 out · $0.000015
+      altogether 31 tokens in, 5 out · $0.000041
     --- on standard error
     hint: the model may be too small for it; try another with --model
     --- exit 1

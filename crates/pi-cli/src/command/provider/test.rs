@@ -7,8 +7,8 @@ use pi_envelope::{
     meta::Origin,
     prompt::{Provenance, Said, Tool},
 };
-use pi_provider::{CallError, Options, StreamEvent, ToolChoice, manifest::Capability};
-use pi_transcript::{Block, EntryId, Message, ToolDefinition, json::Extra};
+use pi_provider::{Call, CallError, Options, StreamEvent, ToolChoice, manifest::Capability};
+use pi_transcript::{Block, EntryId, Message, ToolDefinition, Usage, json::Extra};
 use serde::Serialize;
 use serde_json::json;
 
@@ -17,8 +17,8 @@ use crate::{
     arguments::model::TestArguments,
     asking::{self, Answered, Asker, Manner, News, Wish},
     choice::{self, Chosen, Wanted},
-    command::ask::{cost, tokens},
-    console::{Console, Tone, printable},
+    command::ask::{cost, dollars, tokens},
+    console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
     failure::{Failure, ModelFailure, call_hint},
@@ -56,7 +56,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     first_event_milliseconds: Option<u128>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<&'a pi_transcript::Usage>,
+    usage: Option<&'a Usage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,25 +80,46 @@ pub(crate) fn run(
         let wanted = Wanted { model: Some(&name), base_url: None };
         let mut chosen = choice::choose(wanted, &mut providers, environment, console).await?;
         chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
-        let asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
+        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
         asker.stop_on_interrupt();
         let mut exit = Exit::Success;
-        if !arguments.json {
+        let mut spent = Vec::new();
+        if console.reader() == Reader::Person {
             let title = console.paint(Tone::Strong, &printable(&chosen.name()));
             console.line(&title);
         }
         for check in [Check::Question, Check::Stream, Check::ToolCall] {
             console.activity(check.words());
-            let (verdict, answered) = check.run(&asker, &chosen).await;
-            show(check, &verdict, answered.as_ref(), &chosen, arguments.json, console);
+            let (verdict, answered) = check.run(&mut asker, &chosen, console).await;
+            show(check, &verdict, answered.as_ref(), &chosen, console);
+            spent.extend(answered.and_then(|it| it.message.usage.known().cloned()));
             match verdict {
                 Verdict::Failed(CallError::Cancelled) => return Err(ModelFailure::Interrupted.into()),
                 Verdict::Failed(_) | Verdict::Odd(_) => exit = Exit::No,
                 Verdict::Passed(_) | Verdict::Skipped(_) => {}
             }
         }
+        if console.reader() == Reader::Person {
+            sum_up(&spent, &chosen, console);
+        }
         Ok(exit)
     })
+}
+
+/// What it cost altogether, as far as anybody counted.
+fn sum_up(spent: &[Usage], chosen: &Chosen, console: &mut Console) {
+    let counted: Vec<&Usage> = spent.iter().filter(|usage| usage.total() > 0).collect();
+    if counted.is_empty() {
+        return;
+    }
+    let mut sum = Usage::default();
+    for usage in &counted {
+        sum.input += usage.input + usage.cache_read + usage.cache_write;
+        sum.output += usage.output;
+    }
+    let money: Option<f64> = counted.iter().map(|usage| cost(usage, chosen)).sum();
+    let parts: Vec<String> = [Some(tokens(&sum)), money.map(dollars)].into_iter().flatten().collect();
+    console.line(&console.paint(Tone::Quiet, &format!("  altogether {}", parts.join(" · "))));
 }
 
 impl Check {
@@ -110,7 +131,7 @@ impl Check {
         }
     }
 
-    async fn run(self, asker: &Asker, chosen: &Chosen) -> (Verdict, Option<Answered>) {
+    async fn run(self, asker: &mut Asker, chosen: &Chosen, console: &mut Console) -> (Verdict, Option<Answered>) {
         let capabilities = &chosen.entry.manifest.capabilities;
         let needed = match self {
             Check::Question => Capability::Text,
@@ -120,27 +141,25 @@ impl Check {
         if !capabilities.has(needed) && self != Check::Question {
             return (Verdict::Skipped("its manifest does not declare it".to_owned()), None);
         }
-        let (prompt, options) = self.request();
+        let (prompt, options) = self.request(chosen);
         let manner = if self == Check::Question { Manner::Whole } else { Manner::Stream };
         let mut pieces = 0;
-        let count = |news: News<'_>| {
-            pieces += u32::from(matches!(
-                news,
-                News::Event(
-                    StreamEvent::PartialContentDelta { .. }
-                        | StreamEvent::ThinkingDelta { .. }
-                        | StreamEvent::PartialToolCall { .. }
-                )
-            ));
+        let take = |news: News<'_>| {
+            match news {
+                News::Retrying(retry) => console.remark(&retry.to_string()),
+                News::Opened(_) => {}
+                News::Event(event) => pieces += u32::from(is_piece(event)),
+            }
             Wish::More
         };
-        match asker.ask(chosen, &prompt, &options, manner, count).await {
+        let call = Call { prompt: &prompt, options: &options };
+        match asker.ask(chosen, call, manner, take).await {
             Err(error) => (Verdict::Failed(error), None),
             Ok(answered) => (self.judge(&answered, pieces), Some(answered)),
         }
     }
 
-    fn request(self) -> (Prompt, Options) {
+    fn request(self, chosen: &Chosen) -> (Prompt, Options) {
         let question = match self {
             Check::Question => "Reply with the single word: pong",
             Check::Stream => "Count from one to five, in words.",
@@ -153,8 +172,7 @@ impl Check {
         );
         let mut prompt = Prompt { tools: Vec::new(), system: Vec::new(), messages: vec![said] };
         let mut options = Options::plain();
-        // Enough for models that think before they speak.
-        options.parameters.insert("max_tokens".to_owned(), 512.into());
+        options.parameters.insert("max_tokens".to_owned(), longest(chosen).into());
         if self == Check::ToolCall {
             prompt.tools.push(clock());
             options.tool_choice = ToolChoice::Required;
@@ -184,6 +202,22 @@ impl Check {
     }
 }
 
+/// How long an answer may be, so that a model which talks on and on costs next to nothing. One that may think before it
+/// speaks needs room for that, or it never comes to the answer.
+fn longest(chosen: &Chosen) -> u64 {
+    let thinks = chosen.known.as_ref().and_then(|it| it.model_capabilities.reasoning);
+    if thinks == Some(false) { 64 } else { 512 }
+}
+
+fn is_piece(event: &StreamEvent) -> bool {
+    matches!(
+        event,
+        StreamEvent::PartialContentDelta { .. }
+            | StreamEvent::ThinkingDelta { .. }
+            | StreamEvent::PartialToolCall { .. }
+    )
+}
+
 fn clock() -> Tool {
     let definition = ToolDefinition {
         name: "get_time".to_owned(),
@@ -200,14 +234,7 @@ fn first_words(text: &str) -> String {
     crate::table::cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), 40)
 }
 
-fn show(
-    check: Check,
-    verdict: &Verdict,
-    answered: Option<&Answered>,
-    chosen: &Chosen,
-    json: bool,
-    console: &mut Console,
-) {
+fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &Chosen, console: &mut Console) {
     let (result, tone, detail) = match verdict {
         Verdict::Passed(detail) => ("passed", Tone::Good, detail.clone()),
         Verdict::Odd(detail) => ("odd", Tone::Bad, detail.clone()),
@@ -217,7 +244,7 @@ fn show(
     let error = if let Verdict::Failed(error) = verdict { Some(error) } else { None };
     let usage = answered.and_then(|it| it.message.usage.known());
     let milliseconds = |time: Duration| time.as_millis();
-    if json {
+    if console.reader() == Reader::Machine {
         let line = Line {
             check,
             result,
@@ -235,7 +262,7 @@ fn show(
     let time = answered.map(|it| format!("{:>6} ms", milliseconds(it.time))).unwrap_or_else(|| " ".repeat(9));
     let mut parts = vec![printable(&detail).into_owned()];
     parts.extend(usage.map(tokens));
-    parts.extend(usage.and_then(|it| cost(it, chosen)));
+    parts.extend(usage.and_then(|it| cost(it, chosen)).map(dollars));
     console.line(&format!("  {mark} {:<9} {time}  {}", check.words(), parts.join(" · ")));
     match (verdict, error) {
         (_, Some(error)) => console.hint(&call_hint(error)),
