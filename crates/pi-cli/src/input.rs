@@ -112,8 +112,16 @@ pub(crate) fn read(path: &Path) -> Result<Document, Failure> {
 
 /// Reads a whole file that holds text.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let document = read(path)?;
-    String::from_utf8(document.bytes).map_err(|_| ModelFailure::NotText { file: path.display().to_string() }.into())
+    Ok(read(path)?.text(path)?.to_owned())
+}
+
+/// Bytes as text, if they are UTF-8.
+fn text<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, ModelFailure> {
+    let file = name.to_owned();
+    if refusal::is_utf16(bytes) {
+        return Err(ModelFailure::Utf16 { file });
+    }
+    str::from_utf8(bytes).map_err(|_| ModelFailure::NotText { file })
 }
 
 impl Document {
@@ -125,6 +133,11 @@ impl Document {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The document of this file as text, if it is UTF-8.
+    pub(crate) fn text(&self, path: &Path) -> Result<&str, ModelFailure> {
+        text(&self.bytes, &path.display().to_string())
     }
 }
 
@@ -150,7 +163,7 @@ impl Input {
 
     /// The whole of it as text.
     pub(crate) fn text(&self) -> Result<String, Failure> {
-        String::from_utf8(self.whole()?).map_err(|_| ModelFailure::NotText { file: self.name.clone() }.into())
+        Ok(text(&self.whole()?, &self.name)?.to_owned())
     }
 
     fn whole(&self) -> Result<Vec<u8>, Failure> {

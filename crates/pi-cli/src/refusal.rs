@@ -37,6 +37,9 @@ pub(crate) fn parse<T>(
     numbering: Numbering,
     parser: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>,
 ) -> Result<T, Refusal> {
+    if is_utf16(bytes) {
+        return Err(whole(Cause::NotUtf8, "UTF-16, and only UTF-8 is read".to_owned()));
+    }
     let text = match str::from_utf8(bytes) {
         Err(error) => return Err(whole(Cause::NotUtf8, format!("not UTF-8 at byte {}", error.valid_up_to()))),
         Ok(text) => text,
@@ -49,6 +52,15 @@ pub(crate) fn parse<T>(
     }
     // Every parser has words of its own for what is no JSON; people get the same from all.
     parser(bytes).map_err(|problems| json(text, numbering).err().unwrap_or(Refusal { cause: Cause::Shape, problems }))
+}
+
+/// Whether bytes are text as some editors save it: with the mark of UTF-16, or with a zero beside every letter.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [a, b, c, d, ..] => matches!((a, b, c, d), (1.., 0, 1.., 0) | (0, 1.., 0, 1..)),
+        _ => false,
+    }
 }
 
 /// Reads any JSON.

@@ -15,6 +15,8 @@ pub(crate) enum ModelFailure {
     NoQuestion,
     #[error("{file} is not text")]
     NotText { file: String },
+    #[error("{file} is UTF-16, and only UTF-8 is read")]
+    Utf16 { file: String },
     #[error("{file} is not a picture that is known here")]
     NotAnImage { file: String },
     #[error("{file} is not a tool")]
@@ -63,6 +65,7 @@ impl ModelFailure {
     pub(crate) fn file(&self) -> Option<&str> {
         match self {
             Self::NotText { file }
+            | Self::Utf16 { file }
             | Self::NotAnImage { file }
             | Self::NotATool { file, .. }
             | Self::NotASchema { file, .. }
@@ -126,6 +129,7 @@ impl ModelFailure {
         match self {
             Self::NoQuestion => "write it: pi ask 'What is a monad?'; `-` reads standard input".to_owned(),
             Self::NotText { .. } => "attach text, a picture, a PDF, audio or video".to_owned(),
+            Self::Utf16 { .. } => "save it as UTF-8: most editors ask for the encoding under \"save as\"".to_owned(),
             Self::NotAnImage { .. } => "PNG, JPEG, GIF, WebP and HEIC are; --file attaches other files".to_owned(),
             Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } if refusal.cause != Cause::Shape => {
                 refusal.cause.hint("wire")

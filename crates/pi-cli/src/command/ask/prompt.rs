@@ -157,8 +157,7 @@ fn attach(path: &Path, text: &mut Text, blocks: &mut Vec<Block>) -> Result<(), F
             blocks.push(Block::Other(block));
         }
         None => {
-            let content = std::str::from_utf8(document.bytes())
-                .map_err(|_| ModelFailure::NotText { file: path.display().to_string() })?;
+            let content = document.text(path)?;
             text.push_file(path, &file_name, content);
         }
     }
