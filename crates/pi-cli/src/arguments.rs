@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Ask what an extension may do, and why
     #[command(subcommand, arg_required_else_help = true)]
     Policy(PolicyCommand),
+    /// Print a script that lets your shell complete the words of pi
+    #[command(arg_required_else_help = true)]
+    Completions(CompletionsArguments),
     /// Serve clients (not built yet)
     Serve(LaterArguments),
     /// Install, allow and deny extensions (not built yet)
@@ -122,6 +125,13 @@ pub(crate) enum SchemaFormat {
     Ts,
     /// WebAssembly interface types
     Wit,
+}
+
+#[derive(Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// What is read.
@@ -220,11 +230,16 @@ pub(crate) struct LaterArguments {
     pub(crate) anything: Vec<OsString>,
 }
 
+/// Every word with its help, as clap describes them.
+pub(crate) fn described() -> clap::Command {
+    help::described(Arguments::command())
+}
+
 impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let parse = |words: &[OsString]| {
-            let matches = help::described(Arguments::command()).try_get_matches_from(words);
+            let matches = described().try_get_matches_from(words);
             let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
             read.map_err(|error| Answer::new(error, &arguments))
         };
@@ -254,7 +269,9 @@ impl Command {
             Command::Ask(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
-            Command::Schema(_) | Command::Provider(ProviderCommand::Promote(_)) => false,
+            Command::Schema(_)
+            | Command::Completions(_)
+            | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };
         if json { Reader::Machine } else { Reader::Person }
     }
@@ -268,6 +285,7 @@ impl Command {
             | Command::Provider(_)
             | Command::Ask(_)
             | Command::Schema(_)
+            | Command::Completions(_)
             | Command::Envelope(_)
             | Command::ExtMessage(_)
             | Command::Policy(_) => return None,
@@ -311,6 +329,6 @@ mod tests {
 
     #[test]
     fn arguments_are_well_formed() {
-        help::described(Arguments::command()).debug_assert();
+        described().debug_assert();
     }
 }

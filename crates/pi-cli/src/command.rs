@@ -1,6 +1,7 @@
 //! The commands: one file each, with what it asks of the other crates and how the answer is shown.
 
 pub(crate) mod ask;
+mod completions;
 mod diff;
 mod explain;
 mod later;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: &Command, environment: &Environment, console: &mut Co
             validate::run(arguments, &validate::EXTENSION_MESSAGES, console)
         }
         Command::Policy(PolicyCommand::Explain(arguments)) => explain::run(arguments, environment, console),
+        Command::Completions(arguments) => Ok(completions::run(arguments, console)),
         Command::Serve(arguments) => later::serve(arguments),
         Command::Ext(arguments) => later::ext(arguments),
     }

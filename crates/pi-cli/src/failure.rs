@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Unreadable { file: String, source: io::Error },
     #[error("cannot read {file}")]
     UnreadableCall { file: String, source: io::Error },
+    #[error("cannot write {file}")]
+    UnwritableFile { file: String, source: io::Error },
     #[error("{file} is a folder")]
     Folder { file: String },
     #[error("{file} is larger than {limit} MiB")]
@@ -83,6 +85,7 @@ impl Failure {
             }
             Failure::Unreadable { .. }
             | Failure::UnreadableCall { .. }
+            | Failure::UnwritableFile { .. }
             | Failure::Folder { .. }
             | Failure::TooLarge { .. }
             | Failure::EmptyFolder { .. }
@@ -102,6 +105,7 @@ impl Failure {
         match self {
             Failure::Unreadable { file, .. }
             | Failure::UnreadableCall { file, .. }
+            | Failure::UnwritableFile { file, .. }
             | Failure::Folder { file }
             | Failure::TooLarge { file, .. }
             | Failure::EmptyFolder { folder: file, .. }
@@ -127,6 +131,7 @@ impl Failure {
         match self {
             Failure::Unreadable { source, .. } => unreadable_hint(source, "-"),
             Failure::UnreadableCall { source, .. } => unreadable_hint(source, "@-"),
+            Failure::UnwritableFile { source, .. } => unwritable_hint(source).to_owned(),
             Failure::Folder { .. } => "name a file in it".to_owned(),
             Failure::TooLarge { .. } => {
                 "write one document per line into a .jsonl file, which is read line by line".to_owned()
@@ -159,6 +164,7 @@ impl Failure {
             Failure::Model(failure) => failure.exit(),
             Failure::Unreadable { .. }
             | Failure::UnreadableCall { .. }
+            | Failure::UnwritableFile { .. }
             | Failure::Folder { .. }
             | Failure::TooLarge { .. }
             | Failure::EmptyFolder { .. }
@@ -191,6 +197,15 @@ fn unreadable_hint(error: &io::Error, standard_input: &str) -> String {
         }
         io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
         _ => "check the file and try again".to_owned(),
+    }
+}
+
+fn unwritable_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => "nothing is overwritten; choose another name, or move that file away",
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "make its folder first",
+        io::ErrorKind::PermissionDenied => "check who may write there",
+        _ => "check the disk and the name",
     }
 }
 

@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Talk to models", &["ask", "models", "provider"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
-    ("Run", &["serve", "ext", "help"]),
+    ("Run", &["serve", "ext", "completions", "help"]),
 ];
 
 const EXAMPLES: [(&str, &str); 7] = [
@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, &str); 7] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 5] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
     (
         "ask",
         &[
@@ -47,7 +47,8 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 5] = [
         "models",
         &[
             ("pi models", "see every model"),
-            ("pi models 'openai/gpt-5*'", "see some of them"),
+            ("pi models 'openai/gpt-5*' claude", "see some of them"),
+            ("pi models --can tools,vision", "those that call tools and look at pictures"),
             ("pi models --available --json", "those that can be asked now, for a script"),
         ],
     ),
@@ -56,9 +57,20 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 5] = [
         &[
             ("pi provider list", "see every provider and where it was described"),
             ("pi provider show anthropic", "see everything that its manifest says"),
+            ("pi provider show openai --source > ~/.pi/agent/providers/openai.yaml", "copy a manifest to change it"),
+            ("pi provider new workshop --output ~/.pi/agent/providers/workshop.yaml", "begin a manifest of your own"),
             ("pi provider validate ~/.pi/agent/providers/", "check your own manifests"),
             ("pi provider promote old.yaml > new.yaml", "bring a manifest to version 2"),
             ("pi provider test groq", "send three small requests and see how each went"),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            ("source <(pi completions bash)", "in ~/.bashrc"),
+            ("pi completions zsh > \"${fpath[1]}/_pi\"", "once, for zsh"),
+            ("pi completions fish > ~/.config/fish/completions/pi.fish", "once, for fish"),
+            ("pi completions powershell | Out-String | Invoke-Expression", "in $PROFILE"),
         ],
     ),
     (

@@ -17,9 +17,12 @@ pub(crate) struct SourceArguments {
 
 #[derive(Args)]
 pub(crate) struct ModelsArguments {
-    /// Only models whose `provider/model` contains this or, with * ? [ ], is like this
+    /// Only models whose `provider/model` contains one of these or, with * and ?, is like one of them
     #[arg(value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) pattern: Option<String>,
+    pub(crate) pattern: Vec<String>,
+    /// Only models that can do all of this, such as tools,vision; also those of which only the provider says so (`?`)
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub(crate) can: Vec<Ability>,
     /// Only models that can be asked now: a credential is found, or none is needed
     #[arg(long)]
     pub(crate) available: bool,
@@ -30,6 +33,48 @@ pub(crate) struct ModelsArguments {
     pub(crate) json: bool,
 }
 
+/// What a model can do beside answering in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ability {
+    /// Call tools
+    Tools,
+    /// Think before it answers
+    Thinking,
+    /// Answer in JSON of a given form
+    Json,
+    /// Look at pictures
+    Vision,
+    /// Read PDF files
+    Pdf,
+    /// Listen to sound
+    Audio,
+    /// Watch films
+    Video,
+    /// Make pictures
+    Draws,
+    /// Make sound
+    Speaks,
+    /// Make embeddings
+    Embeds,
+}
+
+impl Ability {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Ability::Tools => "tools",
+            Ability::Thinking => "thinking",
+            Ability::Json => "json",
+            Ability::Vision => "vision",
+            Ability::Pdf => "pdf",
+            Ability::Audio => "audio",
+            Ability::Video => "video",
+            Ability::Draws => "draws",
+            Ability::Speaks => "speaks",
+            Ability::Embeds => "embeds",
+        }
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum ProviderCommand {
     /// Show every provider, where it was described and whether a credential is found
@@ -38,6 +83,8 @@ pub(crate) enum ProviderCommand {
     Show(ShowArguments),
     /// Say whether files are manifests, and what is wrong with those that are not
     Validate(ManifestArguments),
+    /// Print a manifest to start from, with comments, that is valid as it is
+    New(NewArguments),
     /// Print a manifest of an older version in the form of version 2
     Promote(PromoteArguments),
     /// Send a small question, a stream and a tool call, and show how each went
@@ -63,6 +110,22 @@ pub(crate) struct ShowArguments {
     /// Print it as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the text of its file instead, to be copied and changed
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) source: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct NewArguments {
+    /// The id of the new provider: lower case letters, digits, - and _
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) id: String,
+    /// Where its server answers
+    #[arg(long, value_name = "URL", default_value = "https://models.example/v1", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) base_url: String,
+    /// Write it to this file, which must not exist yet, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -98,7 +161,7 @@ pub(crate) struct TestArguments {
     /// The id of a provider, or another name of it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) id: String,
-    /// The model that is asked [default: the provider's first]
+    /// The model that is asked [default: the provider's usual one, as in `pi ask`]
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     #[command(flatten)]
@@ -125,7 +188,7 @@ pub(crate) struct ReachArguments {
 pub(crate) struct AskArguments {
     /// The question; `-`, or none at all, reads standard input, and beside a question piped input is put in front of it
     pub(crate) question: Option<String>,
-    /// The model as PROVIDER/MODEL, PROVIDER or MODEL [default: of the settings, of the first credential, on this machine, or the demo]
+    /// The model as PROVIDER/MODEL, PROVIDER or MODEL [default: of the settings, of the cheapest provider with a credential, on this machine, or the demo]
     #[arg(long, short, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     #[command(flatten)]
@@ -176,13 +239,13 @@ pub(crate) struct HowArguments {
     /// A parameter by its standard name, such as temperature=0.2; the value is JSON, or else text; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) param: Vec<(String, Value)>,
-    /// How long the answer may be
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// How many tokens the answer may have
+    #[arg(long, value_name = "N", value_parser = max_tokens)]
     pub(crate) max_tokens: Option<u64>,
-    /// The answer must be JSON that fits this schema
+    /// The answer must be JSON that fits this schema; exit code 1 if it is not JSON
     #[arg(long, value_name = "FILE", conflicts_with = "json_object")]
     pub(crate) json_schema: Option<PathBuf>,
-    /// The answer must be a JSON object
+    /// The answer must be a JSON object; exit code 1 if it is none
     #[arg(long)]
     pub(crate) json_object: bool,
 }
@@ -193,6 +256,14 @@ fn thinking(text: &str) -> Result<ThinkingLevel, String> {
         .into_iter()
         .find(|level| level.as_str() == text)
         .ok_or_else(|| format!("the levels are {}", levels.join(", ")))
+}
+
+fn max_tokens(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("an answer needs at least 1 token; leave the option out for the model's own limit".to_owned()),
+        Ok(most) => Ok(most),
+        Err(_) => Err("write a number of tokens, such as 1000".to_owned()),
+    }
 }
 
 fn tool_choice(text: &str) -> Result<ToolChoice, String> {
@@ -233,6 +304,27 @@ mod tests {
         ] {
             let expected = expected.map(|(name, value)| (name.to_owned(), value)).map_err(str::to_owned);
             assert_eq!(parameter(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn answer_has_at_least_one_token() {
+        for (text, expected) in [
+            ("1", Ok(1)),
+            ("4096", Ok(4096)),
+            ("0", Err("an answer needs at least 1 token; leave the option out for the model's own limit")),
+            ("-1", Err("write a number of tokens, such as 1000")),
+            ("many", Err("write a number of tokens, such as 1000")),
+        ] {
+            assert_eq!(max_tokens(text), expected.map_err(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn abilities_are_asked_for_in_the_words_that_are_shown() {
+        for ability in Ability::value_variants() {
+            let name = ability.to_possible_value().map(|it| it.get_name().to_owned());
+            assert_eq!(name.as_deref(), Some(ability.word()));
         }
     }
 

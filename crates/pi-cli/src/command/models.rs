@@ -2,6 +2,8 @@
 
 mod mark;
 
+use std::collections::HashSet;
+
 use pi_provider::{catalog::Found, manifest::model::Pricing};
 use pi_transcript::ProviderId;
 use serde::Serialize;
@@ -88,17 +90,24 @@ pub(crate) fn run(
 
 /// Those that can be asked first, then by provider; models in the order of their manifest, the demo last.
 fn rows<'a>(arguments: &ModelsArguments, providers: &'a Providers) -> Vec<Row<'a>> {
-    let found = match &arguments.pattern {
-        Some(pattern) => providers.catalog.matching(pattern),
-        None => providers.catalog.models().collect(),
+    let fitting: HashSet<String> = arguments
+        .pattern
+        .iter()
+        .flat_map(|pattern| providers.catalog.matching(pattern))
+        .map(|found| found.name())
+        .collect();
+    let is_like = |found: &Found<'_>| arguments.pattern.is_empty() || fitting.contains(&found.name());
+    let can = |found: &Found<'_>| {
+        let marks = marks(&found.entry.manifest, found.model);
+        arguments.can.iter().all(|wanted| marks.iter().any(|mark| mark.ability == *wanted))
     };
+    let found = providers.catalog.models().filter(|found| is_like(found) && can(found));
     let row = |found: Found<'a>| {
         let credential = Shown::of(&providers.credential(found.entry, None));
         let is_available = providers.is_available(found.entry, &credential) && answers(found.model);
         Row { found, credential, is_available }
     };
-    let mut rows: Vec<Row> =
-        found.into_iter().map(row).filter(|row| row.is_available || !arguments.available).collect();
+    let mut rows: Vec<Row> = found.map(row).filter(|row| row.is_available || !arguments.available).collect();
     let key = |row: &Row| {
         let id = row.found.entry.manifest.id.clone();
         (id.as_str() == DEMO, !row.is_available, id)
@@ -111,7 +120,7 @@ impl Row<'_> {
     fn line(&self) -> Line<'_> {
         let (manifest, model) = (&self.found.entry.manifest, self.found.model);
         let (sure, maybe): (Vec<Mark>, Vec<Mark>) = marks(manifest, model).into_iter().partition(|mark| mark.is_sure);
-        let words = |marks: Vec<Mark>| marks.into_iter().map(|mark| mark.word).collect();
+        let words = |marks: Vec<Mark>| marks.into_iter().map(|mark| mark.ability.word()).collect();
         Line {
             provider: manifest.id.as_str(),
             model: &self.found.id,

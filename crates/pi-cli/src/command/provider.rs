@@ -1,6 +1,7 @@
 //! `pi provider`: look at providers, check their manifests, and try them.
 
 mod list;
+mod new;
 mod promote;
 mod show;
 mod test;
@@ -17,6 +18,7 @@ pub(crate) fn run(
         ProviderCommand::List(arguments) => list::run(arguments, environment, console),
         ProviderCommand::Show(arguments) => show::run(arguments, environment, console),
         ProviderCommand::Validate(arguments) => validate::run(arguments, console),
+        ProviderCommand::New(arguments) => new::run(arguments, console),
         ProviderCommand::Promote(arguments) => promote::run(arguments, console),
         ProviderCommand::Test(arguments) => test::run(arguments, environment, console),
     }

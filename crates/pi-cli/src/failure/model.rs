@@ -17,6 +17,10 @@ pub(crate) enum ModelFailure {
     NotText { file: String },
     #[error("{file} is UTF-16, and only UTF-8 is read")]
     Utf16 { file: String },
+    #[error("{id} is not an id of a provider")]
+    NotAnId { id: String, reason: String },
+    #[error("the text of {provider} is not shown: it stands in {file}, which may hold keys")]
+    HiddenSource { provider: String, file: String },
     #[error("{file} is not a picture that is known here")]
     NotAnImage { file: String },
     #[error("{file} is not a tool")]
@@ -66,6 +70,7 @@ impl ModelFailure {
         match self {
             Self::NotText { file }
             | Self::Utf16 { file }
+            | Self::HiddenSource { file, .. }
             | Self::NotAnImage { file }
             | Self::NotATool { file, .. }
             | Self::NotASchema { file, .. }
@@ -73,6 +78,7 @@ impl ModelFailure {
             | Self::BadDefault { file, .. }
             | Self::NotAManifest { file, .. } => Some(file),
             Self::NoQuestion
+            | Self::NotAnId { .. }
             | Self::NoSuchProvider { .. }
             | Self::NotFound(_)
             | Self::Several { .. }
@@ -93,28 +99,24 @@ impl ModelFailure {
 
     /// The document that was refused, if one was.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
-        match self {
-            Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } => Some(refusal),
-            _ => None,
-        }
+        if let Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } = self { Some(refusal) } else { None }
     }
 
     /// The standard code, where a call was made or would have been.
     pub(crate) fn code(&self) -> Option<ErrorCode> {
-        match self {
-            Self::Call(error) => Some(error.code()),
-            Self::Interrupted => Some(ErrorCode::Cancelled),
-            _ => None,
+        if let Self::Call(error) = self {
+            return Some(error.code());
         }
+        matches!(self, Self::Interrupted).then_some(ErrorCode::Cancelled)
     }
 
     /// How long the provider asked to wait.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Call(CallError::Refused { failure, .. }) => failure.retry_after,
-            Self::Call(CallError::CircuitOpen { retry_in, .. }) => Some(*retry_in),
-            _ => None,
+        let Self::Call(error) = self else { return None };
+        if let CallError::CircuitOpen { retry_in, .. } = error {
+            return Some(*retry_in);
         }
+        if let CallError::Refused { failure, .. } = error { failure.retry_after } else { None }
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -130,6 +132,10 @@ impl ModelFailure {
             Self::NoQuestion => "write it: pi ask 'What is a monad?'; `-` reads standard input".to_owned(),
             Self::NotText { .. } => "attach text, a picture, a PDF, audio or video".to_owned(),
             Self::Utf16 { .. } => "save it as UTF-8: most editors ask for the encoding under \"save as\"".to_owned(),
+            Self::NotAnId { reason, .. } => reason.clone(),
+            Self::HiddenSource { provider, .. } => {
+                format!("`pi provider show {provider}` shows what it says without them")
+            }
             Self::NotAnImage { .. } => "PNG, JPEG, GIF, WebP and HEIC are; --file attaches other files".to_owned(),
             Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } if refusal.cause != Cause::Shape => {
                 refusal.cause.hint("wire")
@@ -194,7 +200,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         CallError::NothingAnswers { .. } => {
             "start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked \
              now"
-                .to_owned()
+            .to_owned()
         }
         CallError::TimedOut { .. } => "ask again, or ask for a shorter answer with --max-tokens".to_owned(),
         CallError::CircuitOpen { .. } => "wait, or ask another provider with --model".to_owned(),

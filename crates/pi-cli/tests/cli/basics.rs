@@ -39,9 +39,10 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       policy  Ask what an extension may do, and why
 
     Run:
-      serve  Serve clients (not built yet)
-      ext    Install, allow and deny extensions (not built yet)
-      help   Print help for a command
+      serve        Serve clients (not built yet)
+      ext          Install, allow and deny extensions (not built yet)
+      completions  Print a script that lets your shell complete the words of pi
+      help         Print help for a command
 
     Options:
           --color <WHEN>  When to use colours [default: auto] [possible values: auto, always, never]

@@ -7,19 +7,19 @@ use pi_provider::{
     manifest::{Capability, ModelEntry},
 };
 
-use crate::choice::answers;
+use crate::{arguments::model::Ability, choice::answers};
 
 /// One thing that it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    pub(super) word: &'static str,
+    pub(super) ability: Ability,
     /// The manifest says so of this model, and not only of its provider.
     pub(super) is_sure: bool,
 }
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word)?;
+        f.write_str(self.ability.word())?;
         if self.is_sure { Ok(()) } else { f.write_str("?") }
     }
 }
@@ -36,24 +36,24 @@ pub(super) fn marks(manifest: &Manifest, model: Option<&ModelEntry>) -> Vec<Mark
         Some(output.iter().any(|it| it == kind))
     };
     let table = [
-        ("tools", said.and_then(|it| it.tool_call), Some(Capability::Tools)),
-        ("thinking", said.and_then(|it| it.reasoning), Some(Capability::Reasoning)),
-        ("json", said.and_then(|it| it.structured_output), Some(Capability::StructuredOutput)),
-        ("vision", takes(&["image", "vision"]), Some(Capability::Vision)),
-        ("pdf", takes(&["pdf", "document", "file"]), None),
-        ("audio", takes(&["audio"]), Some(Capability::Audio)),
-        ("video", takes(&["video"]), Some(Capability::Video)),
-        ("draws", gives("image"), None),
-        ("speaks", gives("audio"), None),
-        ("embeds", gives("embedding"), None),
+        (Ability::Tools, said.and_then(|it| it.tool_call), Some(Capability::Tools)),
+        (Ability::Thinking, said.and_then(|it| it.reasoning), Some(Capability::Reasoning)),
+        (Ability::Json, said.and_then(|it| it.structured_output), Some(Capability::StructuredOutput)),
+        (Ability::Vision, takes(&["image", "vision"]), Some(Capability::Vision)),
+        (Ability::Pdf, takes(&["pdf", "document", "file"]), None),
+        (Ability::Audio, takes(&["audio"]), Some(Capability::Audio)),
+        (Ability::Video, takes(&["video"]), Some(Capability::Video)),
+        (Ability::Draws, gives("image"), None),
+        (Ability::Speaks, gives("audio"), None),
+        (Ability::Embeds, gives("embedding"), None),
     ];
-    let mark = |(word, said, declared): (&'static str, Option<bool>, Option<Capability>)| match said {
-        Some(true) => Some(Mark { word, is_sure: true }),
+    let mark = |(ability, said, declared): (Ability, Option<bool>, Option<Capability>)| match said {
+        Some(true) => Some(Mark { ability, is_sure: true }),
         Some(false) => None,
         // What a provider's models can do in a conversation says nothing of one that has none.
         None => declared
             .filter(|it| answers(model) && manifest.capabilities.has(*it))
-            .map(|_| Mark { word, is_sure: false }),
+            .map(|_| Mark { ability, is_sure: false }),
     };
     table.into_iter().filter_map(mark).collect()
 }

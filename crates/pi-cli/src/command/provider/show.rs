@@ -3,20 +3,23 @@
 //! People read it as an outline, a machine as one object; both come from the same value. A credential is not in a
 //! manifest, and of headers that Pi's `models.json` adds only the names are shown.
 
+use std::path::Path;
+
 use pi_provider::{
-    Dialect,
-    catalog::{Entry, Finding},
+    Dialect, builtin,
+    catalog::{Entry, Finding, Origin},
     manifest::modules,
 };
 use serde_json::{Map, Value, json};
 
-use super::promote::prune;
+use super::{promote::prune, validate::masker};
 use crate::{
     arguments::model::ShowArguments,
     console::{Console, Tone, printable},
     env::Environment,
     exit::Exit,
-    failure::Failure,
+    failure::{Failure, ModelFailure},
+    input,
     providers::{Providers, Shown},
 };
 
@@ -27,6 +30,10 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let providers = Providers::load(&arguments.sources, environment, console)?;
     let entry = providers.get(&arguments.id)?;
+    if arguments.source {
+        console.line(source(entry)?.trim_end());
+        return Ok(Exit::Success);
+    }
     let credential = Shown::of(&providers.credential(entry, None));
     let findings = providers.catalog.findings().iter().filter(|it| it.diagnostic.file == entry.file);
     let value = described(entry, &credential, findings);
@@ -36,6 +43,19 @@ pub(crate) fn run(
         outline(&value, 0, console);
     }
     Ok(Exit::Success)
+}
+
+/// The text of the file, to be copied. A key does not belong into it; should there be one, it is not shown.
+fn source(entry: &Entry) -> Result<String, Failure> {
+    let (id, file) = (&entry.manifest.id, entry.file.clone());
+    let text = match (entry.origin, builtin::find(id.as_str())) {
+        (Origin::BuiltIn, Some(manifest)) => return Ok(manifest.text.to_owned()),
+        (Origin::PiModels, _) => return Err(ModelFailure::HiddenSource { provider: id.to_string(), file }.into()),
+        (Origin::BuiltIn | Origin::User | Origin::Project | Origin::CommandLine, _) => {
+            input::read_text(Path::new(&file))?
+        }
+    };
+    Ok(masker().redact_text(&text).into_owned())
 }
 
 /// The manifest with what is known about it beside.

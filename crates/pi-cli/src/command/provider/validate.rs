@@ -158,7 +158,7 @@ fn holds_keys(name: &str) -> bool {
     ["models.json", "auth.json"].iter().any(|it| name.ends_with(it))
 }
 
-fn masker() -> Redactor {
+pub(super) fn masker() -> Redactor {
     Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
 }
 
