@@ -20,7 +20,6 @@ mod providers;
 mod refusal;
 mod runtime;
 mod table;
-mod trust;
 mod verdict;
 
 use std::process::ExitCode;

@@ -18,6 +18,10 @@ use pi_provider::{
     manifest::Severity,
     transport::{Network, Transport},
 };
+use pi_session::settings::{
+    DefaultTrust,
+    trust::{self, Decisions},
+};
 use pi_transcript::ProviderId;
 use serde::Serialize;
 
@@ -26,7 +30,7 @@ use crate::{
     console::Console,
     env::{self, Environment},
     failure::{Failure, ModelFailure},
-    input, trust,
+    input,
 };
 
 /// The id of the model that is always there.
@@ -191,10 +195,10 @@ pub(crate) fn is_local(manifest: &Manifest) -> bool {
 /// The manifests of the project in which `pi` was started.
 fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
     let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
-    let decisions = agent.and_then(|it| input::read(&it.join("trust.json")).ok());
+    let decisions = agent.map(Decisions::read).unwrap_or_default();
     // Pi writes folders without links in them.
     let plain = here.canonicalize().unwrap_or(here);
-    let trust = match trust::of_project(decisions.as_ref().map(input::Document::bytes), &plain) {
+    let trust = match decisions.trust(&plain, DefaultTrust::Ask) {
         trust::Trust::Trusted => Trust::Trusted,
         trust::Trust::Untrusted => Trust::UntrustedProject,
     };

@@ -10,5 +10,7 @@ pub mod context;
 pub mod models;
 pub mod queue;
 pub mod retry;
+pub mod settings;
+
 pub mod tree;
 mod uuid;
