@@ -7,6 +7,7 @@
 //! Start with [`models::Models`], what can be asked.
 
 pub mod context;
+pub mod file;
 pub mod models;
 pub mod queue;
 pub mod retry;

@@ -318,8 +318,14 @@ impl Tree {
         self.crowded = waiting;
     }
 
+    /// Says where the file ends from which the tree was filled.
+    pub(crate) fn goes_on_at(&mut self, end: u64) {
+        self.destination = Destination::File { end };
+        self.written = end;
+    }
+
     /// Notes what an entry says about the others and about the session.
-    fn note(&mut self, entry: &Entry) {
+    pub(crate) fn note(&mut self, entry: &Entry) {
         match entry {
             Entry::Label(Label { target_id, label, .. }) => self.label(target_id.clone(), label.clone()),
             Entry::SessionInfo(SessionName { name, .. }) => self.rename(name.as_deref()),

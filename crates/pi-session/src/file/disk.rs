@@ -1,0 +1,226 @@
+//! Files of the operating system: the only place of this crate that touches session files.
+//!
+//! What we make can be read by its owner alone, because a conversation holds whatever its files and commands held.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use pi_policy::Moment;
+
+use super::{
+    Medium,
+    lock::{self, Locked},
+};
+
+/// A file on a disk. One that was opened to be written to is locked as long as it is open.
+#[derive(Debug)]
+pub struct Disk {
+    file: File,
+    /// The folder that does not safely know of the file yet.
+    fresh: Option<PathBuf>,
+}
+
+/// How often a file is opened again that was replaced while we waited for its lock.
+const TRIES: usize = 8;
+
+impl Disk {
+    /// Makes a file, and its folders. A file that is already there must be empty.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        create_folder(folder)?;
+        let file = private().read(true).append(true).create(true).open(path)?;
+        if file.metadata()?.len() > 0 {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        match lock::take(file)? {
+            Locked::Ours(file) | Locked::Unknown(file) => Ok(Self { file, fresh: Some(folder.to_owned()) }),
+            Locked::Taken(_) => Err(io::ErrorKind::ResourceBusy.into()),
+        }
+    }
+
+    /// Opens a file to add to it.
+    pub(super) fn open(path: &Path) -> io::Result<Locked<Self>> {
+        let mut locked = lock::take(OpenOptions::new().read(true).append(true).open(path)?)?;
+        for _ in 0..TRIES {
+            match &locked {
+                Locked::Ours(file) if !is_at(file, path)? => {
+                    locked = lock::take(OpenOptions::new().read(true).append(true).open(path)?)?;
+                }
+                Locked::Ours(_) | Locked::Unknown(_) | Locked::Taken(_) => break,
+            }
+        }
+        Ok(locked.map(|file| Self { file, fresh: None }))
+    }
+
+    /// Opens a file to read it.
+    #[expect(clippy::disallowed_methods, reason = "this is the place where session files are opened")]
+    pub fn read(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, fresh: None })
+    }
+
+    /// Reads from the beginning.
+    pub fn reader(&self) -> impl Read + '_ {
+        At { file: &self.file, offset: 0 }
+    }
+
+    /// The bytes from `offset` on; an error if there are not so many.
+    pub(super) fn bytes(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        At { file: &self.file, offset }.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Moves everything behind `end` to a file beside `path`, and says to which.
+    pub(super) fn cut(&mut self, path: &Path, end: u64, now: Moment) -> io::Result<PathBuf> {
+        let kept = beside(path, &format!("torn-{}", now.unix_millis()));
+        let mut file = private().append(true).create(true).open(&kept)?;
+        io::copy(&mut At { file: &self.file, offset: end }, &mut file)?;
+        file.sync_all()?;
+        self.file.set_len(end)?;
+        Ok(kept)
+    }
+}
+
+impl Medium for Disk {
+    fn length(&mut self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        if let Some(folder) = &self.fresh {
+            sync_folder(folder)?;
+            self.fresh = None;
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    #[cfg(unix)]
+    fn is_there(&mut self) -> io::Result<bool> {
+        use std::os::unix::fs::MetadataExt;
+
+        Ok(self.file.metadata()?.nlink() > 0)
+    }
+
+    #[cfg(not(unix))]
+    fn is_there(&mut self) -> io::Result<bool> {
+        // An open file cannot be deleted there.
+        Ok(true)
+    }
+}
+
+/// Puts `write`'s bytes in the place of a file, wholly or not at all.
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let temporary = beside(path, &format!("new-{}", std::process::id()));
+    let result = write_new(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    match result {
+        Ok(()) => sync_folder(path.parent().unwrap_or(Path::new("."))),
+        Err(error) => {
+            // Nothing is lost if it stays: it is no session, and the next attempt writes over it.
+            remove(&temporary)
+                .or_else(|gone| if gone.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(gone) })?;
+            Err(error)
+        }
+    }
+}
+
+/// Gives a file a second name, or copies it where there are no second names. Whoever has the name keeps it.
+pub(super) fn keep_as(path: &Path, kept: &Path) -> io::Result<()> {
+    match fs::hard_link(path, kept) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(_) => fs::copy(path, kept).map(drop),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// `session.jsonl` becomes `session.jsonl.<word>`, which nobody takes for a session.
+pub(super) fn beside(path: &Path, word: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(word);
+    name.into()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where files beside sessions are removed")]
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let file = private().write(true).create(true).truncate(true).open(path)?;
+    let mut buffered = io::BufWriter::with_capacity(1 << 16, file);
+    write(&mut buffered)?;
+    buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// Options for files that only their owner reads.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a folder must be opened to be synced")]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether `path` leads to `file`.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let (ours, theirs) = (file.metadata()?, fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Reads a file from a place of its own, whatever others do with it.
+struct At<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(self.file, bytes, self.offset)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(self.file, bytes, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
