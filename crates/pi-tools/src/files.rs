@@ -23,12 +23,12 @@ use cap_std::{
 
 use pi_policy::{Grant, Location, Target};
 
+pub(crate) use self::real::exists;
 pub use self::{
     fault::FileFault,
     queue::FileQueue,
     real::{Folders, real_location},
 };
-pub(crate) use self::{queue::Turn, real::exists};
 
 /// A folder that a grant permits to enter, opened.
 #[derive(Debug)]

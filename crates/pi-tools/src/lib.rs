@@ -1,15 +1,17 @@
 //! The built-in tools of the agent: read, write, edit, bash, grep, find, ls.
 //!
 //! Each tool is one file with its definition beside it in `definitions/`. Files and processes are reached through two
-//! seams, `files` and `process`, that take a grant of `pi-policy`, so a tool cannot skip the decision about its scope.
+//! seams, [`files`] and [`process`], that take a grant of `pi-policy`, so a tool cannot skip the decision about its scope.
 //! Tools decide nothing about permissions themselves, and they know neither sessions nor extensions: those call them.
 //!
 //! Start with [`Tool`] and [`Call`], then [`request`] and [`Registry`].
 
 pub mod arguments;
 pub mod files;
+pub mod process;
 pub mod truncate;
 
+mod bash;
 mod environment;
 mod path;
 mod progress;
@@ -20,6 +22,7 @@ mod workspace;
 mod write;
 
 pub use self::{
+    bash::{BashExecution, run},
     environment::{Environment, Withheld},
     progress::{Progress, Reports, progress},
     registry::{DEFAULT_ACTIVE, Registry},

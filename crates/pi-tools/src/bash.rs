@@ -1,0 +1,342 @@
+//! `bash`: runs a command and tells what it printed. [`run`] does the same for a command that a person typed.
+
+mod collect;
+mod sanitise;
+mod shell;
+
+use std::{
+    path::PathBuf,
+    pin::pin,
+    process::ExitStatus,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use pi_policy::{Command, Grant, Target};
+
+use crate::{
+    arguments,
+    process::{self, Event, Process, Start},
+    progress::Progress,
+    tool::{self, Call, Definition, Failure, Output, Tool},
+    truncate::{self, Bound, MAX_BYTES, Truncation},
+    workspace::Workspace,
+};
+use collect::{Collector, Whole};
+
+static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/bash.json")));
+
+/// Reports come at most this often.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
+/// When the shell has ended, something in the background may still hold the pipe. After so long a silence we go on
+/// without it.
+const SILENCE: Duration = Duration::from_millis(100);
+/// However much it still says, after so long we go on without it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The tool `bash`.
+#[derive(Debug, Default)]
+pub(crate) struct Bash;
+
+#[derive(Deserialize)]
+struct Parameters {
+    timeout: Option<f64>,
+}
+
+impl Tool for Bash {
+    fn definition(&self) -> &Definition {
+        &DEFINITION
+    }
+
+    fn execute(&self, call: Call) -> BoxFuture<'_, Result<Output, Failure>> {
+        Box::pin(bash(call))
+    }
+}
+
+/// How a command that a person typed went: what a session writes down about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BashExecution {
+    pub output: String,
+    /// Absent when the command did not end by itself.
+    pub exit_code: Option<i64>,
+    pub cancelled: bool,
+    pub truncated: bool,
+    pub full_output_path: Option<String>,
+}
+
+/// Runs a command that a person typed; the line stands in the grant. A failure means that it was not started.
+///
+/// Dropping the future kills the command with everything that it started.
+pub async fn run(
+    workspace: &Arc<Workspace>,
+    grant: Grant,
+    cancel: &CancellationToken,
+    progress: &Progress,
+) -> Result<BashExecution, Failure> {
+    let run = execute(workspace, grant, None, cancel, progress).await?;
+    let exit_code = match run.end {
+        End::Exited(code) => Some(i64::from(code)),
+        End::TimedOut | End::Cancelled => None,
+    };
+    Ok(BashExecution {
+        exit_code,
+        cancelled: exit_code.is_none(),
+        truncated: run.truncation.truncated,
+        full_output_path: run.path().map(|path| path.to_string_lossy().into_owned()),
+        output: run.truncation.content,
+    })
+}
+
+async fn bash(call: Call) -> Result<Output, Failure> {
+    let Parameters { timeout } = arguments::read(call.arguments)?;
+    let seconds = timeout.filter(|seconds| *seconds > 0.0);
+    let limit = match seconds.map(Duration::try_from_secs_f64) {
+        Some(Ok(limit)) => Some(limit),
+        // Longer than anybody can wait.
+        Some(Err(_)) | None => None,
+    };
+    let run = execute(&call.workspace, call.grant, limit, &call.cancel, &call.progress).await?;
+    run.tell(seconds)
+}
+
+/// A command that has ended.
+struct Run {
+    truncation: Truncation,
+    whole: Whole,
+    last_line: usize,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Exited(i32),
+    TimedOut,
+    Cancelled,
+}
+
+impl Run {
+    fn path(&self) -> Option<&PathBuf> {
+        match &self.whole {
+            Whole::File(path) | Whole::Beginning(path) => Some(path),
+            Whole::Shown | Whole::Lost(_) => None,
+        }
+    }
+
+    /// The outcome for the model.
+    fn tell(&self, seconds: Option<f64>) -> Result<Output, Failure> {
+        let verdict = match self.end {
+            End::Exited(0) => None,
+            End::Exited(code) => Some(format!("Command exited with code {code}")),
+            End::TimedOut => Some(format!("Command timed out after {} seconds", seconds.unwrap_or_default())),
+            End::Cancelled => Some("Command aborted".to_owned()),
+        };
+        let mut text = match (self.truncation.content.as_str(), &verdict) {
+            ("", Some(_)) => String::new(),
+            ("", None) => "(no output)".to_owned(),
+            (content, _) => format!("{content}{}", self.notice()),
+        };
+        let mut details = Map::new();
+        if self.truncation.truncated {
+            details.insert("truncation".to_owned(), self.truncation.to_value());
+        }
+        if let Some(path) = self.path() {
+            details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
+        }
+        let Some(verdict) = verdict else { return Ok(Output::text(text).with_details(details)) };
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&verdict);
+        Err(Failure { text, details: (!details.is_empty()).then_some(Value::Object(details)) })
+    }
+
+    /// What is missing, and where it is.
+    fn notice(&self) -> String {
+        let Truncation { truncated_by: Some(bound), total_lines: last, output_lines, .. } = self.truncation else {
+            return String::new();
+        };
+        let whole = match &self.whole {
+            Whole::File(path) => format!("Full output: {}", path.display()),
+            Whole::Beginning(path) => format!("The beginning of the full output: {}", path.display()),
+            Whole::Lost(error) => format!("The full output could not be kept: {error}"),
+            Whole::Shown => String::new(),
+        };
+        let shown = match (bound, self.truncation.last_line_partial) {
+            (_, true) => {
+                let [end, length] = [self.truncation.output_bytes, self.last_line].map(truncate::size);
+                format!("Showing last {end} of line {last} (line is {length})")
+            }
+            (Bound::Lines, false) => format!("Showing lines {}-{last} of {last}", last - output_lines + 1),
+            (Bound::Bytes, false) => {
+                let limit = truncate::size(MAX_BYTES);
+                format!("Showing lines {}-{last} of {last} ({limit} limit)", last - output_lines + 1)
+            }
+        };
+        format!("\n\n[{shown}. {whole}]")
+    }
+}
+
+async fn execute(
+    workspace: &Arc<Workspace>,
+    grant: Grant,
+    limit: Option<Duration>,
+    cancel: &CancellationToken,
+    progress: &Progress,
+) -> Result<Run, Failure> {
+    if cancel.is_cancelled() {
+        return Err(Failure::new("Command aborted"));
+    }
+    let here = Arc::clone(workspace);
+    // Starting a process takes long enough to hold up everybody else on this thread.
+    let mut process = tool::to_the_end(move || start(&here, grant)).await?;
+    let mut collector = Collector::new(&workspace.settings().temporary);
+    let end = watch(&mut process, &mut collector, limit, cancel, progress).await;
+    drop(process);
+    let last_line = collector.last_line();
+    let (truncation, whole) = collector.finish().await;
+    Ok(Run { truncation, whole, last_line, end: end? })
+}
+
+/// Starts the shell with the line that was granted, in the folder that was granted.
+fn start(workspace: &Workspace, grant: Grant) -> Result<Process, Failure> {
+    let (line, folder) = match &grant.action().target {
+        Target::Command(command) => (command.written(), Command::folder(command)),
+        Target::Nothing
+        | Target::Path(_)
+        | Target::Move { .. }
+        | Target::Host(_)
+        | Target::Variable(_)
+        | Target::Environment
+        | Target::Tool(_) => return Err(Failure::new("The grant is not for a command")),
+    };
+    let settings = workspace.settings();
+    let program = shell::find(&settings.shell, &settings.environment)?;
+    let script = match &settings.shell.prefix {
+        Some(prefix) => format!("{prefix}\n{line}"),
+        None => line.to_owned(),
+    };
+    let folder = PathBuf::from(folder.map_or(workspace.project(), |folder| folder.absolute()));
+    let arguments = vec!["-c".into(), script.into()];
+    let environment = &settings.environment;
+    let shown = program.display().to_string();
+    process::start(grant, &Start { program, arguments, folder, environment })
+        .map_err(|error| Failure::new(format!("Cannot start {shown}: {error}")))
+}
+
+/// Reads until the command has ended, is too late, or is not wanted any more.
+async fn watch(
+    process: &mut Process,
+    collector: &mut Collector,
+    limit: Option<Duration>,
+    cancel: &CancellationToken,
+    progress: &Progress,
+) -> Result<End, Failure> {
+    let broke = |error: std::io::Error| Failure::new(format!("Cannot follow the command: {error}"));
+    let mut deadline = pin!(limit.map(|limit| sleep_until(Instant::now() + limit)));
+    let mut reporter = Reporter { progress, due: Instant::now(), is_new: false };
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(killed(process, collector, End::Cancelled).await),
+            () = until(deadline.as_mut()) => return Ok(killed(process, collector, End::TimedOut).await),
+            () = sleep_until(reporter.due), if reporter.is_new => {
+                reporter.report(collector);
+                continue;
+            }
+            event = process.next(&mut buffer, false) => event.map_err(broke)?,
+        };
+        match event {
+            Event::Ended(status) => {
+                last_words(process, collector, cancel).await;
+                return Ok(End::Exited(exit_code(status)));
+            }
+            Event::Read(0) => {
+                // Both streams are closed, but the shell goes on.
+                let status = tokio::select! {
+                    status = process.wait() => status.map_err(broke)?,
+                    () = cancel.cancelled() => return Ok(killed(process, collector, End::Cancelled).await),
+                    () = until(deadline.as_mut()) => return Ok(killed(process, collector, End::TimedOut).await),
+                };
+                return Ok(End::Exited(exit_code(status)));
+            }
+            Event::Read(count) => {
+                reporter.is_new = progress.is_heard();
+                tokio::select! {
+                    () = collector.push(&buffer[..count]) => {}
+                    () = cancel.cancelled() => {}
+                }
+            }
+        }
+    }
+}
+
+/// Waits for ever if there is no limit.
+async fn until(deadline: std::pin::Pin<&mut Option<tokio::time::Sleep>>) {
+    match deadline.as_pin_mut() {
+        Some(deadline) => deadline.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Kills the tree and takes what it had still said.
+async fn killed(process: &mut Process, collector: &mut Collector, end: End) -> End {
+    process.kill().await;
+    last_words(process, collector, &CancellationToken::new()).await;
+    // Only for the process table: a process that the kernel holds back must not hold us.
+    let _ = tokio::time::timeout(LAST_WORDS, process.wait()).await;
+    end
+}
+
+/// Reads what is still in the pipe.
+async fn last_words(process: &mut Process, collector: &mut Collector, cancel: &CancellationToken) {
+    let reading = async {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(Ok(Event::Read(count @ 1..))) =
+            tokio::time::timeout(SILENCE, process.next(&mut buffer, true)).await
+        {
+            collector.push(&buffer[..count]).await;
+        }
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(LAST_WORDS, reading) => {}
+        () = cancel.cancelled() => {}
+    }
+}
+
+/// Sends what there is so far, now and then.
+struct Reporter<'a> {
+    progress: &'a Progress,
+    due: Instant,
+    is_new: bool,
+}
+
+impl Reporter<'_> {
+    fn report(&mut self, collector: &Collector) {
+        let truncation = collector.snapshot();
+        let mut details = Map::new();
+        if truncation.truncated {
+            details.insert("truncation".to_owned(), truncation.to_value());
+        }
+        if let Some(path) = collector.path() {
+            details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
+        }
+        self.progress.report(Output::text(truncation.content).with_details(details));
+        (self.due, self.is_new) = (Instant::now() + BETWEEN_REPORTS, false);
+    }
+}
+
+/// As shells count: what was killed by a signal has 128 more than its number.
+fn exit_code(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return 128 + signal;
+    }
+    status.code().unwrap_or(1)
+}

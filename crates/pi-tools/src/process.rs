@@ -1,0 +1,104 @@
+//! The seam to processes: every process that a tool or an extension wants is started in [`start`], with a grant.
+//!
+//! A process has no input, writes both streams into one pipe, and is the first of its own tree. The tree is killed when
+//! [`Process::kill`] is called or when the process is dropped while it runs; what it started and left behind on purpose
+//! lives on when it ends by itself. An OS sandbox would be put around the command in this file and nowhere else.
+
+#[cfg(target_os = "linux")]
+mod tree;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use std::{ffi::OsString, io, path::PathBuf, process::ExitStatus};
+
+use pi_policy::{Grant, Target};
+
+use crate::environment::Environment;
+
+#[cfg(unix)]
+use self::unix::{Child, Output};
+#[cfg(windows)]
+use self::windows::{Child, Output};
+
+/// The variable by which a tree recognises its members, whatever they do about their parents.
+const MARK: &str = "PI_CALL";
+
+/// What to run, once it is granted.
+#[derive(Debug)]
+pub struct Start<'a> {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub folder: PathBuf,
+    pub environment: &'a Environment,
+}
+
+/// A process that runs, or has run.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    output: Output,
+    /// Kept until the process is gone: it is what allows it.
+    _grant: Grant,
+}
+
+/// Starts a process. The grant must be one for a command; what exactly is run is for the caller to take from it.
+pub fn start(grant: Grant, start: &Start<'_>) -> io::Result<Process> {
+    let is_command = match grant.action().target {
+        Target::Command(_) => true,
+        Target::Nothing
+        | Target::Path(_)
+        | Target::Move { .. }
+        | Target::Host(_)
+        | Target::Variable(_)
+        | Target::Environment
+        | Target::Tool(_) => false,
+    };
+    if !is_command {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the grant is not for a command"));
+    }
+    let mark = format!("{:016x}", fastrand::u64(..));
+    let mut command = tokio::process::Command::new(&start.program);
+    command
+        .args(&start.arguments)
+        .current_dir(&start.folder)
+        .env_clear()
+        .envs(start.environment.variables())
+        .env(MARK, &mark)
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true);
+    let (child, output) = Child::spawn(command, mark)?;
+    Ok(Process { child, output, _grant: grant })
+}
+
+/// What [`Process::next`] saw.
+#[derive(Debug)]
+pub enum Event {
+    /// So many bytes were read; none if nobody can write any more.
+    Read(usize),
+    Ended(ExitStatus),
+}
+
+impl Process {
+    /// Waits for output, or for the end of the process. After the end it only reads. Nothing is lost if it is dropped.
+    pub async fn next(&mut self, buffer: &mut [u8], has_ended: bool) -> io::Result<Event> {
+        if has_ended {
+            return self.output.read(buffer).await.map(Event::Read);
+        }
+        tokio::select! {
+            read = self.output.read(buffer) => read.map(Event::Read),
+            ended = self.child.wait() => ended.map(Event::Ended),
+        }
+    }
+
+    /// Waits for the end without reading.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Kills the process with everything that it started.
+    pub async fn kill(&mut self) {
+        self.child.kill().await;
+    }
+}

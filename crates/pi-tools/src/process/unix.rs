@@ -1,0 +1,74 @@
+//! Processes in groups of their own, with one pipe for both streams so that lines stay in the order in which they came.
+
+use std::{io, os::fd::OwnedFd, process::ExitStatus};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{io::AsyncReadExt, net::unix::pipe, process::Command};
+
+/// The first process of a tree.
+#[derive(Debug)]
+pub(super) struct Child {
+    child: tokio::process::Child,
+    group: Option<Pid>,
+    mark: String,
+    has_ended: bool,
+}
+
+/// The end of the pipe that we read.
+#[derive(Debug)]
+pub(super) struct Output(pipe::Receiver);
+
+impl Child {
+    pub(super) fn spawn(mut command: Command, mark: String) -> io::Result<(Self, Output)> {
+        let (reader, writer) = io::pipe()?;
+        let output = Output(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
+        command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        let child = command.spawn()?;
+        // The command holds the writing ends: the pipe would never end while we had them.
+        drop(command);
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        Ok((Self { child, group, mark, has_ended: false }, output))
+    }
+
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.has_ended = true;
+        Ok(status)
+    }
+
+    /// Kills the tree, off the threads that wait: it takes a look at every process of the machine.
+    pub(super) async fn kill(&mut self) {
+        let (group, mark) = (self.group, self.mark.clone());
+        if let Err(broken) = tokio::task::spawn_blocking(move || kill_tree(group, &mark)).await {
+            tracing::warn!(%broken, "process group was not killed");
+        }
+    }
+}
+
+/// Only while the first process was not waited for: until then nobody else gets its number.
+fn kill_tree(group: Option<Pid>, mark: &str) {
+    let Some(group) = group else { return };
+    #[cfg(target_os = "linux")]
+    super::tree::kill(group, mark);
+    #[cfg(not(target_os = "linux"))]
+    let _ = mark;
+    if let Err(error) = kill_process_group(group, Signal::KILL)
+        && error != rustix::io::Errno::SRCH
+    {
+        tracing::warn!(%error, "process group was not killed");
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            kill_tree(self.group, &self.mark);
+        }
+    }
+}
+
+impl Output {
+    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).await
+    }
+}
