@@ -12,6 +12,7 @@ pub mod process;
 pub mod truncate;
 
 mod bash;
+mod edit;
 mod environment;
 mod path;
 mod progress;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{bash::Bash, read::Read, tool::Tool, write::Write};
+use crate::{bash::Bash, edit::Edit, read::Read, tool::Tool, write::Write};
 
 /// The built-in tools that a session has unless it is told otherwise.
 pub const DEFAULT_ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];
@@ -16,7 +16,7 @@ pub struct Registry {
 impl Registry {
     /// All built-in tools: those that are active by default first, then the searching ones.
     pub fn built_in() -> Self {
-        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Read), Arc::new(Bash), Arc::new(Write)];
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)];
         Self { tools }
     }
 

@@ -1,0 +1,177 @@
+//! `edit`: replaces text in a file and leaves every other byte of it alone.
+
+mod diff;
+mod fold;
+mod place;
+mod splice;
+
+use std::{io::Read as _, sync::LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    arguments::{self, BadArguments},
+    files::{self, FileFault, Missing, Spot},
+    tool::{self, Arguments, Call, Definition, Failure, Output, Tool},
+    truncate,
+};
+use place::Source;
+
+static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/edit.json")));
+
+/// A file that is larger is not edited by quoting from it.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// The tool `edit`.
+#[derive(Debug, Default)]
+pub(crate) struct Edit;
+
+#[derive(Deserialize)]
+struct Parameters {
+    path: String,
+    edits: Vec<Replacement>,
+}
+
+/// One replacement, as a model writes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Replacement {
+    old_text: String,
+    new_text: String,
+}
+
+impl Tool for Edit {
+    fn definition(&self) -> &Definition {
+        &DEFINITION
+    }
+
+    fn prepare(&self, written: Value) -> BoxFuture<'_, Result<Arguments, BadArguments>> {
+        let prepared = arguments::fit(&DEFINITION.parameters, with_edits(written));
+        Box::pin(std::future::ready(prepared))
+    }
+
+    fn execute(&self, call: Call) -> BoxFuture<'_, Result<Output, Failure>> {
+        Box::pin(edit(call))
+    }
+}
+
+/// Takes `oldText` and `newText` beside `path`, the older form, for one more replacement.
+fn with_edits(written: Value) -> Value {
+    let mut written = match written {
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(members)) => members,
+            Ok(_) | Err(_) => return Value::String(text),
+        },
+        Value::Object(members) => members,
+        other => return other,
+    };
+    if let Some(old) = written.remove("oldText") {
+        let mut pair = Map::from_iter([("oldText".to_owned(), old)]);
+        if let Some(new) = written.remove("newText") {
+            pair.insert("newText".to_owned(), new);
+        }
+        let edits = match written.remove("edits") {
+            None | Some(Value::Null) => vec![Value::Object(pair)],
+            Some(Value::Array(mut edits)) => {
+                edits.push(Value::Object(pair));
+                edits
+            }
+            Some(other) => vec![other, Value::Object(pair)],
+        };
+        written.insert("edits".to_owned(), Value::Array(edits));
+    }
+    Value::Object(written)
+}
+
+async fn edit(call: Call) -> Result<Output, Failure> {
+    let parameters: Parameters = arguments::read(call.arguments)?;
+    let location = files::granted(&call.grant)?.clone();
+    let turn = call.workspace.queue().turn(&location).await;
+    let cancel = call.cancel;
+    tool::to_the_end(move || {
+        // Others may follow only when this is done, even if nobody waits for it any more.
+        let _turn = turn;
+        if cancel.is_cancelled() {
+            return Err(Failure::aborted());
+        }
+        let spot = Spot::find(&call.grant, &location, Missing::Refuse)?;
+        change(&spot, &parameters, &cancel)
+    })
+    .await
+}
+
+fn change(spot: &Spot, parameters: &Parameters, cancel: &CancellationToken) -> Result<Output, Failure> {
+    let Parameters { path, edits } = parameters;
+    let old = read(spot, path)?;
+    let new = apply(&old, edits, path)?;
+    spot.replace(new.as_bytes(), cancel)?;
+    let count = edits.len();
+    let output = Output::text(format!("Successfully replaced {count} block(s) in {path}."));
+    let diff = diff::Diff::new(&old, &new, path);
+    let mut details = json!({ "diff": diff.shown, "patch": diff.patch });
+    if let (Some(line), Value::Object(details)) = (diff.first_changed_line, &mut details) {
+        details.insert("firstChangedLine".to_owned(), Value::from(line));
+    }
+    Ok(Output { details: Some(details), ..output })
+}
+
+fn read(spot: &Spot, path: &str) -> Result<String, Failure> {
+    let (mut file, metadata) = spot.open()?;
+    if metadata.len() > MAX_FILE {
+        let size = truncate::size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+        return Err(Failure::new(format!("{path} is {size}, too large to be edited")));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| FileFault::reading(spot.shown(), error))?;
+    // To show a replacement character for a byte is one thing, to write it back another.
+    String::from_utf8(bytes).map_err(|_| Failure::new(format!("{path} is not UTF-8 text, so it cannot be edited")))
+}
+
+/// The new content. All replacements are looked up in the old one.
+fn apply(old: &str, edits: &[Replacement], path: &str) -> Result<String, Failure> {
+    let (mark, text) = match old.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => (BYTE_ORDER_MARK, text),
+        None => ("", old),
+    };
+    let source = Source::new(text);
+    let mut places = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let which = if edits.len() > 1 { format!("edits[{index}]") } else { "oldText".to_owned() };
+        let found = source.find(&edit.old_text).map_err(|fault| Failure::new(fault.tell(&which, path)))?;
+        places.push((found, index));
+    }
+    places.sort_by_key(|(place, _)| place.start);
+    for pair in places.windows(2) {
+        if let [(first, one), (second, other)] = pair
+            && second.start < first.end
+        {
+            let text = format!("edits[{one}] and edits[{other}] overlap in {path}: make one replacement of them");
+            return Err(Failure::new(text));
+        }
+    }
+    let (mut new, mut end) = (mark.to_owned(), 0);
+    for (place, index) in places {
+        new.push_str(&text[end..place.start]);
+        let around = splice::Around { text, place: place.clone() };
+        new.push_str(&splice::splice(&around, &edits[index].old_text, &edits[index].new_text));
+        end = place.end;
+    }
+    new.push_str(&text[end..]);
+    if new == old {
+        return Err(Failure::new(format!("Nothing would change in {path}: each newText is what is there already")));
+    }
+    Ok(new)
+}
+
+/// Text with `\n` between lines.
+fn with_plain_breaks(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests;
