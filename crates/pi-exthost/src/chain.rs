@@ -10,8 +10,8 @@ use pi_extproto::{
     connector::tool::ContentBlock,
     hook::{
         BashOutcome, CompactionOutcome, ContextOutcome, Failure, HeaderChange, Hook, InputOutcome, MessageOutcome,
-        Outcome, RequestOutcome, SessionOutcome, StartOutcome, ToolCallOutcome, ToolResultOutcome, TreeOutcome, Trust,
-        TrustOutcome, TurnOutcome, WarmingOutcome,
+        Outcome, RequestOutcome, ResourcePaths, SessionOutcome, StartOutcome, ToolCallOutcome, ToolResultOutcome,
+        TreeOutcome, Trust, TrustOutcome, TurnOutcome, WarmingOutcome,
         event::{Event, payload::*},
     },
 };
@@ -90,28 +90,16 @@ impl Chain {
                 request(guest, event, verdict, outcome)
             }
             (Event::BeforeProviderHeaders(event), Verdict::Headers(verdict), Outcome::Headers(changes)) => {
-                changes.iter().for_each(|change| change_header(event, change));
-                verdict.extend(changes);
-                ON
+                headers(event, verdict, changes)
             }
-            (_, Verdict::Resources(verdict), Outcome::Resources(outcome)) => {
-                verdict.skill_paths.extend(outcome.skill_paths);
-                verdict.prompt_paths.extend(outcome.prompt_paths);
-                verdict.theme_paths.extend(outcome.theme_paths);
-                ON
-            }
+            (_, Verdict::Resources(verdict), Outcome::Resources(outcome)) => resources(verdict, outcome),
             (_, Verdict::Trust(verdict), Outcome::Trust(outcome)) => trust(guest, verdict, &outcome),
             (_, Verdict::SessionDirectory(verdict), Outcome::SessionDirectory(folder)) => {
                 *verdict = Some(folder);
                 ON
             }
             (Event::CacheWarmingDecision(event), Verdict::Warming(verdict), Outcome::Warming(outcome)) => {
-                event.action = match outcome {
-                    WarmingOutcome::Warm => WarmingAction::Warm,
-                    WarmingOutcome::Stop => WarmingAction::Stop,
-                };
-                *verdict = Some(outcome);
-                ON
+                warming(event, verdict, outcome)
             }
             (_, _, _) => return Err(Trouble::WrongFamily),
         };
@@ -324,6 +312,16 @@ fn request(
     ON
 }
 
+fn headers(
+    event: &mut BeforeProviderHeadersEvent,
+    verdict: &mut Vec<HeaderChange>,
+    changes: Vec<HeaderChange>,
+) -> Flow {
+    changes.iter().for_each(|change| change_header(event, change));
+    verdict.extend(changes);
+    ON
+}
+
 fn change_header(event: &mut BeforeProviderHeadersEvent, change: &HeaderChange) {
     let name = match change {
         HeaderChange::Set(header) => &header.name,
@@ -333,6 +331,26 @@ fn change_header(event: &mut BeforeProviderHeadersEvent, change: &HeaderChange) 
     if let HeaderChange::Set(header) = change {
         event.headers.insert(header.name.clone(), header.value.clone());
     }
+}
+
+fn resources(verdict: &mut ResourcePaths, outcome: ResourcePaths) -> Flow {
+    verdict.skill_paths.extend(outcome.skill_paths);
+    verdict.prompt_paths.extend(outcome.prompt_paths);
+    verdict.theme_paths.extend(outcome.theme_paths);
+    ON
+}
+
+fn warming(
+    event: &mut CacheWarmingDecisionEvent,
+    verdict: &mut Option<WarmingOutcome>,
+    outcome: WarmingOutcome,
+) -> Flow {
+    event.action = match outcome {
+        WarmingOutcome::Warm => WarmingAction::Warm,
+        WarmingOutcome::Stop => WarmingAction::Stop,
+    };
+    *verdict = Some(outcome);
+    ON
 }
 
 fn trust(guest: &GuestId, verdict: &mut TrustVerdict, outcome: &TrustOutcome) -> Flow {

@@ -215,10 +215,20 @@ impl Attached {
         rendered.unwrap_or_default()
     }
 
-    /// Nobody is told that something stopped which was told to.
+    /// Nobody is told that something stopped which was told to, nor of a tool that threw: that is for the model to read.
     fn report(&self, during: &During, trouble: &Trouble) {
-        if *trouble == Trouble::Fault(GuestFault::Cancelled) {
-            return;
+        match (trouble, during) {
+            (Trouble::Fault(GuestFault::Cancelled), _)
+            | (Trouble::Fault(GuestFault::Threw { .. }), During::Tool { .. }) => return,
+            (Trouble::Fault(_), _)
+            | (
+                Trouble::Panicked { .. }
+                | Trouble::Hung { .. }
+                | Trouble::Deaf { .. }
+                | Trouble::WrongFamily
+                | Trouble::Misfit { .. },
+                _,
+            ) => {}
         }
         let registration = self.guest.registration();
         (self.report)(Incident {
@@ -229,14 +239,15 @@ impl Attached {
         });
     }
 
-    /// For work that has to be done within our patience.
+    /// For work that has to be done within our patience. A guest gets a signal of its own, so that it cannot give it to
+    /// the others.
     fn timed(&self, cancel: &CancellationToken) -> Ask {
-        Ask { cancel: cancel.clone(), stopwatch: Stopwatch::new(self.patience.handler) }
+        Ask { cancel: cancel.child_token(), stopwatch: Stopwatch::new(self.patience.handler) }
     }
 
     /// For work that may take as long as it wants.
     fn untimed(&self, cancel: &CancellationToken) -> Ask {
-        Ask { cancel: cancel.clone(), stopwatch: Stopwatch::unlimited() }
+        Ask { cancel: cancel.child_token(), stopwatch: Stopwatch::unlimited() }
     }
 }
 

@@ -7,6 +7,7 @@
 //! Start with [`Guest`], then [`Guests`], which hands events out, and [`Conversation`].
 
 mod chain;
+pub mod content;
 pub mod guest;
 pub mod guests;
 pub mod incident;

@@ -106,6 +106,7 @@ pub enum Request {
     SendUserMessage {
         content: Vec<ContentBlock>,
         delivery: Delivery,
+        expansion: Expansion,
         reply: Reply<()>,
     },
     SetName(String, Reply<()>),
@@ -154,6 +155,15 @@ pub enum Selection {
     All,
     /// From the root to the current leaf.
     Branch,
+}
+
+/// What becomes of a text that an extension says in the user's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expansion {
+    /// It is said as it stands, even if it begins with a slash.
+    Verbatim,
+    /// Skills and prompt templates are expanded, as if a person had typed it.
+    Templates,
 }
 
 /// What only a command may do to a session.

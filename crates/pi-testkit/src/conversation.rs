@@ -181,7 +181,9 @@ fn describe(request: &Request) -> String {
             let start = if *trigger_turn { "start" } else { "send" };
             format!("{start} {} {delivery:?} {}", message.custom_type, json!(message.content))
         }
-        Request::SendUserMessage { content, delivery, .. } => format!("say {delivery:?} {}", json!(content)),
+        Request::SendUserMessage { content, delivery, expansion, .. } => {
+            format!("say {delivery:?} {expansion:?} {}", json!(content))
+        }
         Request::SetName(name, _) => format!("name {name}"),
         Request::SetLabel(entry, label, _) => format!("label {entry} {}", json!(label)),
         Request::SetActiveTools(names, _) => format!("activate {}", names.join(" ")),

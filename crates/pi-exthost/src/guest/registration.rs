@@ -40,7 +40,8 @@ impl fmt::Display for GuestId {
     }
 }
 
-/// Everything that a guest has registered, in the order in which it did.
+/// Everything that a guest has registered, in the order in which it did. Names are unique in each list: what is registered
+/// again takes the place of the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registration {
     pub id: GuestId,

@@ -177,7 +177,8 @@ fn names(registration: &Registration) -> impl Iterator<Item = (Kind, &str)> {
 }
 
 impl GuestTool {
-    /// Runs the tool. It may take as long as it wants, and is abandoned when it does not stop within the grace.
+    /// Runs the tool. It may take as long as it wants, and is abandoned when it does not stop within the grace. What a
+    /// failure says is for the model to read; whatever is more than a tool that threw has been reported.
     pub async fn call(&self, call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
         let during = During::Tool { name: call.name.clone() };
         self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask)).await
@@ -193,7 +194,7 @@ impl GuestTool {
 }
 
 impl GuestCommand {
-    /// Runs the command to its end. It may take as long as it wants.
+    /// Runs the command to its end. It may take as long as it wants. A failure has been reported.
     pub async fn run(&self, arguments: String, cancel: &CancellationToken) -> Result<(), Trouble> {
         // Ends with this function, however it is left.
         let ended = CancellationToken::new();

@@ -17,8 +17,8 @@ use pi_transcript::{
 };
 
 use super::{
-    Canvas, CommandInfo, Completion, Control, ControlPass, Drawing, ModelInfo, Refusal, Reply, Request, Selection,
-    SessionPort, SessionState, Settled, ToolInfo,
+    Canvas, CommandInfo, Completion, Control, ControlPass, Drawing, Expansion, ModelInfo, Refusal, Reply, Request,
+    Selection, SessionPort, SessionState, Settled, ToolInfo,
 };
 use crate::guest::GuestId;
 
@@ -89,8 +89,13 @@ impl Conversation {
         self.request(|reply| Request::SendMessage { message, delivery, trigger_turn: true, reply }).await
     }
 
-    pub async fn send_user_message(&self, content: Vec<ContentBlock>, delivery: Delivery) -> Result<(), Refusal> {
-        self.request(|reply| Request::SendUserMessage { content, delivery, reply }).await
+    pub async fn send_user_message(
+        &self,
+        content: Vec<ContentBlock>,
+        delivery: Delivery,
+        expansion: Expansion,
+    ) -> Result<(), Refusal> {
+        self.request(|reply| Request::SendUserMessage { content, delivery, expansion, reply }).await
     }
 
     pub async fn set_name(&self, name: String) -> Result<(), Refusal> {

@@ -1,11 +1,17 @@
 //! What a guest can do wrong, and what it costs.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use pi_exthost::verdict::{BashVerdict, ToolCallVerdict, Verdict};
-use pi_extproto::hook::{Hook, event::Event};
+use pi_exthost::{
+    guest::ToolInvocation,
+    verdict::{BashVerdict, ToolCallVerdict, Verdict},
+};
+use pi_extproto::{
+    Object,
+    hook::{Hook, event::Event},
+};
 use serde_json::{Value, json};
-use tokio::{join, time::sleep};
+use tokio::{join, sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::house::House;
@@ -170,4 +176,20 @@ async fn shutdown_waits_for_all_side_by_side_and_for_none_for_ever() {
         ["c at shutdown: the extension panicked: late", "b at shutdown: the extension did not answer within 10s"];
     assert_eq!(house.incidents(), expected);
     assert_eq!(house.heard(3), ["shutdown"]);
+}
+
+#[tokio::test]
+async fn everything_can_be_done_from_a_task() {
+    let house = Arc::new(House::new(&["on tool_call\ntool t\nanswer done\ncommand go"]));
+    let task = tokio::spawn(async move {
+        let never = CancellationToken::new();
+        let event = || serde_json::from_value(call()).expect("a payload");
+        let verdict = house.guests.tool_call(event, &never).await;
+        let (updates, _) = mpsc::channel(1);
+        let invocation = ToolInvocation { call_id: "c".into(), name: "t".to_owned(), input: Object::new(), updates };
+        let answer = house.guests.tool("t").expect("a tool").call(invocation, &never).await;
+        let ran = house.guests.command("go").expect("a command").run(String::new(), &never).await;
+        (verdict, answer.is_ok(), ran)
+    });
+    assert_eq!(task.await.expect("no panic"), (ToolCallVerdict::Proceed, true, Ok(())));
 }

@@ -34,8 +34,11 @@ async fn call(house: &House, name: &str, cancel: &CancellationToken) -> (Vec<Too
 
 #[tokio::test]
 async fn tool_finds_something_on_the_way_and_answers() {
-    let house =
-        House::new(&["tool weather\nupdate clouds\nanswer sunny", "tool stop\nfinish done", "tool bad\nfail no"]);
+    let house = House::new(&[
+        "tool weather\nupdate clouds\nanswer sunny",
+        "tool stop\nfinish done",
+        "tool bad\nfail no\ntool worse\nthrow oh",
+    ]);
     let never = CancellationToken::new();
     let sunny = ToolAnswer { output: output("sunny"), is_error: false, terminate: false };
     assert_eq!(call(&house, "weather", &never).await, (vec![output("clouds")], Ok(sunny)));
@@ -44,6 +47,7 @@ async fn tool_finds_something_on_the_way_and_answers() {
     assert_eq!(call(&house, "stop", &never).await.1, Ok(done));
     let no = ToolAnswer { output: output("no"), is_error: true, terminate: false };
     assert_eq!(call(&house, "bad", &never).await.1, Ok(no));
+    assert_eq!(call(&house, "worse", &never).await.1, Err(Trouble::Fault(GuestFault::threw("oh"))));
     assert_eq!(house.incidents(), [""; 0]);
 }
 
@@ -149,7 +153,7 @@ async fn everything_that_a_guest_asks_reaches_its_session_in_order() {
         "a append bare null".to_owned(),
         format!("a send kind FollowUp {}", text("hello")),
         format!("a start kind Steer {}", text("go")),
-        format!("a say NextTurn {}", text("me")),
+        format!("a say NextTurn Verbatim {}", text("me")),
         r#"a label 00000001 "here""#.to_owned(),
         r#"a emit news {"x":null}"#.to_owned(),
         "a activate read write".to_owned(),

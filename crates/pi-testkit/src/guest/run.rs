@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, time::sleep};
 use pi_exthost::{
     Ask, GuestFault,
     guest::ToolAnswer,
-    port::{Completion, ControlPass, Refusal, Settled},
+    port::{Completion, ControlPass, Expansion, Refusal, Settled},
 };
 use pi_extproto::{
     connector::tool::{ContentBlock, TextBlock},
@@ -16,7 +16,10 @@ use pi_extproto::{
 };
 use pi_transcript::{Block, Message, ToolOutput};
 
-use super::{ScriptedGuest, script::Step};
+use super::{
+    ScriptedGuest,
+    script::{Step, Wish},
+};
 
 /// One play.
 #[derive(Clone, Copy)]
@@ -69,10 +72,10 @@ impl Run<'_> {
             Step::Fail(text) => said.answer = Some(ToolAnswer { is_error: true, ..answer(text) }),
             Step::Finish(text) => said.answer = Some(ToolAnswer { terminate: true, ..answer(text) }),
             Step::Draw(text) => said.drawn.push(text.clone()),
-            request => {
+            Step::Ask(wish) => {
                 // The time that the session takes is not the guest's own.
                 let _pause = self.ask.stopwatch.pause();
-                if let Err(refusal) = self.request(request).await {
+                if let Err(refusal) = self.request(wish).await {
                     self.guest.hear(format!("refused: {refusal}"));
                     return Err(GuestFault::threw(refusal.to_string()));
                 }
@@ -82,75 +85,69 @@ impl Run<'_> {
     }
 
     /// Asks something of the conversation.
-    async fn request(self, step: &Step) -> Result<(), Refusal> {
+    async fn request(self, wish: &Wish) -> Result<(), Refusal> {
         let conversation = &self.guest.conversation;
-        match step {
-            Step::Ask(asked) => {
-                let settled = match conversation.ask(asked.clone()).await? {
-                    Settled::Answered(answer) => json!(answer).to_string(),
-                    Settled::Cancelled => "cancelled".to_owned(),
-                    Settled::TimedOut => "timed out".to_owned(),
-                };
-                self.guest.hear(format!("answer {settled}"));
+        match wish {
+            Wish::Question(asked) => {
+                let settled = conversation.ask(asked.clone()).await?;
+                self.guest.hear(format!("answer {}", ending(&settled)));
             }
-            Step::Announce(announcement) => conversation.announce(announcement.clone()).await?,
-            Step::Append { custom_type, data } => {
+            Wish::Announce(announcement) => conversation.announce(announcement.clone()).await?,
+            Wish::Append { custom_type, data } => {
                 conversation.append_entry(custom_type.clone(), data.clone()).await?;
             }
-            Step::Send { custom_type, delivery, text } => {
+            Wish::Send { custom_type, delivery, text } => {
                 conversation.send_message(draft(custom_type, text), *delivery).await?;
             }
-            Step::Start { custom_type, delivery, text } => {
+            Wish::Start { custom_type, delivery, text } => {
                 conversation.send_message_and_run(draft(custom_type, text), *delivery).await?;
             }
-            Step::Say { delivery, text } => conversation.send_user_message(vec![block(text)], *delivery).await?,
-            Step::Name(name) => conversation.set_name(name.clone()).await?,
-            Step::Label { entry, label } => conversation.set_label(entry.clone(), label.clone()).await?,
-            Step::Emit { channel, data } => conversation.emit(channel.clone(), data.clone()).await?,
-            Step::Activate(names) => conversation.set_active_tools(names.clone()).await?,
-            Step::Model { provider, model } => {
+            Wish::Say { delivery, text } => {
+                conversation.send_user_message(vec![block(text)], *delivery, Expansion::Verbatim).await?;
+            }
+            Wish::Name(name) => conversation.set_name(name.clone()).await?,
+            Wish::Label { entry, label } => conversation.set_label(entry.clone(), label.clone()).await?,
+            Wish::Emit { channel, data } => conversation.emit(channel.clone(), data.clone()).await?,
+            Wish::Activate(names) => conversation.set_active_tools(names.clone()).await?,
+            Wish::Model { provider, model } => {
                 let done = conversation.set_model(provider.as_str().into(), model.as_str().into()).await?;
                 self.guest.hear(format!("model {done}"));
             }
-            Step::Think(level) => {
+            Wish::Think(level) => {
                 let level = conversation.set_thinking_level(*level).await?;
                 self.guest.hear(format!("thinks {level}"));
             }
-            Step::Complete(text) => {
+            Wish::Complete(text) => {
                 let message = conversation.complete(completion(text)).await?;
                 self.guest.hear(format!("completion {}", json!(message.content)));
             }
-            Step::Compact => {
+            Wish::Compact => {
                 let result = conversation.compact(None).await?;
                 self.guest.hear(format!("compacted {}", result.summary));
             }
-            Step::Abort => conversation.abort().await?,
-            Step::Look => {
+            Wish::Abort => conversation.abort().await?,
+            Wish::Look => {
                 let state = conversation.state().await?;
                 self.guest.hear(format!("session {} idle {}", state.session_id, state.is_idle));
             }
-            Step::Control(control) => {
+            Wish::Control(control) => {
                 let Some(pass) = self.control else {
                     return Err(Refusal::NotNow { reason: "only a command controls a session".to_owned() });
                 };
                 let done = conversation.control(pass, control.clone()).await?;
                 self.guest.hear(format!("control {done}"));
             }
-            Step::Offer(name) => self.guest.offer(name).await?,
-            Step::Wait(_)
-            | Step::Hang
-            | Step::Heed
-            | Step::Panic(_)
-            | Step::Throw(_)
-            | Step::Gone
-            | Step::Outcome(_)
-            | Step::Update(_)
-            | Step::Answer(_)
-            | Step::Fail(_)
-            | Step::Finish(_)
-            | Step::Draw(_) => unreachable!("played without the session: {step:?}"),
+            Wish::Offer(name) => self.guest.offer(name).await?,
         }
         Ok(())
+    }
+}
+
+fn ending(settled: &Settled) -> String {
+    match settled {
+        Settled::Answered(answer) => json!(answer).to_string(),
+        Settled::Cancelled => "cancelled".to_owned(),
+        Settled::TimedOut => "timed out".to_owned(),
     }
 }
 

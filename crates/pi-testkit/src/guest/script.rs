@@ -3,7 +3,7 @@
 //! Sections: `guest ID [PATH]`, `tool NAME [later]`, `command NAME`, `on HOOK`, `shortcut KEY`, `renderer TYPE`,
 //! `provider NAME`, `flag NAME`, `channel NAME`, `shutdown`. In a tool section also `describes TEXT`, `parameters JSON`,
 //! `snippet TEXT`, `guideline TEXT`, `sequential`; in a command section `describes TEXT` and `completes WORDS`. The steps
-//! are those of [`Step`]. Empty lines and lines that begin with `#` mean nothing.
+//! are those of [`Step`] and [`Wish`]. Empty lines and lines that begin with `#` mean nothing.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -63,8 +63,15 @@ pub enum Step {
     Finish(String),
     /// `draw TEXT`: one line of what is drawn.
     Draw(String),
+    /// Something that it asks of its session.
+    Ask(Wish),
+}
+
+/// What a guest asks of its session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
     /// `ask JSON`: a question to a person; how it ends is remembered.
-    Ask(Asked),
+    Question(Asked),
     /// `announce JSON`.
     Announce(Announcement),
     /// `append TYPE [JSON]`: a custom entry.
@@ -275,7 +282,6 @@ impl Script {
 
 fn step(word: &str, rest: &str) -> Result<Step, String> {
     let text = || rest.to_owned();
-    let (first, second) = split(rest);
     Ok(match word {
         "wait" => Step::Wait(Duration::from_millis(parse(rest)?)),
         "hang" => Step::Hang,
@@ -289,33 +295,41 @@ fn step(word: &str, rest: &str) -> Result<Step, String> {
         "fail" => Step::Fail(text()),
         "finish" => Step::Finish(text()),
         "draw" => Step::Draw(text()),
-        "ask" => Step::Ask(json(rest)?),
-        "announce" => Step::Announce(json(rest)?),
+        _ => Step::Ask(wish(word, rest)?),
+    })
+}
+
+fn wish(word: &str, rest: &str) -> Result<Wish, String> {
+    let text = || rest.to_owned();
+    let (first, second) = split(rest);
+    Ok(match word {
+        "ask" => Wish::Question(json(rest)?),
+        "announce" => Wish::Announce(json(rest)?),
         "append" => {
             let data = if second.is_empty() { None } else { Some(json(second)?) };
-            Step::Append { custom_type: first.to_owned(), data }
+            Wish::Append { custom_type: first.to_owned(), data }
         }
         "send" | "start" => {
             let (custom_type, (delivery, text)) = (first.to_owned(), split(second));
             let (delivery, text) = (enumerated(delivery)?, text.to_owned());
             match word {
-                "send" => Step::Send { custom_type, delivery, text },
-                _ => Step::Start { custom_type, delivery, text },
+                "send" => Wish::Send { custom_type, delivery, text },
+                _ => Wish::Start { custom_type, delivery, text },
             }
         }
-        "say" => Step::Say { delivery: enumerated(first)?, text: second.to_owned() },
-        "name" => Step::Name(text()),
-        "label" => Step::Label { entry: first.into(), label: second.to_owned() },
-        "emit" => Step::Emit { channel: first.to_owned(), data: json(second)? },
-        "activate" => Step::Activate(words(rest)),
-        "model" => Step::Model { provider: first.to_owned(), model: second.to_owned() },
-        "think" => Step::Think(parse(rest)?),
-        "complete" => Step::Complete(text()),
-        "compact" => Step::Compact,
-        "abort" => Step::Abort,
-        "look" => Step::Look,
-        "control" => Step::Control(control(first, second)?),
-        "offer" => Step::Offer(text()),
+        "say" => Wish::Say { delivery: enumerated(first)?, text: second.to_owned() },
+        "name" => Wish::Name(text()),
+        "label" => Wish::Label { entry: first.into(), label: second.to_owned() },
+        "emit" => Wish::Emit { channel: first.to_owned(), data: json(second)? },
+        "activate" => Wish::Activate(words(rest)),
+        "model" => Wish::Model { provider: first.to_owned(), model: second.to_owned() },
+        "think" => Wish::Think(parse(rest)?),
+        "complete" => Wish::Complete(text()),
+        "compact" => Wish::Compact,
+        "abort" => Wish::Abort,
+        "look" => Wish::Look,
+        "control" => Wish::Control(control(first, second)?),
+        "offer" => Wish::Offer(text()),
         other => return Err(format!("there is no step {other:?}")),
     })
 }
