@@ -21,7 +21,7 @@ use crate::{
 
 pub use self::{
     attach::{AttachError, Attachment, attach, attachments},
-    auth_file::{AuthFile, AuthFileError},
+    auth_file::{AuthFile, AuthFileError, Unusable},
 };
 
 /// Reads a variable of the environment.
@@ -71,6 +71,8 @@ pub struct Resolved {
     pub looked_in: Vec<String>,
     /// Whether a call without it makes sense: a server on this machine may want none.
     pub need: Need,
+    /// Entries of the file that would do, if they could be used.
+    pub unusable: Vec<Unusable>,
     /// What somebody should know: an expired token, a file that others can read.
     pub notes: Vec<String>,
 }
@@ -117,6 +119,7 @@ impl Resolved {
                 }
                 Placement::None => Need::NotNeeded,
             },
+            unusable: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -128,12 +131,15 @@ impl Resolved {
         }
     }
 
-    /// The credential, `None` where none is needed, or the error that says where one was looked for.
+    /// The credential, `None` where none is needed, or the error that says where one was looked for and what is wrong with
+    /// those that were found.
     pub fn into_credential(self, provider: &ProviderId) -> Result<Option<Credential>, CallError> {
         match (self.credential, self.need) {
-            (None, Need::Needed) => {
-                Err(CallError::NoCredential { provider: provider.clone(), looked_in: self.looked_in })
-            }
+            (None, Need::Needed) => Err(CallError::NoCredential {
+                provider: provider.clone(),
+                looked_in: self.looked_in,
+                unusable: self.unusable,
+            }),
             (credential, _) => Ok(credential),
         }
     }
@@ -201,7 +207,10 @@ fn look_in_file(manifest: &Manifest, sources: &Sources<'_>, resolved: &mut Resol
                 resolved.source_name = Some(path);
                 return;
             }
-            Err(unusable) => resolved.notes.push(unusable.to_string()),
+            Err(unusable) => {
+                resolved.notes.push(format!("{unusable}; {}", unusable.hint()));
+                resolved.unusable.push(unusable);
+            }
         }
     }
 }

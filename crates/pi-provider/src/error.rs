@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Capability;
+use crate::{credential::Unusable, manifest::Capability};
 
 /// A standard error. Every failure of a call has one; it says whether to try again and whether another provider may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,11 +78,13 @@ pub enum CallError {
     Cancelled,
     #[error("{provider} failed too often; it is tried again in {retry_in:?}")]
     CircuitOpen { provider: ProviderId, retry_in: Duration },
-    #[error("there is no credential for {provider}")]
+    #[error("there is no credential for {provider}{}", because(unusable))]
     NoCredential {
         provider: ProviderId,
         /// Names of variables and files, in the order in which they were tried.
         looked_in: Vec<String>,
+        /// What was found there and is of no use, such as a login that has expired; each has a hint.
+        unusable: Vec<Unusable>,
     },
     #[error("{provider} does not declare {capability}")]
     Undeclared { provider: ProviderId, capability: Capability },
@@ -223,6 +225,10 @@ impl CallError {
             Self::Option { .. } | Self::AddressVariable { .. } | Self::Blocked { .. } => ErrorCode::InvalidRequest,
         }
     }
+}
+
+fn because(unusable: &[Unusable]) -> String {
+    unusable.iter().map(|unusable| format!(": {unusable}")).collect()
 }
 
 impl fmt::Display for ErrorCode {

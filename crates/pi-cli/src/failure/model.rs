@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_provider::{CallError, ErrorCode, catalog::FindError};
+use pi_provider::{CallError, ErrorCode, catalog::FindError, credential::Unusable};
 
 use crate::{
     exit::Exit,
@@ -192,6 +192,10 @@ pub(crate) fn call_hint(error: &CallError) -> String {
     match error {
         CallError::NoCredential { looked_in, .. } if looked_in.is_empty() => {
             "its manifest comes from a project that nobody trusts; `pi provider list` shows where from".to_owned()
+        }
+        CallError::NoCredential { looked_in, unusable, .. } if !unusable.is_empty() => {
+            let hints: Vec<&str> = unusable.iter().map(Unusable::hint).collect();
+            format!("{}; it is looked for in {}", hints.join("; "), looked_in.join(", "))
         }
         CallError::NoCredential { looked_in, .. } => {
             format!("set one of them: {}; `pi ask --model demo` needs none", looked_in.join(", "))

@@ -37,15 +37,26 @@ pub enum AuthFileError {
     Shape { path: PathBuf, line: usize, column: usize },
 }
 
-/// Why an entry cannot be used.
+/// Why an entry cannot be used. Nothing of what it holds is in here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unusable {
-    #[error("the login of {provider} has expired; log in again with Pi")]
+pub enum Unusable {
+    #[error("the login of {provider} has expired, and is not renewed here")]
     Expired { provider: String },
-    #[error("the key of {provider} is a command, which is not run; write the key or name a variable")]
+    #[error("the key of {provider} is a command, which is not run")]
     Command { provider: String },
     #[error("the entry of {provider} is of a kind that is not known here")]
     UnknownKind { provider: String },
+}
+
+impl Unusable {
+    /// What to do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Expired { .. } => "log in again with Pi, or use a key",
+            Self::Command { .. } => "write the key into the file, or the name of a variable",
+            Self::UnknownKind { .. } => "write an entry of the type api_key or oauth",
+        }
+    }
 }
 
 #[derive(Deserialize)]

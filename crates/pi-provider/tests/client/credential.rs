@@ -6,9 +6,10 @@ use std::{
 };
 
 use pi_provider::{
-    CallError, Secret,
+    CallError, ErrorCode, Secret,
     credential::{
-        AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, host_supplied, resolve, variables,
+        AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, Unusable, host_supplied, resolve,
+        variables,
     },
 };
 use serde_json::{Value, json};
@@ -156,9 +157,9 @@ fn entries_of_the_file_are_understood_or_explained() {
     let token = check("logged-in", &[], "available auth_file FILE token-1");
     assert_eq!(token.credential.unwrap().kind, CredentialKind::AccessToken);
     let command = check("command", &[], "missing none - -");
-    assert_eq!(command.notes, ["the key of command is a command, which is not run; write the key or name a variable"]);
+    assert_eq!(command.unusable, [Unusable::Command { provider: "command".to_owned() }]);
     let future = check("future", &[], "missing none - -");
-    assert_eq!(future.notes, ["the entry of future is of a kind that is not known here"]);
+    assert_eq!(future.unusable, [Unusable::UnknownKind { provider: "future".to_owned() }]);
 }
 
 #[test]
@@ -166,7 +167,15 @@ fn expired_login_is_said_to_be() {
     let file = r#"{"mock-one": {"type": "oauth", "access": "token-1", "expires": 999999}}"#;
     let resolved = Case { file: Some(file), ..Case::new() }.resolve();
     assert_eq!((resolved.status(), resolved.source_kind), (Status::Missing, SourceKind::None));
-    assert_eq!(resolved.notes, ["the login of mock-one has expired; log in again with Pi"]);
+    assert_eq!(resolved.unusable, [Unusable::Expired { provider: "mock-one".to_owned() }]);
+    let note = "the login of mock-one has expired, and is not renewed here; log in again with Pi, or use a key";
+    assert_eq!(resolved.notes, [note]);
+    let error = resolved.into_credential(&"mock-one".into()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Authentication);
+    assert_eq!(
+        error.to_string(),
+        "there is no credential for mock-one: the login of mock-one has expired, and is not renewed here"
+    );
 }
 
 #[test]
