@@ -1,29 +1,30 @@
 //! Many questions at once, answered within a day for less money.
 //!
 //! A batch is put up, looked at until it is over, and its results are fetched. [`submit`], [`wait`] and
-//! [`fetch`] send; the other functions make requests and read answers and are pure. Forms: OpenAI's (a file of lines goes up first),
-//! Mistral's (the same with other words) and Anthropic's (the questions are in the request). Each question is a
-//! [`Request`] as [`build`](crate::request::build) makes it for an answer that is not streamed, and each answer is read as
-//! any other.
+//! [`fetch`] send; the other functions make requests and read answers and are pure. How a provider wants its batches
+//! (as a file of lines that goes up first, or in the request) is data: `operation/table.yaml`, or the manifest's
+//! `endpoints.batch.wording`. Each question is a [`Request`] as [`build`](crate::request::build) makes it for an answer
+//! that is not streamed, and each answer is read as any other.
 
+mod outcome;
 mod status;
 
 use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
 
-use reqwest::header::HeaderMap;
-use serde_json::{Map, Value, json};
+use pi_envelope::Tool;
+use serde_json::{Map, Value};
 use tokio::time::sleep;
 
-pub use self::status::{Batch, Counts, State, read_status};
+pub use self::{
+    outcome::{Outcome, read_results},
+    status::{Batch, Counts, State, read_status},
+};
 use crate::{
-    classify::{self, Refusal},
-    dialect::Dialect,
+    client::Whole,
     error::CallError,
-    event::StreamEvent,
-    operation::{self, Answered, Asking, Form, Kind, Place, guard, multipart},
+    operation::{self, Answered, Asking, Kind, Place, guard, multipart, template, wire_model},
     request::{Request, Target},
-    response::{Answers, Reading},
-    secret::redactor,
+    response::Reading,
 };
 
 /// One question of a batch.
@@ -42,15 +43,6 @@ pub enum Start {
     Upload(Request),
     /// The whole batch.
     Create(Request),
-}
-
-/// The answer to one question. The order is the provider's.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The item's.
-    pub id: String,
-    /// The events of the answer, as if it had been streamed.
-    pub answer: Result<Vec<StreamEvent>, CallError>,
 }
 
 /// Puts up a batch. If the file is up and the batch is refused, the file stays with the provider.
@@ -93,14 +85,23 @@ pub async fn wait(asking: &Asking<'_>, id: &str, every: Duration) -> Result<Answ
 
 /// Ends a batch early; what is answered already can still be fetched.
 pub async fn cancel(asking: &Asking<'_>, id: &str) -> Result<Answered<Batch>, CallError> {
-    asking.send(cancellation(asking.target, id)?, |reading, whole| read_status(reading, &whole.body)).await
+    let read = |reading: &Reading<'_>, whole: &Whole| match reading.json(&whole.body)? {
+        Value::Object(nothing) if nothing.is_empty() => Ok(None),
+        _ => read_status(reading, &whole.body).map(Some),
+    };
+    match asking.send(cancellation(asking.target, id)?, read).await? {
+        Answered { value: Some(batch), facts } => Ok(Answered { value: batch, facts }),
+        Answered { value: None, .. } => look(asking, id).await,
+    }
 }
 
-/// Fetches what there is of a batch: answers and errors.
-pub async fn fetch(asking: &Asking<'_>, batch: &Batch) -> Result<Vec<Outcome>, CallError> {
+/// Fetches what there is of a batch: answers and errors. `tools` are those that the questions offered: a model that has
+/// no calls of its own writes them as text, and they are found there as in any other answer.
+pub async fn fetch(asking: &Asking<'_>, batch: &Batch, tools: &[Tool]) -> Result<Vec<Outcome>, CallError> {
     let mut outcomes = Vec::new();
     for request in results(asking.target, batch)? {
-        let read = asking.send(request, |reading, whole| read_results(reading, asking.target, &whole.body)).await?;
+        let read =
+            asking.send(request, |reading, whole| read_results(reading, asking.target, tools, &whole.body)).await?;
         let filtered = |Outcome { id, answer }| Outcome {
             id,
             answer: answer.and_then(|events| guard::filter_output(asking.target.manifest, events)),
@@ -112,25 +113,21 @@ pub async fn fetch(asking: &Asking<'_>, batch: &Batch) -> Result<Vec<Outcome>, C
 
 /// The first request for a batch.
 pub fn start(target: &Target<'_>, items: &[Item]) -> Result<Start, CallError> {
-    let place = operation::find(target.manifest, Kind::Batch)?;
+    let place = batches(target)?;
     check(items)?;
-    match place.form {
-        Form::Openai | Form::Mistral => {
-            let lines = lines(place.form, items)?;
-            let files = operation::find(target.manifest, Kind::Files)?;
-            let mut form = multipart::Form::default();
-            form.text("purpose", "batch");
-            form.file("file", "batch.jsonl", "application/jsonl", lines.as_bytes());
-            files.multipart(target, &form).map(Start::Upload)
-        }
-        Form::Anthropic => {
-            let requests: Result<Vec<_>, _> =
-                items.iter().map(|item| Ok(json!({"custom_id": item.id, "params": question(item)?}))).collect();
-            let body = Map::from_iter([("requests".to_owned(), Value::Array(requests?))]);
-            place.json(target, body).map(Start::Create)
-        }
-        Form::Gemini | Form::Cohere | Form::Ollama => Err(operation::unknown_form(target.manifest, Kind::Batch)),
+    let questions = questions(target, &place, items)?;
+    if !template::has_place(word(target, &place, "creation")?, "file") {
+        return place.json(target, made(target, &place, items, ("items", questions.into()))?).map(Start::Create);
     }
+    let mut lines = String::new();
+    for question in questions {
+        let _ = writeln!(lines, "{question}");
+    }
+    let files = operation::find(target.manifest, Kind::Files)?;
+    let mut form = multipart::Form::default();
+    form.text("purpose", "batch");
+    form.file("file", "batch.jsonl", "application/jsonl", lines.as_bytes());
+    files.multipart(target, &form).map(Start::Upload)
 }
 
 /// Reads the id of an uploaded file.
@@ -142,33 +139,28 @@ pub fn read_upload(reading: &Reading<'_>, body: &[u8]) -> Result<String, CallErr
 
 /// The request that makes a batch of an uploaded file.
 pub fn creation(target: &Target<'_>, items: &[Item], file: &str) -> Result<Request, CallError> {
-    let place = operation::find(target.manifest, Kind::Batch)?;
-    let endpoint = endpoint(items);
-    let body = if place.form == Form::Mistral {
-        let model = operation::wire_model(target);
-        json!({"input_files": [file], "model": model, "endpoint": endpoint, "timeout_hours": 24})
-    } else {
-        json!({"input_file_id": file, "endpoint": endpoint, "completion_window": "24h"})
-    };
-    place.json(target, body.as_object().cloned().unwrap_or_default())
+    let place = batches(target)?;
+    place.json(target, made(target, &place, items, ("file", file.into()))?)
 }
 
 /// The request that asks how a batch is.
 pub fn status(target: &Target<'_>, id: &str) -> Result<Request, CallError> {
-    batches(target)?.below("GET", &format!("/{}", operation::path_segment(id)?)).empty(target)
+    jobs(target)?.below("GET", &format!("/{}", operation::path_segment(id)?)).empty(target)
 }
 
 /// The request that ends a batch early; what is answered already can still be fetched.
 pub fn cancellation(target: &Target<'_>, id: &str) -> Result<Request, CallError> {
-    batches(target)?.below("POST", &format!("/{}/cancel", operation::path_segment(id)?)).empty(target)
+    let jobs = jobs(target)?;
+    let cancel = jobs.word("cancel").unwrap_or_default();
+    jobs.below("POST", &format!("/{}{cancel}", operation::path_segment(id)?)).empty(target)
 }
 
 /// The requests that fetch what there is of a batch: answers, then errors.
 pub fn results(target: &Target<'_>, batch: &Batch) -> Result<Vec<Request>, CallError> {
-    let place = batches(target)?;
-    if place.form == Form::Anthropic {
-        let path = format!("/{}/results", operation::path_segment(&batch.id)?);
-        return Ok(vec![place.below("GET", &path).empty(target)?]);
+    let jobs = jobs(target)?;
+    if let Some(results) = jobs.word("results") {
+        let path = format!("/{}{results}", operation::path_segment(&batch.id)?);
+        return Ok(vec![jobs.below("GET", &path).empty(target)?]);
     }
     let files = operation::find(target.manifest, Kind::Files)?;
     let fetch =
@@ -176,54 +168,49 @@ pub fn results(target: &Target<'_>, batch: &Batch) -> Result<Vec<Request>, CallE
     batch.files.iter().map(fetch).collect()
 }
 
-/// Reads results: a line of JSON for each question. `target` says which dialect the answers are in.
-pub fn read_results(reading: &Reading<'_>, target: &Target<'_>, body: &[u8]) -> Result<Vec<Outcome>, CallError> {
-    let answers = Answers::of(target.manifest, Dialect::of(target.manifest, target.entry))?;
-    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let outcome = |(number, line)| {
-        let fault = |reason: String| reading.malformed(&format!("line {}: {reason}", number + 1));
-        let line: Value = serde_json::from_slice(line).map_err(|source| fault(source.to_string()))?;
-        let id = line.get("custom_id").and_then(Value::as_str).ok_or_else(|| fault("no custom_id".to_owned()))?;
-        Ok(Outcome { id: id.to_owned(), answer: answer(reading, &answers, &line) })
-    };
-    lines.enumerate().map(outcome).collect()
-}
-
-fn answer(reading: &Reading<'_>, answers: &Answers, line: &Value) -> Result<Vec<StreamEvent>, CallError> {
-    let whole = |body: &Value| answers.read(reading, body.to_string().as_bytes());
-    if let Some(result) = line.get("result") {
-        return match (result.get("type").and_then(Value::as_str), result.get("message")) {
-            (Some("succeeded"), Some(message)) => whole(message),
-            (Some("errored"), _) => Err(reading.refused(result.get("error").unwrap_or(result))),
-            (Some("canceled"), _) => Err(CallError::Cancelled),
-            (kind, _) => Err(reading.malformed(&format!("no answer ({})", kind.unwrap_or("unknown")))),
-        };
-    }
-    match (line.get("response").filter(|response| !response.is_null()), line.get("error")) {
-        (Some(response), _) => {
-            let body = response.get("body").unwrap_or(&Value::Null);
-            let status = response.get("status_code").and_then(Value::as_u64).unwrap_or(200);
-            match u16::try_from(status) {
-                Ok(200..=299) => whole(body),
-                Ok(status) => Err(refusal(reading, status, body)),
-                Err(_) => Err(reading.malformed("no status in it")),
-            }
-        }
-        (None, Some(error)) if !error.is_null() => Err(reading.refused(&json!({"error": error}))),
-        (None, _) => Err(reading.malformed("neither an answer nor an error")),
-    }
-}
-
-fn refusal(reading: &Reading<'_>, status: u16, body: &Value) -> CallError {
-    let (headers, body) = (HeaderMap::new(), body.to_string());
-    let refusal = Refusal { status, headers: &headers, body: body.as_bytes(), received: reading.received };
-    let failure =
-        classify::classify(reading.manifest, refusal, &redactor(&reading.manifest.endpoint.auth, reading.secret));
-    CallError::Refused { provider: reading.manifest.id.clone(), failure }
-}
-
 fn batches(target: &Target<'_>) -> Result<Place, CallError> {
     operation::find(target.manifest, Kind::Batch)
+}
+
+/// Where batches are when they have been made.
+fn jobs(target: &Target<'_>) -> Result<Place, CallError> {
+    let place = batches(target)?;
+    Ok(match place.word("jobs").map(str::to_owned) {
+        Some(path) => place.at(&path),
+        None => place,
+    })
+}
+
+/// A word of the form; one that has none knows no batches.
+fn word<'p>(target: &Target<'_>, place: &'p Place, name: &str) -> Result<&'p Value, CallError> {
+    place.wording.get(name).ok_or_else(|| operation::unknown_form(target.manifest, Kind::Batch))
+}
+
+/// The body that makes a batch of a file, or of the items themselves.
+fn made(
+    target: &Target<'_>,
+    place: &Place,
+    items: &[Item],
+    (name, content): (&str, Value),
+) -> Result<Map<String, Value>, CallError> {
+    let values = values([(name, content), ("endpoint", endpoint(items).into()), ("model", wire_model(target).into())]);
+    let body = template::fill(word(target, place, "creation")?, &values);
+    Ok(body.as_object().cloned().unwrap_or_default())
+}
+
+/// Every item in the provider's words.
+fn questions(target: &Target<'_>, place: &Place, items: &[Item]) -> Result<Vec<Value>, CallError> {
+    let template = word(target, place, "item")?;
+    let question = |item: &Item| {
+        let body = body(item)?;
+        let values = values([("id", item.id.as_str().into()), ("endpoint", endpoint(items).into()), ("body", body)]);
+        Ok(template::fill(template, &values))
+    };
+    items.iter().map(question).collect()
+}
+
+fn values<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn check(items: &[Item]) -> Result<(), CallError> {
@@ -241,27 +228,12 @@ fn check(items: &[Item]) -> Result<(), CallError> {
     Ok(())
 }
 
-/// A question's body.
-fn question(item: &Item) -> Result<Value, CallError> {
+/// What is asked, as it would be sent by itself.
+fn body(item: &Item) -> Result<Value, CallError> {
     serde_json::from_slice(&item.request.body).map_err(|fault| CallError::Option {
         option: "items".to_owned(),
         reason: format!("the body of {:?} is not JSON: {fault}", item.id),
     })
-}
-
-fn lines(form: Form, items: &[Item]) -> Result<String, CallError> {
-    let endpoint = endpoint(items);
-    let mut lines = String::new();
-    for item in items {
-        let body = question(item)?;
-        let line = if form == Form::Mistral {
-            json!({"custom_id": item.id, "body": body})
-        } else {
-            json!({"custom_id": item.id, "method": "POST", "url": endpoint, "body": body})
-        };
-        let _ = writeln!(lines, "{line}");
-    }
-    Ok(lines)
 }
 
 /// Where the questions go, in the words of a batch: the path from the version on.

@@ -184,7 +184,7 @@ impl Client {
         let request = build(target, call, Mode::Stream)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
-        let text_calls = text_calls(target, call.prompt);
+        let text_calls = text_calls(target, &call.prompt.tools);
         let (mode, deadline) = (Mode::Stream, self.deadline(manifest, Mode::Stream));
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
         until_cancelled(cancel, self.ask(target, request, terms)).await
@@ -202,7 +202,7 @@ impl Client {
         let request = build(target, call, Mode::Whole)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
-        let text_calls = text_calls(target, call.prompt);
+        let text_calls = text_calls(target, &call.prompt.tools);
         let (mode, deadline) = (Mode::Whole, self.deadline(manifest, Mode::Whole));
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
         until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await

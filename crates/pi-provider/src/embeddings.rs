@@ -1,7 +1,7 @@
 //! Texts as vectors.
 //!
 //! [`request()`] and [`read`] are pure; [`embed`] puts the wire between them. Forms: OpenAI's, which most
-//! have, Gemini's, Cohere's version 2 and Ollama's own.
+//! have, Gemini's and Cohere's version 2; vectors are found in the answers of servers with a form of their own as well.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
@@ -59,9 +59,9 @@ pub fn request(target: &Target<'_>, embed: &Embed) -> Result<Request, CallError>
     let model = operation::wire_model(target);
     let mut dropped = Vec::new();
     let mut request = match place.form {
-        Form::Openai | Form::Mistral | Form::Ollama => {
+        Form::Openai => {
             dropped.extend(embed.purpose.map(|_| operation::dropped("purpose")));
-            let length = if place.form == Form::Mistral { "output_dimension" } else { "dimensions" };
+            let length = place.word("dimensions").unwrap_or("dimensions");
             place.json(target, openai(model, embed, length))
         }
         Form::Cohere => place.json(target, cohere(model, embed)),

@@ -64,7 +64,7 @@ pub fn request(target: &Target<'_>, draw: &Draw) -> Result<Request, CallError> {
     }
     let mut body = Map::new();
     match place.form {
-        Form::Openai | Form::Mistral | Form::Ollama => {
+        Form::Openai => {
             body.insert("model".to_owned(), operation::wire_model(target).into());
             body.insert("prompt".to_owned(), draw.prompt.as_str().into());
             body.extend(draw.count.map(|count| ("n".to_owned(), count.into())));

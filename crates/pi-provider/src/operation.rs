@@ -8,6 +8,7 @@
 pub(crate) mod guard;
 pub(crate) mod multipart;
 pub mod named;
+pub(crate) mod template;
 
 use std::sync::LazyLock;
 
@@ -21,7 +22,7 @@ use crate::{
     credential::Credential,
     dialect::Dialect,
     error::CallError,
-    manifest::{Capability, Manifest, Operation},
+    manifest::{Capability, Manifest, Operation, endpoint::Wording},
     request::{self, Change, ChangeKind, Errand, Request, Target},
     response::Reading,
 };
@@ -63,7 +64,8 @@ pub(crate) enum Kind {
     Files,
 }
 
-/// In which form an operation speaks. Most providers took OpenAI's.
+/// In which dialect's form an operation speaks. Most providers took OpenAI's; where they have other words for the same,
+/// the manifest's `wording` says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
@@ -71,14 +73,13 @@ pub(crate) enum Form {
     Anthropic,
     Gemini,
     Cohere,
-    Ollama,
-    Mistral,
 }
 
 /// Where an operation is and how it speaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Place {
     pub(crate) form: Form,
+    pub(crate) wording: Wording,
     capability: Capability,
     method: String,
     path: String,
@@ -97,6 +98,8 @@ struct Table {
 struct Names {
     names: Vec<String>,
     paths: IndexMap<Form, String>,
+    #[serde(default)]
+    wordings: IndexMap<Form, Wording>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -173,7 +176,9 @@ pub(crate) fn find(manifest: &Manifest, kind: Kind) -> Result<Place, CallError> 
     let undeclared = || CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() };
     let path = operation.map(|operation| &operation.path).or(default).ok_or_else(undeclared)?.clone();
     let method = operation.map_or_else(|| "POST".to_owned(), |operation| operation.method.to_uppercase());
-    Ok(Place { form, capability: kind.capability(), method, path })
+    let mut wording = names.wordings.get(&form).cloned().unwrap_or_default();
+    wording.extend(operation.iter().flat_map(|operation| operation.wording.clone()));
+    Ok(Place { form, wording, capability: kind.capability(), method, path })
 }
 
 /// The error for an operation that is listed with an adapter which has no such thing.
@@ -187,7 +192,17 @@ impl Place {
         let (path, query) = self.path.split_once('?').map_or((self.path.as_str(), ""), |(path, query)| (path, query));
         let mark = if query.is_empty() { "" } else { "?" };
         let path = format!("{path}{rest}{mark}{query}");
-        Self { form: self.form, capability: self.capability, method: method.to_owned(), path }
+        Self { method: method.to_owned(), path, ..self.clone() }
+    }
+
+    /// Another place of the same provider.
+    pub(crate) fn at(self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self }
+    }
+
+    /// A word or a path of the wording.
+    pub(crate) fn word(&self, name: &str) -> Option<&str> {
+        self.wording.get(name).and_then(Value::as_str)
     }
 
     /// A request with a body of JSON.
@@ -207,7 +222,7 @@ impl Place {
     }
 
     fn request(&self, target: &Target<'_>, media_type: Option<&str>, body: Vec<u8>) -> Result<Request, CallError> {
-        let Self { form: _, capability, method, path } = self;
+        let Self { form: _, wording: _, capability, method, path } = self;
         request::outside_chat(target, Errand { capability: *capability, method, path, media_type, body })
     }
 }

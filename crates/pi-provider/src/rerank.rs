@@ -52,7 +52,7 @@ pub async fn rerank(asking: &Asking<'_>, rerank: &Rerank) -> Result<Answered<Ran
 pub fn request(target: &Target<'_>, rerank: &Rerank) -> Result<Request, CallError> {
     let place = operation::find(target.manifest, Kind::Rerank)?;
     match place.form {
-        Form::Openai | Form::Cohere | Form::Mistral | Form::Ollama => {}
+        Form::Openai | Form::Cohere => {}
         Form::Anthropic | Form::Gemini => return Err(operation::unknown_form(target.manifest, Kind::Rerank)),
     }
     if rerank.documents.is_empty() {

@@ -1,7 +1,9 @@
 //! Speech to text and text to speech.
 //!
-//! [`transcribe`] and [`speak`] send; the other functions are pure. One form, OpenAI's: a file goes up in a multipart form,
-//! sound comes back as bytes.
+//! [`transcribe`] and [`speak`] send; the other functions are pure. In OpenAI's form a file goes up in a multipart form
+//! and sound comes back as bytes; Gemini's models hear and speak in a chat.
+
+mod heard;
 
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use crate::{
     client::Whole,
     error::CallError,
     event::TokenUsage,
-    operation::{self, Answered, Asking, Form, Kind, multipart},
+    operation::{self, Answered, Asking, Form, Kind, Place, multipart},
     request::{Request, Target},
     response::Reading,
 };
@@ -92,10 +94,24 @@ pub async fn speak(asking: &Asking<'_>, speak: &Speak) -> Result<Answered<Sound>
 /// The request for a transcript.
 pub fn transcription(target: &Target<'_>, transcribe: &Transcribe) -> Result<Request, CallError> {
     let place = operation::find(target.manifest, Kind::SpeechToText)?;
-    only_openai(target, place.form, Kind::SpeechToText)?;
     if transcribe.audio.is_empty() {
         return Err(CallError::Option { option: "audio".to_owned(), reason: "it is empty".to_owned() });
     }
+    match place.form {
+        Form::Openai => upload(&place, target, transcribe),
+        Form::Gemini => {
+            let mut request = place.json(target, heard::question(&place, transcribe))?;
+            request.changes.extend(match transcribe.detail {
+                Detail::Text => None,
+                Detail::Segments => Some(operation::dropped("detail")),
+            });
+            Ok(request)
+        }
+        Form::Anthropic | Form::Cohere => Err(operation::unknown_form(target.manifest, Kind::SpeechToText)),
+    }
+}
+
+fn upload(place: &Place, target: &Target<'_>, transcribe: &Transcribe) -> Result<Request, CallError> {
     let temperature = transcribe.temperature.map(|temperature| temperature.to_string());
     let mut form = multipart::Form::default();
     form.file("file", &transcribe.file_name, &transcribe.media_type, &transcribe.audio);
@@ -124,7 +140,8 @@ pub fn read_transcript(reading: &Reading<'_>, media_type: Option<&str>, body: &[
         return Ok(Transcript { text, language: None, duration: None, segments: Vec::new(), usage: None });
     }
     let body = reading.json(body)?;
-    let text = body.get("text").and_then(Value::as_str).ok_or_else(|| reading.malformed("no text in it"))?.to_owned();
+    let text = body.get("text").and_then(Value::as_str).map(str::to_owned).or_else(|| heard::text(&body));
+    let text = text.ok_or_else(|| reading.malformed("no text in it"))?;
     let segments = body.get("segments").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let segments = segments.iter().filter_map(|item| {
         let text = item.get("text")?.as_str()?.to_owned();
@@ -142,10 +159,22 @@ pub fn read_transcript(reading: &Reading<'_>, media_type: Option<&str>, body: &[
 /// The request for sound.
 pub fn synthesis(target: &Target<'_>, speak: &Speak) -> Result<Request, CallError> {
     let place = operation::find(target.manifest, Kind::TextToSpeech)?;
-    only_openai(target, place.form, Kind::TextToSpeech)?;
     if speak.text.is_empty() {
         return Err(CallError::Option { option: "text".to_owned(), reason: "it is empty".to_owned() });
     }
+    match place.form {
+        Form::Openai => place.json(target, openai(target, speak)),
+        Form::Gemini => {
+            let mut request = place.json(target, heard::speech(speak))?;
+            request.changes.extend(speak.format.as_ref().map(|_| operation::dropped("format")));
+            request.changes.extend(speak.speed.map(|_| operation::dropped("speed")));
+            Ok(request)
+        }
+        Form::Anthropic | Form::Cohere => Err(operation::unknown_form(target.manifest, Kind::TextToSpeech)),
+    }
+}
+
+fn openai(target: &Target<'_>, speak: &Speak) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".to_owned(), operation::wire_model(target).into());
     body.insert("input".to_owned(), speak.text.as_str().into());
@@ -153,14 +182,18 @@ pub fn synthesis(target: &Target<'_>, speak: &Speak) -> Result<Request, CallErro
     body.extend(speak.format.as_deref().map(|format| ("response_format".to_owned(), format.into())));
     body.extend(speak.speed.map(|speed| ("speed".to_owned(), rounded(speed))));
     body.extend(speak.instructions.as_deref().map(|words| ("instructions".to_owned(), words.into())));
-    place.json(target, body)
+    body
 }
 
-/// Reads sound. An answer of JSON is an error that came with a good status, or no sound at all.
+/// Reads sound: bytes, or a chat's answer with sound in it. Other JSON is an error that came with a good status, or no
+/// sound at all.
 pub fn read_sound(reading: &Reading<'_>, media_type: Option<&str>, body: &[u8]) -> Result<Sound, CallError> {
     let media_type = media_type.unwrap_or("application/octet-stream");
     if media_type.starts_with("application/json") || media_type.starts_with("text/") {
-        reading.json(body)?;
+        let body = reading.json(body)?;
+        if let Some(sound) = heard::sound(&body) {
+            return Ok(sound);
+        }
         return Err(reading.malformed(&format!("{media_type} instead of sound")));
     }
     if body.is_empty() {
@@ -171,13 +204,6 @@ pub fn read_sound(reading: &Reading<'_>, media_type: Option<&str>, body: &[u8]) 
 
 fn media_type(whole: &Whole) -> Option<&str> {
     whole.facts.headers.get(CONTENT_TYPE)?.to_str().ok()
-}
-
-fn only_openai(target: &Target<'_>, form: Form, kind: Kind) -> Result<(), CallError> {
-    match form {
-        Form::Openai | Form::Mistral | Form::Ollama => Ok(()),
-        Form::Anthropic | Form::Gemini | Form::Cohere => Err(operation::unknown_form(target.manifest, kind)),
-    }
 }
 
 fn seconds(value: &Value) -> Option<Duration> {

@@ -50,10 +50,11 @@ impl State {
     }
 
     fn from_word(word: &str) -> Self {
-        match word.to_ascii_lowercase().as_str() {
+        let word = word.to_ascii_lowercase();
+        match word.trim_start_matches("batch_state_").trim_start_matches("job_state_") {
             "in_progress" | "running" | "finalizing" => Self::Running,
             "cancelling" | "canceling" | "cancellation_requested" => Self::Cancelling,
-            "completed" | "ended" | "success" => Self::Completed,
+            "completed" | "ended" | "success" | "succeeded" => Self::Completed,
             "failed" => Self::Failed,
             "expired" | "timeout_exceeded" => Self::Expired,
             "cancelled" | "canceled" => Self::Cancelled,
@@ -65,40 +66,61 @@ impl State {
 /// Reads the description of a batch.
 pub fn read_status(reading: &Reading<'_>, body: &[u8]) -> Result<Batch, CallError> {
     let body = read_description(reading, body)?;
-    let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-    let (Some(id), Some(raw_state)) = (text("id"), text("status").or_else(|| text("processing_status"))) else {
+    let text = |path: &str| body.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let first = |paths: &[&str]| paths.iter().find_map(|path| text(path));
+    // A name is a path, of which the last part is the id.
+    let name = || text("/name").map(|name| name.rsplit('/').next().unwrap_or_default().to_owned());
+    let (Some(id), Some(raw_state)) =
+        (text("/id").or_else(name), first(&["/status", "/processing_status", "/metadata/state"]))
+    else {
         return Err(reading.malformed("no batch in it"));
     };
-    let files = ["output_file_id", "output_file", "error_file_id", "error_file"];
+    let files = ["/output_file_id", "/output_file", "/error_file_id", "/error_file"];
     Ok(Batch {
         id,
         state: State::from_word(&raw_state),
         raw_state,
         counts: counts(&body),
-        files: files.iter().filter_map(|name| text(name)).filter(|file| !file.is_empty()).collect(),
-        problem: body.pointer("/errors/data/0/message").and_then(Value::as_str).map(|words| reading.safe(words)),
+        files: files.iter().filter_map(|path| text(path)).filter(|file| !file.is_empty()).collect(),
+        problem: first(&["/errors/data/0/message", "/error/message"]).map(|words| reading.safe(&words)),
     })
 }
 
-/// A batch may have an `error` member of its own that is empty; some wrap the description in `job`.
+/// A batch may have an `error` member of its own, empty or not; some wrap the description in `job`.
 fn read_description(reading: &Reading<'_>, body: &[u8]) -> Result<Value, CallError> {
+    let is_operation = |body: &Value| body.pointer("/metadata/state").is_some();
+    if let Some(operation) = serde_json::from_slice(body).ok().filter(is_operation) {
+        return Ok(operation);
+    }
     let mut body = reading.json(body)?;
     Ok(body.get_mut("job").map(Value::take).unwrap_or(body))
 }
 
 fn counts(body: &Value) -> Counts {
-    let at = |path: &str| body.pointer(path).and_then(Value::as_u64);
-    let sum = |paths: &[&str]| paths.iter().filter_map(|path| at(path)).reduce(|sum, count| sum.saturating_add(count));
-    let parts =
-        ["processing", "succeeded", "errored", "canceled", "expired"].map(|name| format!("/request_counts/{name}"));
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    // Some write numbers as texts.
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    let at = |path: &&str| body.pointer(path).and_then(number);
+    let first = |paths: &[&str]| paths.iter().find_map(at);
+    let sum = |paths: &[&str]| paths.iter().filter_map(at).reduce(u64::saturating_add);
     Counts {
-        total: at("/request_counts/total").or_else(|| at("/total_requests")).or_else(|| sum(&parts)),
-        succeeded: at("/request_counts/completed")
-            .or_else(|| at("/request_counts/succeeded"))
-            .or_else(|| at("/succeeded_requests")),
-        failed: at("/request_counts/failed")
-            .or_else(|| at("/failed_requests"))
+        total: first(&["/request_counts/total", "/total_requests", "/metadata/batchStats/requestCount"]).or_else(
+            || {
+                sum(&[
+                    "/request_counts/processing",
+                    "/request_counts/succeeded",
+                    "/request_counts/errored",
+                    "/request_counts/canceled",
+                    "/request_counts/expired",
+                ])
+            },
+        ),
+        succeeded: first(&[
+            "/request_counts/completed",
+            "/request_counts/succeeded",
+            "/succeeded_requests",
+            "/metadata/batchStats/successfulRequestCount",
+        ]),
+        failed: first(&["/request_counts/failed", "/failed_requests", "/metadata/batchStats/failedRequestCount"])
             .or_else(|| sum(&["/request_counts/errored", "/request_counts/expired"])),
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::{Host, Url};
 
 use crate::secret::Secret;
@@ -69,7 +70,7 @@ pub struct SecretHeader {
 }
 
 /// One thing that can be asked of the provider.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Operation {
     /// Joined to the base address unless it is a whole address; may hold `{model}` and a query.
     pub path: String,
@@ -82,7 +83,13 @@ pub struct Operation {
     pub request_encoding: Option<String>,
     #[serde(default)]
     pub response_encoding: Option<String>,
+    /// What the provider writes otherwise than others of its dialect. Ours: the standard has no place for it.
+    #[serde(default, skip_serializing_if = "Wording::is_empty")]
+    pub wording: Wording,
 }
+
+/// Names and templates of an operation. `operation/table.yaml` lists those that there are, and what they usually are.
+pub type Wording = IndexMap<String, Value>;
 
 /// A question about the provider itself, such as the list of its models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,6 +22,7 @@ pub fn request(target: &Target<'_>, name: &str, body: &Value) -> Result<Request,
     let operation = target.manifest.operation(name).ok_or_else(|| refuse("the manifest does not list it"))?;
     let place = Place {
         form: Form::of(target.manifest, Some(operation)),
+        wording: operation.wording.clone(),
         capability,
         method: operation.method.to_uppercase(),
         path: operation.path.clone(),

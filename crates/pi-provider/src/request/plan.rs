@@ -125,7 +125,7 @@ pub(super) fn plan<'a>(
 ) -> Result<Plan<'a>, CallError> {
     let (manifest, rules) = (target.manifest, Rules::of(dialect));
     let contract = &manifest.contract;
-    let tools_as = tools::tools_as(target, call.prompt)?;
+    let tools_as = tools::tools_as(target, &call.prompt.tools)?;
     let handling = system_handling(target, rules, call.prompt, changes);
     let alternate = contract.request_mapping.alternate_roles.unwrap_or(rules.alternate);
     let manner = Manner {

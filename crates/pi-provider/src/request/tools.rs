@@ -38,8 +38,8 @@ pub(super) struct Offer<'a> {
     pub(super) parameters: Cow<'a, Value>,
 }
 
-/// How the tools of this prompt, and the calls in its history, are sent.
-pub(super) fn tools_as<'m>(target: &Target<'m>, prompt: &Prompt) -> Result<ToolsAs<'m>, CallError> {
+/// How these tools, and the calls in the history of their prompt, are sent.
+pub(super) fn tools_as<'m>(target: &Target<'m>, tools: &[Tool]) -> Result<ToolsAs<'m>, CallError> {
     let capabilities = &target.manifest.capabilities;
     let calling = &capabilities.tool_calling;
     let model_says = target.entry.and_then(|entry| entry.model_capabilities.tool_call);
@@ -51,20 +51,20 @@ pub(super) fn tools_as<'m>(target: &Target<'m>, prompt: &Prompt) -> Result<Tools
     match &calling.text_fallback {
         Some(form) => Ok(ToolsAs::Text(form)),
         // Only the history has calls; they are told, and nobody asks for more.
-        None if prompt.tools.is_empty() => Ok(ToolsAs::Text(&USUAL_FORM)),
+        None if tools.is_empty() => Ok(ToolsAs::Text(&USUAL_FORM)),
         None => Err(CallError::Undeclared { provider: target.manifest.id.clone(), capability: Capability::Tools }),
     }
 }
 
 /// How calls in the text of the answer are read; `None` leaves its text alone. That is so without tools, without a form in
 /// the manifest, and where the model's own calls can be relied on.
-pub fn text_calls(target: &Target<'_>, prompt: &Prompt) -> Option<Grammar> {
+pub fn text_calls(target: &Target<'_>, tools: &[Tool]) -> Option<Grammar> {
     let calling = &target.manifest.capabilities.tool_calling;
-    let fallback = calling.text_fallback.as_ref().filter(|_| !prompt.tools.is_empty())?;
+    let fallback = calling.text_fallback.as_ref().filter(|_| !tools.is_empty())?;
     let is_relied_on = calling.native.as_ref().is_some_and(|native| native.reliability == Reliability::Full);
-    match tools_as(target, prompt).ok()? {
+    match tools_as(target, tools).ok()? {
         ToolsAs::Native if is_relied_on => None,
-        ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar::of(fallback, Leniency::Lenient, &prompt.tools)),
+        ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar::of(fallback, Leniency::Lenient, tools)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
 use pi_provider::{
-    CacheRetention, Call, Manifest, Mode, Request, Target, batch, builtin, demo,
+    CacheRetention, Call, CallError, Manifest, Mode, Request, Target, batch, builtin, demo,
     embeddings::{self, Embed},
     image::{self, Draw},
     manifest::Capability,
@@ -342,6 +342,37 @@ fn the_demo_model_is_asked_through_the_request_builder() {
     assert_eq!((answer.status, function), (200, &json!({ "name": "ls", "arguments": r#"{"path":"src/"}"# })));
 }
 
+/// The smallest request for everything that is no chat.
+fn beside_chats(target: &Target<'_>) -> [(Capability, Result<Request, CallError>); 6] {
+    let text = |word: &str| word.to_owned();
+    let embed = Embed { texts: vec![text("a")], dimensions: None, purpose: None };
+    let rank = Rerank { query: text("q"), documents: vec![text("d")], top: None };
+    let draw = Draw { prompt: text("p"), count: None, size: None, parameters: Map::new() };
+    let hear = Transcribe {
+        file_name: text("a.wav"),
+        media_type: text("audio/wav"),
+        audio: vec![0],
+        language: None,
+        prompt: None,
+        temperature: None,
+        detail: Detail::Text,
+    };
+    let speak = Speak { text: text("t"), voice: text("v"), format: None, speed: None, instructions: None };
+    let request = request(target.manifest, "m", ThinkingLevel::Off, json!({ "max_tokens": 9 }));
+    let items = [batch::Item { id: text("1"), request }];
+    let first = |start| match start {
+        batch::Start::Upload(request) | batch::Start::Create(request) => request,
+    };
+    [
+        (Capability::Embeddings, embeddings::request(target, &embed)),
+        (Capability::Rerank, rerank::request(target, &rank)),
+        (Capability::ImageGeneration, image::request(target, &draw)),
+        (Capability::Stt, speech::transcription(target, &hear)),
+        (Capability::Tts, speech::synthesis(target, &speak)),
+        (Capability::Batch, batch::start(target, &items).map(first)),
+    ]
+}
+
 /// Where each provider is asked for what it declares beside chats.
 #[test]
 fn what_is_declared_beside_chats_can_be_asked_for() {
@@ -349,41 +380,10 @@ fn what_is_declared_beside_chats_can_be_asked_for() {
     for built_in in builtin::MANIFESTS {
         let manifest = manifest(built_in.id);
         let target = Target { manifest: &manifest, model: "m", entry: None, base_url: None, lookup: &environment };
-        let embed = Embed { texts: vec!["a".to_owned()], dimensions: None, purpose: None };
-        let rank = Rerank { query: "q".to_owned(), documents: vec!["d".to_owned()], top: None };
-        let draw = Draw { prompt: "p".to_owned(), count: None, size: None, parameters: Map::new() };
-        let hear = Transcribe {
-            file_name: "a.wav".to_owned(),
-            media_type: "audio/wav".to_owned(),
-            audio: vec![0],
-            language: None,
-            prompt: None,
-            temperature: None,
-            detail: Detail::Text,
-        };
-        let speak =
-            Speak { text: "t".to_owned(), voice: "v".to_owned(), format: None, speed: None, instructions: None };
-        let request = request(&manifest, "m", ThinkingLevel::Off, json!({ "max_tokens": 9 }));
-        let items = [batch::Item { id: "1".to_owned(), request }];
-        let start = |start| match start {
-            batch::Start::Upload(request) | batch::Start::Create(request) => request,
-        };
-        let asked = [
-            (Capability::Embeddings, embeddings::request(&target, &embed)),
-            (Capability::Rerank, rerank::request(&target, &rank)),
-            (Capability::ImageGeneration, image::request(&target, &draw)),
-            (Capability::Stt, speech::transcription(&target, &hear)),
-            (Capability::Tts, speech::synthesis(&target, &speak)),
-            (Capability::Batch, batch::start(&target, &items).map(start)),
-        ];
         let mut parts = Vec::new();
-        for (capability, request) in asked {
-            assert_eq!(
-                request.is_ok(),
-                manifest.capabilities.has(capability),
-                "{} {capability}: {request:?}",
-                built_in.id
-            );
+        for (capability, request) in beside_chats(&target) {
+            let declared = manifest.capabilities.has(capability);
+            assert_eq!(request.is_ok(), declared, "{} {capability}: {request:?}", built_in.id);
             parts.extend(request.map(|request| format!("{capability} {}", request.url.path())));
         }
         if !parts.is_empty() {
@@ -396,7 +396,7 @@ fn what_is_declared_beside_chats_can_be_asked_for() {
     cohere: embeddings /v2/embed, rerank /v2/rerank
     doubao: embeddings /api/v3/embeddings, image_generation /api/v3/images/generations
     fireworks: embeddings /inference/v1/embeddings, rerank /inference/v1/rerank
-    gemini: embeddings /v1beta/models/m:embedContent
+    gemini: embeddings /v1beta/models/m:embedContent, image_generation /v1beta/models/m:generateContent, stt /v1beta/models/m:generateContent, tts /v1beta/models/m:generateContent, batch /v1beta/models/m:batchGenerateContent
     groq: stt /openai/v1/audio/transcriptions, tts /openai/v1/audio/speech, batch /openai/v1/files
     mistral: embeddings /v1/embeddings, stt /v1/audio/transcriptions, batch /v1/files
     nvidia: embeddings /v1/embeddings

@@ -1,5 +1,6 @@
 //! Many questions at once.
 
+use pi_envelope::Tool;
 use pi_provider::{
     Call, CallError, Manifest, StreamEvent,
     batch::{
@@ -118,6 +119,54 @@ fn anthropic_gets_the_questions_in_the_request() {
 }
 
 #[test]
+fn gemini_gets_the_questions_with_their_ids_beside_them() {
+    let manifest = built_in("gemini");
+    let items = questions(&manifest, "gemini-2.5-flash");
+    let Ok(Start::Create(request)) = start(&target(&manifest, "gemini-2.5-flash"), &items) else { panic!("no file") };
+    let body = |item: &Item| serde_json::from_slice::<Value>(&item.request.body).unwrap();
+    check_json(
+        Ok(request),
+        "POST https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:batchGenerateContent",
+        &json!({"batch": {"displayName": "pi", "inputConfig": {"requests": {"requests": [
+            {"request": body(&items[0]), "metadata": {"key": "one"}},
+            {"request": body(&items[1]), "metadata": {"key": "two"}},
+        ]}}}}),
+    );
+}
+
+#[test]
+fn gemini_describes_a_batch_as_an_operation() {
+    let manifest = built_in("gemini");
+    let operation = |state: &str| {
+        json!({
+            "name": "batches/b1",
+            "metadata": {"state": state, "batchStats": {"requestCount": "3", "successfulRequestCount": "2", "failedRequestCount": "1"}},
+        })
+    };
+    let batch = described(&manifest, &operation("BATCH_STATE_RUNNING"));
+    let expected = Batch {
+        id: "b1".to_owned(),
+        state: State::Running,
+        raw_state: "BATCH_STATE_RUNNING".to_owned(),
+        counts: Counts { total: Some(3), succeeded: Some(2), failed: Some(1) },
+        files: Vec::new(),
+        problem: None,
+    };
+    assert_eq!(batch, expected);
+    let mut failed = operation("BATCH_STATE_FAILED");
+    failed["error"] = json!({"code": 3, "message": "no such model"});
+    let failed = described(&manifest, &failed);
+    assert_eq!((failed.state, failed.problem.as_deref()), (State::Failed, Some("no such model")));
+
+    let target = target(&manifest, "gemini-2.5-flash");
+    let base = "https://generativelanguage.googleapis.com/v1beta/batches/b1";
+    assert_eq!(line(&status(&target, &batch.id).unwrap()), format!("GET {base}"));
+    assert_eq!(line(&cancellation(&target, &batch.id).unwrap()), format!("POST {base}:cancel"));
+    let fetched: Vec<String> = results(&target, &batch).unwrap().iter().map(line).collect();
+    assert_eq!(fetched, [format!("GET {base}")]);
+}
+
+#[test]
 fn batches_are_looked_at_ended_and_fetched_where_they_are() {
     let openai = built_in("openai");
     let target_openai = target(&openai, "m");
@@ -180,6 +229,8 @@ fn every_word_for_a_state_is_known() {
         ("SUCCESS", State::Completed),
         ("failed", State::Failed),
         ("TIMEOUT_EXCEEDED", State::Expired),
+        ("BATCH_STATE_PENDING", State::Waiting),
+        ("BATCH_STATE_SUCCEEDED", State::Completed),
         ("cancelled", State::Cancelled),
     ] {
         let batch = described(&manifest, &json!({"job": {"id": "b", "status": word}}));
@@ -203,9 +254,18 @@ fn text(answer: &Result<Vec<StreamEvent>, CallError>) -> String {
     }
 }
 
+/// Results must be these, by id: the words of an answer, or the code and the words of an error.
+#[track_caller]
+fn check_results(provider: &str, body: &str, expected: &[(&str, &str)]) {
+    let manifest = built_in(provider);
+    let outcomes = reading(&manifest, |reading| read_results(reading, &target(&manifest, "m"), &[], body.as_bytes()));
+    let read: Vec<_> = outcomes.unwrap().into_iter().map(|outcome| (outcome.id, text(&outcome.answer))).collect();
+    let read: Vec<_> = read.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+    assert_eq!(read, expected);
+}
+
 #[test]
-fn results_are_answers_or_errors_by_id() {
-    let openai = built_in("openai");
+fn results_of_openai_are_in_the_words_of_http() {
     let answer = json!({
         "id": "c1", "object": "chat.completion", "model": "gpt-4o-mini",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "2"}, "finish_reason": "stop"}],
@@ -217,22 +277,20 @@ fn results_are_answers_or_errors_by_id() {
         json!({"custom_id": "three", "response": null, "error": {"code": "batch_expired", "message": "time was up"}}),
         json!({"custom_id": "four"}),
     ];
-    let body = lines.map(|line| line.to_string()).join("\r\n") + "\n\n";
-    let read = |manifest: &Manifest, body: &str| -> Vec<(String, String)> {
-        let outcomes = reading(manifest, |reading| read_results(reading, &target(manifest, "m"), body.as_bytes()));
-        outcomes.unwrap().into_iter().map(|outcome| (outcome.id, text(&outcome.answer))).collect()
-    };
-    let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
-    assert_eq!(
-        read(&openai, &body),
-        [
-            pair("one", "2"),
-            pair("two", "E1005 openai answered: 400 request_too_large: too long"),
-            pair("three", "E9999 openai answered: unknown: time was up"),
-            pair("four", "E3001 the answer of openai cannot be read: neither an answer nor an error"),
-        ]
+    check_results(
+        "openai",
+        &(lines.map(|line| line.to_string()).join("\r\n") + "\n\n"),
+        &[
+            ("one", "2"),
+            ("two", "E1005 openai answered: 400 request_too_large: too long"),
+            ("three", "E9999 openai answered: unknown: time was up"),
+            ("four", "E3001 the answer of openai cannot be read: neither an answer nor an error"),
+        ],
     );
+}
 
+#[test]
+fn results_of_anthropic_say_what_became_of_a_question() {
     let message = json!({
         "id": "m1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5",
         "content": [{"type": "text", "text": "4"}], "stop_reason": "end_turn",
@@ -245,16 +303,78 @@ fn results_are_answers_or_errors_by_id() {
         json!({"custom_id": "three", "result": {"type": "canceled"}}),
         json!({"custom_id": "four", "result": {"type": "expired"}}),
     ];
-    let body = lines.map(|line| line.to_string()).join("\n");
-    assert_eq!(
-        read(&built_in("anthropic"), &body),
-        [
-            pair("two", "4"),
-            pair("one", "E3002 anthropic answered: overloaded: busy"),
-            pair("three", "E4002 the call was cancelled"),
-            pair("four", "E3001 the answer of anthropic cannot be read: no answer (expired)"),
-        ]
+    check_results(
+        "anthropic",
+        &lines.map(|line| line.to_string()).join("\n"),
+        &[
+            ("two", "4"),
+            ("one", "E3002 anthropic answered: overloaded: busy"),
+            ("three", "E4002 the call was cancelled"),
+            ("four", "E3001 the answer of anthropic cannot be read: no answer (expired)"),
+        ],
     );
+}
+
+#[test]
+fn results_of_gemini_are_in_the_operation() {
+    let answer =
+        json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "2"}]}, "finishReason": "STOP"}]});
+    let busy = json!({"code": 503, "status": "UNAVAILABLE", "message": "busy"});
+    let body = json!({
+        "name": "batches/b1",
+        "done": true,
+        "metadata": {"state": "BATCH_STATE_SUCCEEDED"},
+        "response": {"inlinedResponses": {"inlinedResponses": [
+            {"response": answer, "metadata": {"key": "one"}},
+            {"error": busy, "metadata": {"key": "two"}},
+            {"response": answer},
+        ]}},
+    });
+    check_results(
+        "gemini",
+        &body.to_string(),
+        &[("one", "2"), ("two", "E3002 gemini answered: overloaded: busy"), ("3", "2")],
+    );
+}
+
+#[test]
+fn calls_that_are_written_as_text_are_found_in_results() {
+    let mut manifest = built_in("openai");
+    manifest.capabilities.tool_calling =
+        serde_json::from_value(json!({"native": {"supported": false}, "text_fallback": {}})).unwrap();
+    let written = "Let me look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.rs\"}}\n</tool_call>";
+    let answer = json!({"choices": [{"message": {"role": "assistant", "content": written}, "finish_reason": "stop"}]});
+    let body = json!({"custom_id": "one", "response": {"status_code": 200, "body": answer}}).to_string();
+    let plain = plain(
+        &[json!({"role": "user", "content": "?"})],
+        json!({"tools": [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]})
+            .as_object()
+            .unwrap(),
+    )
+    .unwrap();
+    let read = |tools: &[Tool]| {
+        let target = target(&manifest, "m");
+        let outcomes = reading(&manifest, |reading| read_results(reading, &target, tools, body.as_bytes())).unwrap();
+        outcomes[0].answer.as_ref().unwrap().iter().filter_map(show).collect::<String>()
+    };
+    assert_eq!(read(&plain.prompt.tools), "Let me look. [read {\"path\":\"a.rs\"}] ToolUse");
+    assert_eq!(read(&[]), format!("{written} EndTurn"));
+}
+
+/// Text, calls and the reason for the end.
+fn show(event: &StreamEvent) -> Option<String> {
+    match event {
+        StreamEvent::PartialContentDelta { content, .. } => Some(content.clone()),
+        StreamEvent::ToolCallStarted { tool_name, .. } => Some(format!(" [{tool_name} ")),
+        StreamEvent::PartialToolCall { arguments, .. } => Some(arguments.clone()),
+        StreamEvent::ToolCallEnded { .. } => Some("]".to_owned()),
+        StreamEvent::StreamEnd { finish } => finish.as_ref().map(|finish| format!(" {:?}", finish.reason)),
+        StreamEvent::ThinkingDelta { .. }
+        | StreamEvent::Metadata { .. }
+        | StreamEvent::FinalCandidate { .. }
+        | StreamEvent::StreamError { .. }
+        | StreamEvent::Other { .. } => None,
+    }
 }
 
 #[test]

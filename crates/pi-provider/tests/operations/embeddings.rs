@@ -84,7 +84,7 @@ fn every_form_asks_in_its_own_words() {
 }
 
 #[test]
-fn own_form_of_ollama_is_told_by_its_path() {
+fn path_of_a_servers_own_takes_the_usual_words() {
     let mut manifest = built_in("ollama");
     manifest.endpoints["embeddings"].path = "/api/embed".to_owned();
     manifest.endpoints["embeddings"].adapter = None;

@@ -24,8 +24,7 @@ fn both_forms_ask_in_their_own_words() {
     let line = "POST https://api.openai.com/v1/images/generations";
     check_json(request(&target(&manifest, "gpt-image-1"), &draw()), line, &body);
 
-    let mut manifest = built_in("gemini");
-    manifest.capabilities.optional.insert(pi_provider::manifest::Capability::ImageGeneration);
+    let manifest = built_in("gemini");
     let ask = Draw { count: None, size: Some("16:9".to_owned()), parameters: Map::new(), ..draw() };
     let body = json!({
         "contents": [{"role": "user", "parts": [{"text": "a cat"}]}],

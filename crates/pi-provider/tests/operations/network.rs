@@ -172,7 +172,7 @@ async fn batch_goes_up_is_waited_for_and_fetched() {
     assert_eq!(scene.request(1).json()["input_file_id"], json!("file-1"));
     let batch = batch::wait(&asking, &batch.id, Duration::ZERO).await.unwrap().value;
     assert_eq!(batch.state, State::Completed);
-    let outcomes = batch::fetch(&asking, &batch).await.unwrap();
+    let outcomes = batch::fetch(&asking, &batch, &[]).await.unwrap();
     assert_eq!((outcomes.len(), outcomes[0].id.as_str()), (1, "one"));
     assert!(outcomes[0].answer.as_ref().unwrap().iter().any(|event| format!("{event:?}").contains("\"42\"")));
     assert_eq!(batch::cancel(&asking, &batch.id).await.unwrap().value.state, State::Cancelling);
@@ -188,6 +188,18 @@ async fn batch_goes_up_is_waited_for_and_fetched() {
             "POST /batches/batch_1/cancel",
         ]
     );
+}
+
+#[tokio::test]
+async fn batch_whose_end_is_answered_with_nothing_is_looked_at() {
+    let operation = json!({"name": "batches/b1", "metadata": {"state": "BATCH_STATE_CANCELLED"}});
+    let script = Script::new()
+        .once("/batches/b1:cancel", Reply::json(200, &json!({})))
+        .once("/batches/b1", Reply::json(200, &operation));
+    let scene = Scene::new("gemini", script).await;
+    let target = scene.target("gemini-2.5-flash");
+    let batch = batch::cancel(&scene.asking(&target), "b1").await.unwrap().value;
+    assert_eq!((batch.id.as_str(), batch.state), ("b1", State::Cancelled));
 }
 
 #[tokio::test]
@@ -258,7 +270,7 @@ async fn filters_of_the_manifest_see_questions_and_answers_of_a_batch() {
     let content = |text: &str| text.lines().find(|line| line.starts_with('{')).map(str::to_owned).unwrap();
     let sent: Value = serde_json::from_str(&content(&sent)).unwrap();
     assert!(!sent["body"].to_string().contains("john.roe"), "{sent}");
-    let outcomes = batch::fetch(&asking, &batch).await.unwrap();
+    let outcomes = batch::fetch(&asking, &batch, &[]).await.unwrap();
     let answer = format!("{:?}", outcomes[0].answer);
     assert!(answer.contains("ask ") && !answer.contains("jane.doe"), "{answer}");
 }

@@ -481,7 +481,7 @@ proptest! {
             let _ = speech::read_transcript(&reading, None, body);
             let _ = speech::read_sound(&reading, Some("application/json"), body);
             let _ = batch::read_status(&reading, body);
-            let _ = batch::read_results(&reading, &target(manifest, "m"), body);
+            let _ = batch::read_results(&reading, &target(manifest, "m"), &[], body);
         }
     }
 }

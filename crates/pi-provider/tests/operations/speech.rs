@@ -104,6 +104,55 @@ fn words_go_down_and_sound_comes_back() {
     assert_eq!(format!("{sound:?}"), "Sound { media_type: \"audio/wav\", bytes: 9 }");
 }
 
+const GEMINI: &str = "https://generativelanguage.googleapis.com/v1beta/models";
+
+#[test]
+fn models_that_hear_in_a_chat_are_asked_to_write_it_down() {
+    let manifest = built_in("gemini");
+    let request = transcription(&target(&manifest, "gemini-2.5-flash"), &transcribe()).unwrap();
+    let dropped: Vec<&str> = request.changes.iter().map(|change| change.option.as_str()).collect();
+    assert_eq!(dropped, ["detail"]);
+    let instruction = "Write down what is said in this recording, word for word. Answer with nothing but the text.";
+    let parts = json!([
+        {"text": instruction},
+        {"text": "The language (ISO 639-1) is: en"},
+        {"inlineData": {"mimeType": "audio/wav", "data": "UklGRgD/DQo="}},
+    ]);
+    check_json(
+        Ok(request),
+        &format!("POST {GEMINI}/gemini-2.5-flash:generateContent"),
+        &json!({"contents": [{"role": "user", "parts": parts}], "generationConfig": {"temperature": 0.2}}),
+    );
+    let answer = json!({
+        "candidates": [{"content": {"parts": [{"text": "hm", "thought": true}, {"text": "Hello "}, {"text": "there.\n"}]}}],
+        "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7},
+    });
+    let read = reading(&manifest, |reading| read_transcript(reading, None, answer.to_string().as_bytes())).unwrap();
+    assert_eq!((read.text.as_str(), read.usage.unwrap().total), ("Hello there.", Some(7)));
+}
+
+#[test]
+fn models_that_speak_in_a_chat_answer_with_sound() {
+    let manifest = built_in("gemini");
+    let speak = Speak { voice: "Kore".to_owned(), instructions: Some("Say cheerfully".to_owned()), ..speak() };
+    let request = synthesis(&target(&manifest, "gemini-2.5-flash-preview-tts"), &speak).unwrap();
+    let dropped: Vec<&str> = request.changes.iter().map(|change| change.option.as_str()).collect();
+    assert_eq!(dropped, ["format", "speed"]);
+    let voice = json!({"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}});
+    check_json(
+        Ok(request),
+        &format!("POST {GEMINI}/gemini-2.5-flash-preview-tts:generateContent"),
+        &json!({
+            "contents": [{"role": "user", "parts": [{"text": "Say cheerfully: hello"}]}],
+            "generationConfig": {"responseModalities": ["AUDIO"], "speechConfig": voice},
+        }),
+    );
+    let data = json!({"mimeType": "audio/L16;codec=pcm;rate=24000", "data": "AAH/"});
+    let answer = json!({"candidates": [{"content": {"parts": [{"inlineData": data}]}}]}).to_string();
+    let sound = reading(&manifest, |reading| read_sound(reading, Some("application/json"), answer.as_bytes())).unwrap();
+    assert_eq!(sound, Sound { media_type: "audio/L16;codec=pcm;rate=24000".to_owned(), bytes: vec![0, 1, 255] });
+}
+
 #[test]
 fn undeclared_empty_and_json_instead_of_sound_are_errors() {
     let (anthropic, openai) = (built_in("anthropic"), built_in("openai"));
