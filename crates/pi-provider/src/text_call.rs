@@ -5,16 +5,22 @@
 //! (the client does so where [`text_calls`](crate::request::text_calls) says so),
 //! [`prompt`] is how the model is told to write calls.
 
+mod body;
 pub mod filter;
+mod json;
 mod markup;
 pub mod prompt;
+mod tag;
 
 use std::collections::BTreeMap;
 
 use pi_envelope::Tool;
 use serde_json::{Map, Value};
 
-use self::markup::{Block, End, Opening, Search};
+use self::{
+    json::End,
+    markup::{Block, Opening, Search},
+};
 use crate::manifest::capability::{FallbackFormat, KnownDialect, TextFallback};
 
 /// How calls are found.

@@ -1,32 +1,20 @@
-//! The forms in which models write calls: tags, fences and markers.
+//! Where calls begin and end in a text: tags, fences and markers.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value};
-
-use super::{Grammar, Leniency, TextCall};
-use crate::manifest::capability::{FallbackBody, NameLocation};
-
-/// What some models put into every tag.
-const DSML: [&str; 2] = ["｜｜DSML｜｜", "｜DSML｜"];
+use super::{
+    Grammar, Leniency, TextCall,
+    body::{named_in_tag, read_calls, read_element, read_json_calls},
+    json::{End, JsonSearch},
+    tag::{self, ORNAMENTS, Tag, is_name},
+};
 
 /// Tags around several calls.
-const GROUPS: [&str; 3] = ["tool_calls", "function_calls", "tools"];
+pub(super) const GROUPS: [&str; 3] = ["tool_calls", "function_calls", "tools"];
 
 /// Tags of one call, whose name is in an attribute, after an equals sign, or in the body.
 const CALLS: [&str; 4] = ["tool_call", "function_call", "invoke", "function"];
 
 /// Words before a JSON list or object of calls.
 const MARKERS: [&str; 2] = ["[TOOL_CALLS]", "<|python_tag|>"];
-
-/// What a call's arguments are called.
-const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "params", "args", "input"];
-
-/// The longest beginning that may still become an opening, in bytes: a tag with attributes.
-const LONGEST_TAG: usize = 512;
-
-/// So many tags without an end are looked past in the body of a call; a text with more is none.
-const MOST_UNCLOSED: usize = 64;
 
 /// Where a call may begin.
 pub(super) struct Opening {
@@ -50,22 +38,6 @@ pub(super) struct Search {
     json: JsonSearch,
 }
 
-/// What is known of a list or an object whose end was not there yet.
-#[derive(Debug, Default)]
-struct JsonSearch {
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
-}
-
-/// Where a block ends.
-pub(super) enum End {
-    At(usize),
-    NotYet,
-    /// It is no block; everything up to this place is text.
-    Never(usize),
-}
-
 #[derive(Debug)]
 enum Kind {
     /// Ends with `</tag>`.
@@ -74,17 +46,6 @@ enum Kind {
     Fence(Tag),
     /// Ends with the JSON value.
     Marker,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Tag {
-    /// As written, with what stands before the name.
-    written: String,
-    name: String,
-    /// Name and value of each attribute; `<function=x>` is an attribute without a name.
-    attributes: Vec<(String, String)>,
-    /// The length of the whole tag.
-    length: usize,
 }
 
 /// The first place where a call begins, or where one may begin once more text has arrived.
@@ -124,14 +85,14 @@ fn opening_at(grammar: &Grammar, text: &str) -> Found {
         return Found::Nothing;
     }
     // A tag that is not complete is looked at again with every piece, so that must cost little.
-    let is_complete = text[..text.floor_char_boundary(LONGEST_TAG)].contains('>');
+    let is_complete = text[..text.floor_char_boundary(tag::LONGEST)].contains('>');
     match is_complete.then(|| Tag::read(text)).flatten() {
         Some(tag) if is_call(grammar, &tag) => {
             let body = tag.length;
             Found::Block(Block { kind: Kind::Tag(tag), body })
         }
         Some(_) => Found::Nothing,
-        None if text.len() < LONGEST_TAG && may_be_tag(grammar, &text[1..]) => Found::Maybe,
+        None if text.len() < tag::LONGEST && may_be_tag(grammar, &text[1..]) => Found::Maybe,
         None => Found::Nothing,
     }
 }
@@ -142,7 +103,7 @@ fn fence_at(grammar: &Grammar, text: &str) -> Found {
         return if "```".starts_with(text) { Found::Maybe } else { Found::Nothing };
     };
     let wanted = grammar.fallback.wrapper.as_str();
-    let info = &info[..info.floor_char_boundary(LONGEST_TAG)];
+    let info = &info[..info.floor_char_boundary(tag::LONGEST)];
     let may_be = || match info.strip_prefix(wanted) {
         Some(rest) => rest.is_empty() || rest.starts_with(char::is_whitespace),
         None => wanted.starts_with(info),
@@ -152,7 +113,7 @@ fn fence_at(grammar: &Grammar, text: &str) -> Found {
             Some(tag) => Found::Block(Block { kind: Kind::Fence(tag), body: "```".len() + line.len() + 1 }),
             None => Found::Nothing,
         },
-        None if info.len() < LONGEST_TAG && may_be() => Found::Maybe,
+        None if info.len() < tag::LONGEST && may_be() => Found::Maybe,
         None => Found::Nothing,
     }
 }
@@ -177,8 +138,8 @@ fn is_call(grammar: &Grammar, tag: &Tag) -> bool {
 
 /// Whether an incomplete tag may become one of ours.
 fn may_be_tag(grammar: &Grammar, inside: &str) -> bool {
-    let name = DSML.iter().find_map(|prefix| inside.strip_prefix(prefix)).unwrap_or(inside);
-    if DSML.iter().any(|prefix| prefix.starts_with(inside)) {
+    let name = ORNAMENTS.iter().find_map(|prefix| inside.strip_prefix(prefix)).unwrap_or(inside);
+    if ORNAMENTS.iter().any(|prefix| prefix.starts_with(inside)) {
         return true;
     }
     let end = name.find(|c: char| !is_name(c)).unwrap_or(name.len());
@@ -188,10 +149,6 @@ fn may_be_tag(grammar: &Grammar, inside: &str) -> bool {
     let candidates = ours.chain(GROUPS).chain(CALLS).chain(dialects);
     let mut candidates = candidates.into_iter();
     if rest.is_empty() { candidates.any(|tag| tag.starts_with(word)) } else { candidates.any(|tag| tag == word) }
-}
-
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.')
 }
 
 impl Block {
@@ -239,265 +196,4 @@ impl Block {
         }?;
         (!calls.is_empty()).then_some(calls)
     }
-}
-
-impl Tag {
-    /// Reads the tag at the beginning of a text; `None` if it is not one, or not complete.
-    fn read(text: &str) -> Option<Self> {
-        let text = &text[..text.floor_char_boundary(LONGEST_TAG)];
-        let inside = text.strip_prefix('<')?;
-        let prefix = DSML.iter().find(|prefix| inside.starts_with(**prefix)).copied().unwrap_or_default();
-        let rest = &inside[prefix.len()..];
-        let name: String = rest.chars().take_while(|c| is_name(*c)).collect();
-        if name.is_empty() {
-            return None;
-        }
-        let mut attributes = Vec::new();
-        let mut rest = &rest[name.len()..];
-        loop {
-            rest = rest.trim_start();
-            if let Some(after) = rest.strip_prefix('>') {
-                let length = text.len() - after.len();
-                return Some(Self { written: format!("{prefix}{name}"), name, attributes, length });
-            }
-            let key: String = rest.chars().take_while(|c| is_name(*c)).collect();
-            let after = rest[key.len()..].trim_start().strip_prefix('=')?;
-            let (value, left) = read_attribute(after.trim_start())?;
-            attributes.push((key, value));
-            rest = left;
-        }
-    }
-
-    fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The tool's name in the tag: `name="x"` or `<function=x>`.
-    fn named_tool(&self) -> Option<&str> {
-        self.attribute("name").or_else(|| self.attribute(""))
-    }
-}
-
-fn read_attribute(text: &str) -> Option<(String, &str)> {
-    match text.chars().next()? {
-        quote @ ('"' | '\'') => {
-            let (value, rest) = text[1..].split_once(quote)?;
-            Some((value.to_owned(), rest))
-        }
-        _ => {
-            let end = text.find(|c: char| c.is_whitespace() || c == '>')?;
-            Some((text[..end].to_owned(), &text[end..]))
-        }
-    }
-}
-
-/// An element of markup: a group of calls, or one call.
-fn read_element(grammar: &Grammar, tag: &Tag, body: &str) -> Option<Vec<TextCall>> {
-    let strict = grammar.leniency == Leniency::Strict;
-    if !strict && GROUPS.contains(&tag.name.as_str()) {
-        let mut calls = Vec::new();
-        for (tag, body) in children(body) {
-            calls.extend(read_element(grammar, &tag, body)?);
-        }
-        return if calls.is_empty() { read_json_calls(grammar, body, None) } else { Some(calls) };
-    }
-    let named = named_in_tag(grammar, tag);
-    let dialect = grammar.tool_of_tag(&tag.name).filter(|_| !strict && tag.name != grammar.fallback.wrapper);
-    let name = named.or(dialect).map(str::to_owned);
-    let elements = children(body);
-    match name {
-        Some(name) if is_plain(grammar, &name) => {
-            // Without the line breaks that are there for the tags' sake; those of a fence are part of it.
-            let text = body.strip_prefix('\n').unwrap_or(body);
-            read_calls(grammar, text.strip_suffix('\n').unwrap_or(text), Some(&name))
-        }
-        Some(name) if !strict && !elements.is_empty() && !body.trim_start().starts_with(['{', '[']) => {
-            Some(vec![TextCall { name, arguments: read_parameters(&elements) }])
-        }
-        Some(name) if dialect.is_some() && json_value(body).is_none() => {
-            let arguments = Map::from_iter([("command".to_owned(), Value::from(body.trim()))]);
-            Some(vec![TextCall { name, arguments }])
-        }
-        name => read_calls(grammar, body, name.as_deref()),
-    }
-}
-
-/// The tool that a tag names, where that counts. A plain body has no other place for it.
-fn named_in_tag<'t>(grammar: &Grammar, tag: &'t Tag) -> Option<&'t str> {
-    match (grammar.leniency, grammar.fallback.name_location, grammar.fallback.body) {
-        (Leniency::Strict, NameLocation::JsonField, FallbackBody::Json | FallbackBody::Yaml) => None,
-        (Leniency::Strict, NameLocation::Attribute, _) | (_, _, FallbackBody::Plain) | (Leniency::Lenient, ..) => {
-            tag.named_tool()
-        }
-    }
-}
-
-/// Whether the body of a call to this tool is an argument as it is.
-fn is_plain(grammar: &Grammar, tool: &str) -> bool {
-    grammar.fallback.body == FallbackBody::Plain && grammar.plain_arguments.contains_key(tool)
-}
-
-/// A call, or several, in the notation of the manifest. `name` comes from the tag.
-fn read_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> Option<Vec<TextCall>> {
-    match (grammar.fallback.body, name) {
-        (FallbackBody::Yaml, _) if !body.trim_start().starts_with(['{', '[']) => {
-            named_calls(grammar, serde_saphyr::from_str(body).ok()?, name)
-        }
-        (FallbackBody::Plain, Some(tool)) if is_plain(grammar, tool) => {
-            let argument = &grammar.plain_arguments[tool];
-            let arguments = match serde_json::from_str::<Map<String, Value>>(body) {
-                // With more than the one argument it cannot be plain.
-                Ok(arguments) if arguments.contains_key(argument) => arguments,
-                Ok(_) | Err(_) => Map::from_iter([(argument.clone(), Value::from(body))]),
-            };
-            Some(vec![TextCall { name: tool.to_owned(), arguments }])
-        }
-        (FallbackBody::Json | FallbackBody::Yaml | FallbackBody::Plain, name) => read_json_calls(grammar, body, name),
-    }
-}
-
-/// `<parameter name="x">…</parameter>`, `<parameter=x>…` or `<x>…</x>`.
-fn read_parameters(elements: &[(Tag, &str)]) -> Map<String, Value> {
-    elements
-        .iter()
-        .map(|(tag, body)| {
-            let name = if tag.name == "parameter" { tag.named_tool().unwrap_or("parameter") } else { &tag.name };
-            // Only what says that it is not a string is read as something else; `42` may be meant as text.
-            let value = match tag.attribute("string") {
-                Some("false") => serde_json::from_str(body.trim()).unwrap_or_else(|_| Value::from(*body)),
-                Some(_) => Value::from(*body),
-                None => Value::from(body.trim_matches('\n')),
-            };
-            (name.to_owned(), value)
-        })
-        .collect()
-}
-
-/// The elements directly in a body, with what is in them.
-fn children(body: &str) -> Vec<(Tag, &str)> {
-    let mut found = Vec::new();
-    let mut rest = body;
-    // A tag whose end is not behind it has none further on.
-    let mut unclosed = BTreeSet::new();
-    while let Some(at) = rest.find('<').filter(|_| unclosed.len() < MOST_UNCLOSED) {
-        let Some(tag) = Tag::read(&rest[at..]) else {
-            rest = &rest[at + 1..];
-            continue;
-        };
-        let inside = &rest[at + tag.length..];
-        let close = format!("</{}>", tag.written);
-        let end = if unclosed.contains(&close) { None } else { inside.find(&close) };
-        let Some(end) = end else {
-            unclosed.insert(close);
-            rest = inside;
-            continue;
-        };
-        rest = &inside[end + close.len()..];
-        found.push((tag, &inside[..end]));
-    }
-    found
-}
-
-/// A call, or a list of calls, as JSON. `name` comes from the tag, and then the body may be the arguments alone.
-fn read_json_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> Option<Vec<TextCall>> {
-    let value = match grammar.leniency {
-        Leniency::Strict => serde_json::from_str(body.trim()).ok()?,
-        Leniency::Lenient => json_value(body)?,
-    };
-    named_calls(grammar, value, name)
-}
-
-fn named_calls(grammar: &Grammar, value: Value, name: Option<&str>) -> Option<Vec<TextCall>> {
-    match value {
-        Value::Array(calls) if name.is_none() => {
-            calls.into_iter().map(|call| read_json_call(grammar, call, None)).collect()
-        }
-        value => Some(vec![read_json_call(grammar, value, name)?]),
-    }
-}
-
-fn read_json_call(grammar: &Grammar, call: Value, name: Option<&str>) -> Option<TextCall> {
-    let Value::Object(mut call) = call else { return None };
-    let lenient = grammar.leniency == Leniency::Lenient;
-    if lenient && let Some(Value::Object(function)) = call.get("function") {
-        call = function.clone();
-    }
-    let key = grammar.fallback.args_key.as_str();
-    let aliases = ARGUMENTS.into_iter().filter(|_| lenient);
-    let written = std::iter::once(key).chain(aliases).find(|key| call.contains_key(*key)).map(str::to_owned);
-    let names = ["name", "tool", "tool_name", "function"];
-    let named =
-        names.iter().take(if lenient { 4 } else { 1 }).find_map(|key| call.get(*key)?.as_str().map(str::to_owned));
-    let arguments = match (&written, name) {
-        (Some(key), _) => call.shift_remove(key)?,
-        (None, Some(_)) if named.is_none() => Value::Object(call),
-        (None, _) if lenient => Value::Object(Map::new()),
-        (None, _) => return None,
-    };
-    let arguments = match arguments {
-        Value::Object(arguments) => arguments,
-        Value::String(text) if lenient => serde_json::from_str(&text).ok()?,
-        Value::Null if lenient => Map::new(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return None,
-    };
-    Some(TextCall { name: name.map(str::to_owned).or(named)?, arguments })
-}
-
-/// The JSON value at the beginning of a text, with the mistakes that models make.
-fn json_value(text: &str) -> Option<Value> {
-    let text = text.trim();
-    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start();
-    let end = json_end(text)?;
-    serde_json::from_str(&text[..end]).ok().or_else(|| serde_json::from_str(&without_last_commas(&text[..end])).ok())
-}
-
-/// Where the object or list at the beginning of a text ends.
-fn json_end(text: &str) -> Option<usize> {
-    match JsonSearch::default().find_end(text, 0, 0) {
-        End::At(end) => Some(end),
-        End::NotYet | End::Never(_) => None,
-    }
-}
-
-impl JsonSearch {
-    /// Looks on from `from`. Where neither an object nor a list begins, all before `begin` is text.
-    fn find_end(&mut self, text: &str, from: usize, begin: usize) -> End {
-        for (at, byte) in text.bytes().enumerate().skip(from) {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'{' | b'[' if !self.in_string => self.depth += 1,
-                b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 => {}
-                _ if self.depth == 0 => return End::Never(begin),
-                b'"' => self.in_string = !self.in_string,
-                b'}' | b']' if !self.in_string => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return End::At(at + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        End::NotYet
-    }
-}
-
-/// The text without commas before a closing bracket.
-fn without_last_commas(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
-        if !in_string && matches!(c, '}' | ']') && kept.trim_end().ends_with(',') {
-            kept.truncate(kept.trim_end().len() - 1);
-        }
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if in_string => escaped = true,
-            '"' => in_string = !in_string,
-            _ => {}
-        }
-        kept.push(c);
-    }
-    kept
 }
