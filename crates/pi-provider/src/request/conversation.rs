@@ -4,6 +4,8 @@
 //! become words of the user, calls and results are paired, thinking and ids of other models are made fit, and content
 //! that the model cannot take is degraded. What comes out borrows from the prompt.
 
+mod content;
+
 use std::{borrow::Cow, collections::BTreeSet};
 
 use pi_envelope::{Prompt, wording};
@@ -14,10 +16,11 @@ use pi_transcript::{
 };
 use serde_json::Value;
 
+use self::content::{Contents, Words, is_blank, text};
 use super::{
     change::Changes,
     ids,
-    media::{self, Media, MediaKind, Senses},
+    media::Senses,
     tools::{self, ToolsAs},
     turn::{Answer, Part, Turn},
 };
@@ -59,13 +62,14 @@ pub(super) fn turns<'a, 'm: 'a>(
     used: &mut BTreeSet<Capability>,
 ) -> Result<Vec<Turn<'a>>, CallError> {
     let said: Vec<&Message> = prompt.messages.iter().filter(|said| said.is_sent()).map(|said| said.message()).collect();
-    let mut reader = Reader { manner, changes, used, turns: Vec::with_capacity(said.len() + 1) };
+    let contents = Contents { manner, changes, used };
+    let mut reader = Reader { contents, turns: Vec::with_capacity(said.len() + 1) };
     // Results that already stand behind their calls.
     let mut taken = vec![false; said.len()];
     for (index, message) in said.iter().enumerate() {
         match message {
             Message::User(user) => {
-                let parts = reader.content(&user.content)?;
+                let parts = reader.contents.parts(&user.content)?;
                 reader.user(parts, user.extra.get("metadata").filter(|metadata| metadata.is_object()));
             }
             Message::Assistant(assistant) => {
@@ -77,12 +81,12 @@ pub(super) fn turns<'a, 'm: 'a>(
             Message::BranchSummary(branch) => reader.words(wording::branch_summary(branch)),
             Message::CompactionSummary(compaction) => reader.words(wording::compaction_summary(compaction)),
             Message::Custom(custom) => {
-                let parts = reader.content(&custom.content)?;
+                let parts = reader.contents.parts(&custom.content)?;
                 reader.user(parts, None);
             }
             Message::System(system) => reader.system(system),
             Message::Other(_) => {
-                reader.changes.dropped("message", format!("no provider knows the role {:?}", message.role()));
+                reader.contents.changes.dropped("message", format!("no provider knows the role {:?}", message.role()));
             }
         }
     }
@@ -90,9 +94,7 @@ pub(super) fn turns<'a, 'm: 'a>(
 }
 
 struct Reader<'r, 'a, 'm> {
-    manner: &'r Manner<'m>,
-    changes: &'r mut Changes,
-    used: &'r mut BTreeSet<Capability>,
+    contents: Contents<'r, 'm>,
     turns: Vec<Turn<'a>>,
 }
 
@@ -100,10 +102,10 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
     fn finish(mut self) -> Vec<Turn<'a>> {
         let first = self.turns.iter().position(|turn| !matches!(turn, Turn::System(_)));
         if let Some(first) = first
-            && self.manner.alternate
+            && self.contents.manner.alternate
             && matches!(self.turns[first], Turn::Assistant(_))
         {
-            self.changes.added("message", "a conversation with this provider begins with the user");
+            self.contents.changes.added("message", "a conversation with this provider begins with the user");
             self.turns.insert(first, Turn::User { parts: vec![text(OPENING)], metadata: None });
         }
         self.turns
@@ -119,40 +121,6 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         self.user(vec![Part::Text { text: words.into(), signature: None }], None);
     }
 
-    fn content(&mut self, content: &'a Content) -> Result<Vec<Part<'a>>, CallError> {
-        match content {
-            Content::Text(words) if is_blank(words) => Ok(Vec::new()),
-            Content::Text(words) => Ok(vec![text(words)]),
-            Content::Blocks(blocks) => {
-                let mut parts = Vec::with_capacity(blocks.len());
-                for block in blocks {
-                    self.block(block, &mut parts)?;
-                }
-                Ok(parts)
-            }
-        }
-    }
-
-    /// A block of somebody who is not the model.
-    fn block(&mut self, block: &'a Block, parts: &mut Vec<Part<'a>>) -> Result<(), CallError> {
-        match block {
-            Block::Text(block) if is_blank(&block.text) => {}
-            Block::Text(block) => parts.push(text(&block.text)),
-            Block::Image(image) => parts.extend(self.media(&Media::image(image))?),
-            Block::Other(members) => match Media::read(members) {
-                Some(media) => parts.extend(self.media(&media)?),
-                None => {
-                    let kind = members.get("type").and_then(Value::as_str).unwrap_or_default();
-                    self.changes.dropped("content", format!("no provider knows blocks of type {kind:?}"));
-                }
-            },
-            Block::Thinking(_) | Block::ToolCall(_) => {
-                self.changes.dropped("content", "only the model thinks and calls tools");
-            }
-        }
-        Ok(())
-    }
-
     fn assistant(
         &mut self,
         assistant: &'a AssistantMessage,
@@ -162,7 +130,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         let only_text = match assistant.stop_reason.known() {
             // Retried or given up: what came of it is no part of the conversation.
             Some(StopReason::Error) => {
-                self.changes.dropped("message", "an answer that ended in an error is not sent again");
+                self.contents.changes.dropped("message", "an answer that ended in an error is not sent again");
                 return Ok(());
             }
             // Thinking and calls may have been cut in the middle.
@@ -177,7 +145,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             | None => false,
         };
         let is_own = self.is_own(assistant);
-        let stand_in = self.manner.missing_signature.filter(|_| !(is_own && has_signed_call(assistant)));
+        let stand_in = self.contents.manner.missing_signature.filter(|_| !(is_own && has_signed_call(assistant)));
         let mut spoken = Spoken { is_own, stand_in, ..Spoken::default() };
         for block in &assistant.content {
             match block {
@@ -193,7 +161,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
                     self.call(call, result, &mut spoken)?;
                 }
                 Block::Image(_) | Block::Other(_) => {
-                    self.changes.dropped("content", "what the model showed is not sent back to it");
+                    self.contents.changes.dropped("content", "what the model showed is not sent back to it");
                 }
             }
         }
@@ -208,7 +176,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             self.turns.push(Turn::Assistant(parts));
         }
         if !answers.is_empty() {
-            self.used.insert(Capability::Tools);
+            self.contents.used.insert(Capability::Tools);
             self.turns.push(Turn::Results(answers));
         }
         told.append(&mut shown);
@@ -221,10 +189,10 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         result: Option<&'a ToolResultMessage>,
         spoken: &mut Spoken<'a>,
     ) -> Result<(), CallError> {
-        match self.manner.tools {
+        match self.contents.manner.tools {
             ToolsAs::Native => {
                 let (id, item) = ids::split(call.id.as_str());
-                let (id, item) = (ids::fit(id, self.manner.ids), item.filter(|_| spoken.is_own));
+                let (id, item) = (ids::fit(id, self.contents.manner.ids), item.filter(|_| spoken.is_own));
                 spoken.answers.push(self.answer(id.clone(), &call.name, result, &mut spoken.shown)?);
                 let own = call.thought_signature.as_deref().filter(|_| spoken.is_own);
                 let signature = own.or_else(|| spoken.stand_in.take());
@@ -245,17 +213,17 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
 
     /// Whether this model said it, so that its signatures have meaning.
     fn is_own(&self, assistant: &AssistantMessage) -> bool {
-        assistant.provider == self.manner.manifest.id
-            && assistant.model.as_str() == self.manner.model
-            && assistant.api == self.manner.dialect.api()
+        assistant.provider == self.contents.manner.manifest.id
+            && assistant.model.as_str() == self.contents.manner.model
+            && assistant.api == self.contents.manner.dialect.api()
     }
 
     /// Thinking goes back to its model where that has a form for it; another model reads it as text.
     fn thinking(&self, block: &'a ThinkingBlock, spoken: &mut Spoken<'a>) {
         let redacted = block.redacted == Some(true);
         let signature = block.thinking_signature.as_deref().filter(|signature| !signature.is_empty());
-        let generative = &self.manner.manifest.contract.capability_contracts.generative;
-        let has_form = match self.manner.dialect {
+        let generative = &self.contents.manner.manifest.contract.capability_contracts.generative;
+        let has_form = match self.contents.manner.dialect {
             Dialect::AnthropicMessages | Dialect::OpenaiResponses => signature.is_some(),
             Dialect::GeminiGenerate | Dialect::CohereV2 => !is_blank(&block.thinking),
             Dialect::OpenaiChat | Dialect::Demo => {
@@ -283,7 +251,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         shown: &mut Vec<Part<'a>>,
     ) -> Result<Answer<'a>, CallError> {
         let Some(result) = result else {
-            self.changes.added("message", format!("the call of {name} has no result; the model is told so"));
+            self.contents.changes.added("message", format!("the call of {name} has no result; the model is told so"));
             return Ok(Answer { id, name, text: NO_RESULT.into(), is_error: true, media: Vec::new() });
         };
         let mut words = Words::default();
@@ -293,11 +261,11 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
                 Block::Text(block) if is_blank(&block.text) => {}
                 Block::Text(block) => words.add((&*block.text).into()),
                 Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => {
-                    self.block(block, &mut parts)?;
+                    self.contents.block(block, &mut parts)?;
                 }
             }
         }
-        let holds_media = self.manner.result_media && matches!(self.manner.tools, ToolsAs::Native);
+        let holds_media = self.contents.manner.result_media && matches!(self.contents.manner.tools, ToolsAs::Native);
         for part in parts {
             match part {
                 Part::Text { text, .. } => words.add(text),
@@ -313,10 +281,12 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
 
     /// A result whose call is not in the conversation is told by the user.
     fn orphan(&mut self, result: &'a ToolResultMessage) -> Result<(), CallError> {
-        self.changes.changed("message", format!("a result of {} without its call is sent as text", result.tool_name));
+        self.contents
+            .changes
+            .changed("message", format!("a result of {} without its call is sent as text", result.tool_name));
         let mut parts = Vec::new();
         for block in &result.content {
-            self.block(block, &mut parts)?;
+            self.contents.block(block, &mut parts)?;
         }
         self.user(parts, None);
         Ok(())
@@ -337,58 +307,10 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         if is_blank(&words.0) {
             return;
         }
-        if self.manner.inline_system {
+        if self.contents.manner.inline_system {
             self.turns.push(Turn::System(words.0));
         } else {
             self.user(vec![Part::Text { text: words.0, signature: None }], None);
-        }
-    }
-
-    /// The part that stands for media; none if it is left out.
-    fn media(&mut self, media: &Media<'a>) -> Result<Option<Part<'a>>, CallError> {
-        if let Some(words) = media.as_text() {
-            let words = match media.file_name {
-                Some(name) => format!("<document name=\"{name}\">\n{words}\n</document>"),
-                None => words,
-            };
-            return Ok(Some(Part::Text { text: words.into(), signature: None }));
-        }
-        let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
-        if self.manner.senses.take(media.kind)
-            && !media::is_excluded(self.manner.manifest, media)
-            && let Some(block) = media::encode(media, self.manner.dialect, mapping.get(media.kind.name()))
-        {
-            self.used.insert(media.kind.capability());
-            return Ok(Some(Part::Media(block)));
-        }
-        self.degrade(media.kind)
-    }
-
-    /// What the contract wants instead of content that the model cannot take; without a word from it, a note.
-    fn degrade(&mut self, kind: MediaKind) -> Result<Option<Part<'a>>, CallError> {
-        let manifest = self.manner.manifest;
-        let degradation = &manifest.contract.degradation;
-        let is_about = |capability: &str| capability == kind.name() || capability == kind.capability().name();
-        let rule = degradation.rules.iter().find(|rule| is_about(&rule.capability));
-        let action = rule.map(|rule| rule.action.as_str()).or(match degradation.strategy.as_deref() {
-            Some("error") => Some("error"),
-            Some("silent_skip") => Some("strip_content"),
-            Some(_) | None => None,
-        });
-        match action {
-            Some("error") => {
-                Err(CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() })
-            }
-            Some("strip_content") => {
-                self.changes.dropped(kind.name(), "the model cannot take it");
-                Ok(None)
-            }
-            Some(_) | None => {
-                self.changes.changed(kind.name(), "the model cannot take it and reads a note instead");
-                let note = rule.and_then(|rule| rule.message.clone());
-                let note = note.unwrap_or_else(|| format!("[{kind} left out: this model cannot take it]"));
-                Ok(Some(Part::Text { text: note.into(), signature: None }))
-            }
         }
     }
 }
@@ -406,22 +328,6 @@ struct Spoken<'a> {
     told: Vec<Part<'a>>,
     /// What the answers cannot hold.
     shown: Vec<Part<'a>>,
-}
-
-/// Texts, one below the other.
-#[derive(Default)]
-struct Words<'a>(Cow<'a, str>);
-
-impl<'a> Words<'a> {
-    fn add(&mut self, text: Cow<'a, str>) {
-        if self.0.is_empty() {
-            self.0 = text;
-        } else if !text.is_empty() {
-            let whole = self.0.to_mut();
-            whole.push('\n');
-            whole.push_str(&text);
-        }
-    }
 }
 
 /// Whether the model signed one of the calls of this answer; of several at once only the first is.
@@ -453,13 +359,4 @@ fn result_of<'a>(id: &str, after: &[&'a Message], taken: &mut [bool]) -> Option<
         }
     }
     None
-}
-
-fn text(words: &str) -> Part<'_> {
-    Part::Text { text: words.into(), signature: None }
-}
-
-/// Some providers refuse a text without a visible character.
-fn is_blank(words: &str) -> bool {
-    words.trim_start().is_empty()
 }
