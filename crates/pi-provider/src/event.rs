@@ -93,10 +93,12 @@ pub enum Termination {
 }
 
 impl Termination {
-    /// The reason of an answer that has calls, or none: Gemini and others end one with calls with the word for an
-    /// ordinary end.
-    pub(crate) fn with_calls(self, called: bool) -> Self {
-        if called && self == Self::EndTurn { Self::ToolUse } else { self }
+    /// The reason of an answer that has calls: Gemini and others end it with the word for an ordinary end.
+    pub(crate) const fn of_calls(self) -> Self {
+        match self {
+            Self::EndTurn | Self::ToolUse => Self::ToolUse,
+            Self::MaxTokens | Self::StopSequence | Self::Refusal | Self::PauseTurn | Self::Other => self,
+        }
     }
 }
 

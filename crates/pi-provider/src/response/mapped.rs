@@ -112,7 +112,9 @@ fn set_end(events: &mut Vec<StreamEvent>, finish: &Finish) {
         return;
     }
     let mut finish = finish.clone();
-    finish.reason = finish.reason.with_calls(events.iter().any(|event| call(event).is_some()));
+    if events.iter().any(|event| call(event).is_some()) {
+        finish.reason = finish.reason.of_calls();
+    }
     let last = |event: &StreamEvent| {
         matches!(event, StreamEvent::FinalCandidate { candidate: 0, .. } | StreamEvent::StreamEnd { .. })
     };

@@ -31,7 +31,7 @@ impl FinishWords {
     /// What a word means; `called` says whether the answer has tool calls.
     pub(super) fn read(&self, word: &str, called: bool) -> Finish {
         let reason = self.words.get(word).copied().or_else(|| standard(word)).unwrap_or(Termination::Other);
-        Finish { reason: reason.with_calls(called), raw: word.to_owned() }
+        Finish { reason: if called { reason.of_calls() } else { reason }, raw: word.to_owned() }
     }
 }
 

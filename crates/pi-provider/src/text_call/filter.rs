@@ -118,7 +118,9 @@ impl Filter {
     /// An answer with calls ended because of them.
     fn amend(&self, finish: Option<Finish>) -> Option<Finish> {
         let mut finish = finish?;
-        finish.reason = finish.reason.with_calls(self.calls > 0);
+        if self.calls > 0 {
+            finish.reason = finish.reason.of_calls();
+        }
         Some(finish)
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 enum Form {
     Chat,
     /// That of Chat Completions, for images alone.
-    Cohere,
+    ChatImages,
     Responses,
     Anthropic,
     Gemini,
@@ -29,7 +29,7 @@ pub(in crate::request) fn encode(media: &Media<'_>, dialect: Dialect, mapping: O
         Some("gemini_inline_data") => Form::Gemini,
         Some(_) | None => match dialect {
             Dialect::OpenaiChat | Dialect::Demo => Form::Chat,
-            Dialect::CohereV2 => Form::Cohere,
+            Dialect::CohereV2 => Form::ChatImages,
             Dialect::OpenaiResponses => Form::Responses,
             Dialect::AnthropicMessages => Form::Anthropic,
             Dialect::GeminiGenerate => Form::Gemini,
@@ -38,8 +38,8 @@ pub(in crate::request) fn encode(media: &Media<'_>, dialect: Dialect, mapping: O
     let mime_type = media.mime_type(mapping);
     match form {
         Form::Chat => chat(media, mime_type),
-        Form::Cohere if media.kind == MediaKind::Image => chat(media, mime_type),
-        Form::Cohere => None,
+        Form::ChatImages if media.kind == MediaKind::Image => chat(media, mime_type),
+        Form::ChatImages => None,
         Form::Responses => responses(media, mime_type),
         Form::Anthropic => anthropic(media, mime_type, mapping),
         Form::Gemini => gemini(media, mime_type, mapping),
