@@ -160,17 +160,19 @@ fn thinking_is_asked_for_in_each_providers_words() {
     for (id, model, level, expected) in table {
         assert_eq!(members(id, model, level), expected, "{id}/{model} {level}");
     }
-    let thoughts =
-        |model: &str, level| body(&request(&manifest("gemini"), model, level, json!({})))["generationConfig"].clone();
-    assert_eq!(
-        thoughts("gemini-3.8-flash", High),
-        json!({ "thinkingConfig": { "thinkingLevel": "high", "includeThoughts": true } })
-    );
-    assert_eq!(thoughts("gemini-2.5-flash", Off), json!({ "thinkingConfig": { "thinkingBudget": 0 } }));
-    assert_eq!(
-        thoughts("gemini-2.5-pro", Low),
-        json!({ "thinkingConfig": { "thinkingBudget": 2048, "includeThoughts": true } })
-    );
+}
+
+#[test]
+fn thinking_of_gemini_stands_among_its_settings() {
+    use ThinkingLevel::{High, Low, Off};
+    for (model, level, expected) in [
+        ("gemini-3.8-flash", High, json!({ "thinkingLevel": "high", "includeThoughts": true })),
+        ("gemini-2.5-flash", Off, json!({ "thinkingBudget": 0 })),
+        ("gemini-2.5-pro", Low, json!({ "thinkingBudget": 2048, "includeThoughts": true })),
+    ] {
+        let settings = body(&request(&manifest("gemini"), model, level, json!({})))["generationConfig"].clone();
+        assert_eq!(settings, json!({ "thinkingConfig": expected }), "{model}");
+    }
 }
 
 /// Members are those of the API that the model is asked through, not of another one that its provider has too.

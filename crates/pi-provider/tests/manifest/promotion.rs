@@ -42,78 +42,7 @@ error_classification:
 retry_policy: {retry_on_error_status: [EXHAUSTED]}
 experimental_features: [deep_thought]
 "#;
-    assert_snapshot!(promoted(text), @r#"
-    # old.yaml:9:52: note[ring2.unknown-capability]: "telepathy" is not known and ignored (capabilities.telepathy)
-    # old.yaml:15:95: warning[ring1.error-name]: "other" is not a standard error; it is read as unknown (error_classification.by_http_status.500)
-    # ignored: capabilities.telepathy
-    # was 1.1
-    id: old
-    protocol_version: "2.0"
-    endpoint:
-      base_url: https://old.example/v1
-      auth:
-        type: custom_header
-        header: x-key
-        token_env: OLD_KEY
-        extra_headers:
-        - name: x-version
-          value: "7"
-      chat: /chat/completions
-    error_classification:
-      by_http_status:
-        "400": invalid_request
-        "401": authentication
-        "429": rate_limited
-        "500": unknown
-      by_error_code:
-        EXHAUSTED: rate_limited
-      by_error_message:
-      - pattern: no \(more\) money
-        maps_to: quota_exhausted
-    capabilities:
-      required:
-      - text
-      - streaming
-      - vision
-      - tools
-    streaming:
-      decoder:
-        format: sse
-      event_map:
-      - match: exists($.a)
-        emit: PartialContentDelta
-        extract:
-          content: $.a
-    endpoints:
-      chat:
-        path: /chat/completions
-        method: POST
-        adapter: openai
-      completions:
-        path: /completions
-        method: POST
-    retry_policy:
-      retry_on_error_code:
-      - EXHAUSTED
-    provider_contract:
-      api_style: openai_compatible
-      request_mapping:
-        parameter_aliases:
-          max_tokens: options.limit
-      response_mapping:
-        content_path: choices[0].message.content
-        finish_reason_path: choices[0].finish_reason
-        tool_call_fields:
-          id: id
-          name: function.name
-          args: function.arguments
-      capability_contracts:
-        tools:
-          definition_format: openai_functions
-    experimental:
-      names:
-      - deep_thought
-    "#);
+    assert_snapshot!(promoted(text));
 }
 
 #[test]
@@ -135,69 +64,7 @@ features:
     error: {message_path: error.message, code_path: error.code, status_path: error.status}
 response_paths: {tool_calls: "candidates[0].x", stop_reason: "candidates[0].finishReason"}
 "#;
-    assert_snapshot!(promoted(text), @r#"
-    # old.yaml:2:1: note[promote.error-classification]: the usual meaning of each status is assumed (error_classification)
-    # old.yaml:7:15: warning[ring2.streaming]: streaming is declared and not described; the usual stream of the dialect is assumed (streaming)
-    # was 1.5
-    id: gem
-    protocol_version: "2.0"
-    endpoint:
-      base_url: https://gem.example/v1beta
-      timeout_ms: 10000
-      auth:
-        type: query_param
-        param_name: key
-        token_env: GEM_KEY
-        extra_headers: []
-      chat: /models/{model}:generateContent
-    error_classification:
-      by_http_status:
-        "400": invalid_request
-        "401": authentication
-        "402": quota_exhausted
-        "403": permission_denied
-        "404": not_found
-        "408": timeout
-        "409": conflict
-        "413": request_too_large
-        "422": invalid_request
-        "429": rate_limited
-        "500": server_error
-        "503": overloaded
-        "504": timeout
-    capabilities:
-      required:
-      - text
-      - streaming
-      - tools
-      - rerank
-    endpoints:
-      chat:
-        path: /models/{model}:generateContent
-        method: POST
-        adapter: gemini
-      stream_chat:
-        path: /models/{model}:streamGenerateContent?alt=sse
-        method: POST
-        adapter: gemini
-    provider_contract:
-      api_style: gemini_generate
-      response_mapping:
-        finish_reason_path: candidates[0].finishReason
-        tool_calls_path: candidates[0].content.parts[?(@.functionCall)]
-        tool_call_fields:
-          id: _generate_uuid
-          name: functionCall.name
-          args: functionCall.args
-        error_extraction:
-          type_path: error.status
-          message_path: error.message
-          code_path: error.code
-    features:
-      multi_candidate:
-        support_type: native
-        param_name: candidateCount
-    "#);
+    assert_snapshot!(promoted(text));
 }
 
 #[test]

@@ -361,13 +361,18 @@ fn ring_3_falls_back_to_its_default() {
     accepted
         ignored 16:1 future
     "#);
-    let policy = load(&texts[1]).manifest.map(|manifest| manifest.retry_policy);
+}
+
+#[test]
+fn what_cannot_be_read_is_the_default_and_what_can_is_kept() {
+    let policy = load(&and("retry_policy: {strategy: hope}\n")).manifest.map(|manifest| manifest.retry_policy);
     assert_eq!(policy, Some(manifest::resilience::RetryPolicy::default()));
-    let last = load(&texts[15]).manifest;
-    let breaker = last.as_ref().map(|manifest| manifest.experimental.performance.circuit_breaker.clone());
+    let text = and("performance: {circuit_breaker: {failure_threshold: 0.25}}\nfuture: {a: 1}\n");
+    let kept = load(&text).manifest;
+    let breaker = kept.as_ref().map(|manifest| manifest.experimental.performance.circuit_breaker.clone());
     let expected = manifest::experimental::CircuitBreaker { failure_threshold: 0.25, ..Default::default() };
     assert_eq!(breaker, Some(expected));
-    assert_eq!(last.map(|manifest| manifest.extensions["future"].clone()), Some(serde_json::json!({"a": 1})));
+    assert_eq!(kept.map(|manifest| manifest.extensions["future"].clone()), Some(serde_json::json!({"a": 1})));
 }
 
 #[test]
