@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use pi_exthost::{
     Ask, Conversation, Guest, GuestFault, GuestId, Registration, SessionPort,
     guest::{CommandCall, Rendering, StreamCall, Subject, Suggestion, ToolAnswer, ToolInvocation},
-    port::{Refusal, Request},
+    port::{ControlPass, Refusal, Request},
 };
 use pi_extproto::hook::{Outcome, event::Event};
 use pi_transcript::{ToolOutput, message::AssistantMessage};
@@ -57,6 +57,8 @@ pub struct ScriptedGuest {
 struct State {
     registration: Arc<Registration>,
     heard: Vec<String>,
+    /// The pass of a command that has ended, if the script says that it is kept.
+    kept: Option<ControlPass>,
 }
 
 /// A session that is gone.
@@ -76,7 +78,8 @@ impl ScriptedGuest {
         let script = Script::read(script)?;
         let registration = Arc::new(script.registration());
         let conversation = Conversation::new(port, registration.id.clone());
-        Ok(Arc::new(Self { script, conversation, state: Mutex::new(State { registration, heard: Vec::new() }) }))
+        let state = State { registration, heard: Vec::new(), kept: None };
+        Ok(Arc::new(Self { script, conversation, state: Mutex::new(state) }))
     }
 
     /// A guest whose session is gone: whatever it asks of it is refused.

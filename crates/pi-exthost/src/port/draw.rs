@@ -62,3 +62,40 @@ pub fn canvas(size: Size) -> (Canvas, Easel) {
     let (frames, frame_receiver) = watch::channel(Frame::default());
     (Canvas { size, keys, frames }, Easel { size: size_sender, keys: key_sender, frames: frame_receiver })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size = Size { columns: 80, rows: 24 };
+
+    fn frame(line: &str) -> Frame {
+        Frame { lines: vec![line.to_owned()] }
+    }
+
+    #[tokio::test]
+    async fn newest_frame_is_seen_and_every_key_is_heard() {
+        let (mut canvas, mut easel) = canvas(SIZE);
+        canvas.frames.send(frame("one")).expect("somebody looks");
+        canvas.frames.send(frame("two")).expect("somebody looks");
+        easel.frames.changed().await.expect("somebody draws");
+        assert_eq!(*easel.frames.borrow_and_update(), frame("two"));
+        easel.keys.try_send("a".to_owned()).expect("there is room");
+        easel.keys.try_send("b".to_owned()).expect("there is room");
+        assert_eq!((canvas.keys.recv().await.as_deref(), canvas.keys.recv().await.as_deref()), (Some("a"), Some("b")));
+        let narrow = Size { columns: 40, ..SIZE };
+        easel.size.send(narrow).expect("somebody draws");
+        assert_eq!(*canvas.size.borrow(), narrow);
+    }
+
+    #[tokio::test]
+    async fn either_side_notices_that_the_other_is_gone() {
+        let (held, mut easel) = canvas(SIZE);
+        drop(held);
+        assert!(easel.frames.changed().await.is_err());
+        let (mut held, easel) = canvas(SIZE);
+        drop(easel);
+        assert_eq!(held.keys.recv().await, None);
+        assert!(held.frames.send(frame("late")).is_err());
+    }
+}

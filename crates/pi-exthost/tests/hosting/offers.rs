@@ -127,6 +127,16 @@ async fn only_a_command_controls_the_session() {
 }
 
 #[tokio::test]
+async fn control_ends_with_the_command() {
+    let house = House::new(&["command restart\nkeep\ncontrol wait\non agent_start\ncontrol reload"]);
+    let never = CancellationToken::new();
+    house.guests.command("restart").expect("a command").run(String::new(), &never).await.expect("it ran");
+    house.fire("agent_start", &Value::Null, &never).await;
+    assert_eq!(house.session.asked(), ["a control wait"]);
+    assert_eq!(house.incidents(), ["a at agent_start: not now: the command that could do this has ended"]);
+}
+
+#[tokio::test]
 async fn everything_that_a_guest_asks_reaches_its_session_in_order() {
     let house = House::new(&[r#"command all
         append note {"n":1}

@@ -71,6 +71,7 @@ impl Run<'_> {
             Step::Answer(text) => said.answer = Some(answer(text)),
             Step::Fail(text) => said.answer = Some(ToolAnswer { is_error: true, ..answer(text) }),
             Step::Finish(text) => said.answer = Some(ToolAnswer { terminate: true, ..answer(text) }),
+            Step::Keep => self.guest.state().kept = self.control.cloned(),
             Step::Draw(text) => said.drawn.push(text.clone()),
             Step::Ask(wish) => {
                 // The time that the session takes is not the guest's own.
@@ -131,10 +132,10 @@ impl Run<'_> {
                 self.guest.hear(format!("session {} idle {}", state.session_id, state.is_idle));
             }
             Wish::Control(control) => {
-                let Some(pass) = self.control else {
+                let Some(pass) = self.control.cloned().or_else(|| self.guest.state().kept.clone()) else {
                     return Err(Refusal::NotNow { reason: "only a command controls a session".to_owned() });
                 };
-                let done = conversation.control(pass, control.clone()).await?;
+                let done = conversation.control(&pass, control.clone()).await?;
                 self.guest.hear(format!("control {done}"));
             }
             Wish::Offer(name) => self.guest.offer(name).await?,

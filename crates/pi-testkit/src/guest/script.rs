@@ -61,6 +61,8 @@ pub enum Step {
     Fail(String),
     /// `finish TEXT`: a tool answers, and the run is to end.
     Finish(String),
+    /// `keep`: a command keeps its right to control the session beyond its end.
+    Keep,
     /// `draw TEXT`: one line of what is drawn.
     Draw(String),
     /// Something that it asks of its session.
@@ -294,6 +296,7 @@ fn step(word: &str, rest: &str) -> Result<Step, String> {
         "answer" => Step::Answer(text()),
         "fail" => Step::Fail(text()),
         "finish" => Step::Finish(text()),
+        "keep" => Step::Keep,
         "draw" => Step::Draw(text()),
         _ => Step::Ask(wish(word, rest)?),
     })
