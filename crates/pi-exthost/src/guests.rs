@@ -253,10 +253,7 @@ impl Attached {
 
 /// What was said on a channel is heard only by those who listen to it.
 fn hears(registration: &Registration, event: &Event) -> bool {
-    match event {
-        Event::Bus(event) => registration.channels.contains(&event.channel),
-        _ => true,
-    }
+    if let Event::Bus(event) = event { registration.channels.contains(&event.channel) } else { true }
 }
 
 /// The event that older versions of Pi fired in the place of this one.

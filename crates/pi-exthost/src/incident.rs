@@ -90,3 +90,23 @@ impl fmt::Display for During {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn clients_hear_which_extension_failed_at_what() {
+        let incident = Incident {
+            guest: GuestId::from("guard"),
+            path: "./guard.ts".to_owned(),
+            during: During::Hook { hook: Hook::ToolCall, handler: 0 },
+            trouble: Trouble::Hung { allowed: Duration::from_secs(10) },
+        };
+        let expected = json!({ "type": "extension_error", "extensionPath": "./guard.ts", "event": "tool_call",
+            "error": "the extension did not answer within 10s" });
+        assert_eq!(serde_json::to_value(incident.to_event()).expect("JSON"), expected);
+    }
+}
