@@ -147,17 +147,6 @@ async fn guard_that_was_not_asked_any_more_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_person_is_not_the_guests_own_time() {
-    let question = r#"ask {"method":"confirm","title":"t","message":"m"}"#;
-    let house =
-        House::new(&[&format!("on agent_start\nwait 9000\n{question}\nwait 900"), "on agent_start\nwait 11000"]);
-    let (_, elapsed) = house.fire("agent_start", &Value::Null, &CancellationToken::new()).await;
-    assert_eq!(elapsed, Duration::from_millis(19_900));
-    assert_eq!(house.incidents(), ["b at agent_start: the extension did not answer within 10s"]);
-    assert_eq!(house.heard(0), ["agent_start null", "answer cancelled"]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn dispatch_that_is_dropped_abandons_the_guest() {
     let house = House::new(&["on agent_start\nhang"]);
     let cancel = CancellationToken::new();

@@ -20,9 +20,20 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// Guests `a`, `b`, `c`… with these scripts.
+    /// Guests `a`, `b`, `c`… with these scripts, in a session that is none.
     #[track_caller]
     pub(crate) fn new(scripts: &[&str]) -> Self {
+        let session = SessionDouble::new([]);
+        Self::with_port(scripts, &session.clone(), session)
+    }
+
+    /// The same with another port; the double is then asked nothing.
+    #[track_caller]
+    pub(crate) fn with_port<P: SessionPort + 'static>(
+        scripts: &[&str],
+        port: &Arc<P>,
+        session: Arc<SessionDouble>,
+    ) -> Self {
         let incidents = Arc::new(Mutex::new(Vec::new()));
         let log = incidents.clone();
         let mut guests = Guests::new(
@@ -32,11 +43,9 @@ impl House {
                 log.lock().expect("no reporter panics").push(line);
             }),
         );
-        let session = SessionDouble::new([]);
         let mut scripted = Vec::new();
         for (script, id) in scripts.iter().zip('a'..) {
-            let port: Arc<dyn SessionPort> = session.clone();
-            let guest = ScriptedGuest::new(&format!("guest {id}\n{script}"), port).expect("a script");
+            let guest = ScriptedGuest::new(&format!("guest {id}\n{script}"), port.clone()).expect("a script");
             guests.attach(guest.clone()).expect("an id of its own");
             scripted.push(guest);
         }

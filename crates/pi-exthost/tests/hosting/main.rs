@@ -5,4 +5,5 @@ mod folding;
 mod house;
 mod mixtures;
 mod offers;
+mod people;
 mod questions;
