@@ -193,3 +193,34 @@ async fn client_that_comes_back_is_asked_again() {
     person.saw(&["q1 select", "q2 setTitle"]);
     drop(asking);
 }
+
+/// A person answers on one thread in the moment in which the run is aborted on another: whoever is told that the answer
+/// was taken must be right.
+#[test]
+fn answer_that_was_taken_counts_whatever_comes_with_it() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    for round in 0..5_000_u32 {
+        let questions = Questions::new(Audience::Somebody, || RequestId::from("q"), |_| {});
+        let abort = CancellationToken::new();
+        let asked = Asked::new(serde_json::from_value(colour()).expect("a question")).expect("it can be answered");
+        let person = {
+            let (questions, abort) = (questions.clone(), abort.clone());
+            move || {
+                while questions.list_open().is_empty() {
+                    std::hint::spin_loop();
+                }
+                abort.cancel();
+                for _ in 0..round % 512 {
+                    std::hint::spin_loop();
+                }
+                questions.answer(&"q".into(), Answer::Select { value: "red".to_owned() }).is_ok()
+            }
+        };
+        let (settled, was_taken) = std::thread::scope(|scope| {
+            let person = scope.spawn(person);
+            let settled = runtime.block_on(questions.ask(GuestId::from("g"), asked, &abort));
+            (settled, person.join().expect("no panic"))
+        });
+        assert_eq!(matches!(settled, Settled::Answered(_)), was_taken, "{settled:?}");
+    }
+}
