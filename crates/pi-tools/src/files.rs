@@ -160,7 +160,7 @@ impl Folder {
 }
 
 /// The only place where a path counts from the root of the file system: the folder that a grant says to begin with.
-fn open_root(path: &str) -> io::Result<Folder> {
+pub(crate) fn open_root(path: &str) -> io::Result<Folder> {
     Dir::open_ambient_dir(path, ambient_authority()).map(|dir| Folder { dir })
 }
 

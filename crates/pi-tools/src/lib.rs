@@ -14,11 +14,16 @@ pub mod truncate;
 mod bash;
 mod edit;
 mod environment;
+mod find;
+mod grep;
+mod ls;
+mod notice;
 mod path;
 mod progress;
 mod read;
 mod registry;
 mod tool;
+mod tree;
 mod workspace;
 mod write;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{bash::Bash, edit::Edit, read::Read, tool::Tool, write::Write};
+use crate::{bash::Bash, edit::Edit, find::Find, grep::Grep, ls::Ls, read::Read, tool::Tool, write::Write};
 
 /// The built-in tools that a session has unless it is told otherwise.
 pub const DEFAULT_ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];
@@ -16,7 +16,15 @@ pub struct Registry {
 impl Registry {
     /// All built-in tools: those that are active by default first, then the searching ones.
     pub fn built_in() -> Self {
-        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)];
+        let tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(Read),
+            Arc::new(Bash),
+            Arc::new(Edit),
+            Arc::new(Write),
+            Arc::new(Grep),
+            Arc::new(Find),
+            Arc::new(Ls),
+        ];
         Self { tools }
     }
 
@@ -55,5 +63,27 @@ impl Registry {
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_keep_their_order_whatever_the_order_of_names() {
+        let all = Registry::built_in();
+        assert_eq!(all.names().collect::<Vec<_>>(), ["read", "bash", "edit", "write", "grep", "find", "ls"]);
+        let (some, unknown) = all.select(&["ls", "teleport", "read"]);
+        assert_eq!((some.names().collect::<Vec<_>>(), unknown), (vec!["read", "ls"], vec!["teleport"]));
+        let (active, unknown) = all.select(&DEFAULT_ACTIVE);
+        assert_eq!((active.names().collect::<Vec<_>>(), unknown), (DEFAULT_ACTIVE.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn tool_of_the_same_name_takes_the_place() {
+        let mut tools = Registry::built_in();
+        let replaced = tools.add(Arc::new(Read)).map(|tool| tool.definition().name.clone());
+        assert_eq!((replaced.as_deref(), tools.names().next(), tools.iter().count()), (Some("read"), Some("read"), 7));
     }
 }
