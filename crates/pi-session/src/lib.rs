@@ -10,8 +10,8 @@ pub mod context;
 pub mod file;
 pub mod models;
 pub mod queue;
+pub mod resources;
 pub mod retry;
 pub mod settings;
-
 pub mod tree;
 mod uuid;

@@ -1,0 +1,41 @@
+//! Context files: what `AGENTS.md` and its kin say, from the most general folder to the nearest one.
+
+use std::path::{Path, PathBuf};
+
+use pi_envelope::Provenance;
+
+use super::{Discovery, Places, disk, notice::Notice};
+
+/// The first of these counts in each folder.
+const NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextFile {
+    pub path: PathBuf,
+    pub text: String,
+    pub provenance: Provenance,
+}
+
+/// The agent directory first, then every folder from the root of the file system to the directory of the session.
+pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<ContextFile> {
+    if places.context_files == Discovery::Off {
+        return Vec::new();
+    }
+    let mut above: Vec<&Path> = places.directory.ancestors().collect();
+    above.reverse();
+    let mut found: Vec<ContextFile> = Vec::new();
+    for folder in places.agent.as_deref().into_iter().chain(above) {
+        let names = NAMES.iter().map(|name| folder.join(name));
+        let Some((path, text)) = first(names, notices) else { continue };
+        // The session may run in the agent directory itself.
+        if !found.iter().any(|file| file.path == path) {
+            found.push(ContextFile { provenance: places.provenance(&path), path, text });
+        }
+    }
+    found
+}
+
+/// The first that can be read. One that is there and cannot be is told, and the next one is tried.
+fn first(paths: impl Iterator<Item = PathBuf>, notices: &mut Vec<Notice>) -> Option<(PathBuf, String)> {
+    paths.map(|path| (disk::text(&path, notices), path)).find_map(|(text, path)| Some((path, text?)))
+}

@@ -1,0 +1,195 @@
+//! Skills: folders with a `SKILL.md` that says what they are for.
+
+use std::path::{Path, PathBuf};
+
+use pi_envelope::Provenance;
+use pi_transcript::json::Digest;
+use serde_json::Value;
+
+use super::{
+    Discovery, Places, Scope, disk,
+    frontmatter::{split, word},
+    notice::{Notice, Problem},
+    selection::Selection,
+};
+use crate::settings::trust::Trust;
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1024;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    /// The file that a model reads.
+    pub path: PathBuf,
+    /// The folder that paths in it are relative to.
+    pub folder: PathBuf,
+    /// Only people may use it; a model is not told of it.
+    pub is_hidden: bool,
+    pub scope: Scope,
+    pub provenance: Provenance,
+    /// Of its text, to see whether it changed.
+    pub digest: Digest,
+}
+
+/// Which Markdown files directly in a folder are skills themselves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loose {
+    All,
+    None,
+}
+
+/// Every skill of every place. Of those with one name the first counts: named ones, then the project's from the nearest
+/// folder upwards, then the person's; in each, usual places before those of the settings.
+pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<Skill> {
+    let selection = Selection::of(&places.skills.settings, places.home.as_deref(), notices);
+    let mut files: Vec<(PathBuf, Scope)> = Vec::new();
+    for path in &places.skills.named {
+        let path = places.directory.join(path);
+        files.extend(files_of(&path, notices).into_iter().map(|file| (file, Scope::Named)));
+    }
+    if places.skills.discovery == Discovery::On {
+        let mut found = Vec::new();
+        for (folder, scope, loose) in usual_places(places, notices) {
+            found.extend(files_in(&folder, loose, notices).into_iter().map(|file| (file, scope)));
+        }
+        for (path, scope) in &selection.places {
+            found.extend(files_of(path, notices).into_iter().map(|file| (file, *scope)));
+        }
+        found.retain(|(file, _)| selection.keeps(file));
+        found.sort_by_key(|(_, scope)| *scope);
+        files.extend(found);
+    }
+    let mut skills: Vec<Skill> = Vec::new();
+    for (file, scope) in files {
+        if skills.iter().any(|skill| same(&skill.path, &file)) {
+            continue;
+        }
+        let Some(skill) = read(&file, scope, places, notices) else { continue };
+        match skills.iter().find(|kept| kept.name == skill.name) {
+            Some(kept) => {
+                let problem = Problem::Collision { name: skill.name, kept: kept.path.clone() };
+                notices.push(Notice::new(&file, problem));
+            }
+            None => skills.push(skill),
+        }
+    }
+    skills
+}
+
+/// The usual places; those of a project that nobody trusts are told.
+fn usual_places(places: &Places, notices: &mut Vec<Notice>) -> Vec<(PathBuf, Scope, Loose)> {
+    let mut usual = vec![(places.directory.join(".pi").join("skills"), Scope::Project, Loose::All)];
+    let persons = places.home.as_ref().map(|home| home.join(".agents").join("skills"));
+    let shared = places.directory.ancestors().map(|folder| folder.join(".agents").join("skills"));
+    // In a repository nothing above it is looked at, else everything up to the root of the file system.
+    let root = places.root();
+    let is_repository = disk::exists(&root.join(".git"));
+    let shared = shared.filter(|folder| !is_repository || folder.starts_with(root));
+    usual.extend(shared.filter(|folder| Some(folder) != persons.as_ref()).map(|it| (it, Scope::Project, Loose::None)));
+    usual.retain(|(folder, ..)| match places.trust_of(folder.parent().and_then(Path::parent).unwrap_or(folder)) {
+        Trust::Trusted => true,
+        Trust::Untrusted => {
+            if disk::is_folder(folder) {
+                notices.push(Notice::new(folder, Problem::Untrusted));
+            }
+            false
+        }
+    });
+    usual.extend(places.agent.as_ref().map(|agent| (agent.join("skills"), Scope::User, Loose::All)));
+    usual.extend(persons.map(|folder| (folder, Scope::User, Loose::None)));
+    usual
+}
+
+/// The skills that a path stands for: a file, a folder with a `SKILL.md`, or a folder of skills.
+fn files_of(path: &Path, notices: &mut Vec<Notice>) -> Vec<PathBuf> {
+    if disk::is_folder(path) {
+        return files_in(path, Loose::All, notices);
+    }
+    if !disk::exists(path) {
+        notices.push(Notice::new(path, Problem::Missing));
+        return Vec::new();
+    }
+    vec![path.to_owned()]
+}
+
+/// Below a folder that is a skill there are no further ones.
+fn files_in(folder: &Path, loose: Loose, notices: &mut Vec<Notice>) -> Vec<PathBuf> {
+    let found = disk::walk(folder, notices);
+    let is_skill = |path: &&PathBuf| path.file_name().is_some_and(|name| name == "SKILL.md");
+    let folders: Vec<&Path> = found.iter().filter(is_skill).filter_map(|path| path.parent()).collect();
+    let is_inner = |path: &Path| folders.iter().any(|outer| path.parent() != Some(outer) && path.starts_with(outer));
+    let is_loose = |path: &Path| {
+        loose == Loose::All
+            && path.parent() == Some(folder)
+            && path.extension().is_some_and(|ending| ending == "md")
+            && !folders.contains(&folder)
+    };
+    let mut files: Vec<PathBuf> =
+        found.iter().filter(|path| (is_skill(path) || is_loose(path)) && !is_inner(path)).cloned().collect();
+    files.sort();
+    files
+}
+
+fn read(path: &Path, scope: Scope, places: &Places, notices: &mut Vec<Notice>) -> Option<Skill> {
+    let text = disk::text(path, notices)?;
+    let mut note = |problem| notices.push(Notice::new(path, problem));
+    let members = match split(&text).0 {
+        Ok(members) => members,
+        Err(problem) => {
+            note(problem);
+            return None;
+        }
+    };
+    let folder = path.parent().unwrap_or(path).to_owned();
+    let is_loose = path.file_name().is_none_or(|name| name != "SKILL.md");
+    let usual = if is_loose { path.file_stem() } else { folder.file_name() };
+    let usual = usual.unwrap_or_default().to_string_lossy().into_owned();
+    let name = word(&members, "name").filter(|name| !name.is_empty()).unwrap_or_else(|| usual.clone());
+    if !is_usable(&name) {
+        note(Problem::BadName { name });
+        return None;
+    }
+    if !is_regular(&name) {
+        note(Problem::OddName { name: name.clone() });
+    } else if name != usual && !is_loose {
+        note(Problem::OtherName { name: name.clone() });
+    }
+    let Some(description) = word(&members, "description").filter(|it| !it.is_empty()) else {
+        note(Problem::NoDescription);
+        return None;
+    };
+    let characters = description.chars().count();
+    if characters > LONGEST_DESCRIPTION {
+        note(Problem::LongDescription { characters, limit: LONGEST_DESCRIPTION });
+    }
+    Some(Skill {
+        name,
+        description: description.chars().take(LONGEST_DESCRIPTION).collect(),
+        path: path.to_owned(),
+        folder,
+        is_hidden: members.get("disable-model-invocation") == Some(&Value::Bool(true)),
+        scope,
+        provenance: places.provenance(path),
+        digest: Digest::of(text.as_bytes()),
+    })
+}
+
+/// Whether the name can be typed behind `/skill:` and stand in the markup that a model is shown.
+fn is_usable(name: &str) -> bool {
+    name.chars().count() <= 4 * LONGEST_NAME
+        && name.chars().all(|it| !it.is_whitespace() && !it.is_control() && !matches!(it, '<' | '>' | '"' | '&' | '/'))
+}
+
+fn is_regular(name: &str) -> bool {
+    name.len() <= LONGEST_NAME
+        && name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
