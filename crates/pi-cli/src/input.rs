@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pi_provider::catalog::is_utf16;
 use pi_transcript::json::Problem;
 
 use crate::{
@@ -118,7 +119,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 /// Bytes as text, if they are UTF-8.
 fn text<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, ModelFailure> {
     let file = name.to_owned();
-    if refusal::is_utf16(bytes) {
+    if is_utf16(bytes) {
         return Err(ModelFailure::Utf16 { file });
     }
     str::from_utf8(bytes).map_err(|_| ModelFailure::NotText { file })

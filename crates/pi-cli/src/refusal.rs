@@ -2,6 +2,7 @@
 
 use std::str;
 
+use pi_provider::catalog::is_utf16;
 use pi_transcript::json::Problem;
 use serde_json::{Value, error::Category};
 
@@ -52,15 +53,6 @@ pub(crate) fn parse<T>(
     }
     // Every parser has words of its own for what is no JSON; people get the same from all.
     parser(bytes).map_err(|problems| json(text, numbering).err().unwrap_or(Refusal { cause: Cause::Shape, problems }))
-}
-
-/// Whether bytes are text as some editors save it: with the mark of UTF-16, or with a zero beside every letter.
-pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
-    match bytes {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
-        [a, b, c, d, ..] => matches!((a, b, c, d), (1.., 0, 1.., 0) | (0, 1.., 0, 1..)),
-        _ => false,
-    }
 }
 
 /// Reads any JSON.

@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 
 pub use self::{
     find::{FindError, Found},
-    folder::Unreadable,
+    folder::{Unreadable, is_utf16},
 };
 use crate::{
     builtin,

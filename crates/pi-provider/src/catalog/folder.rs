@@ -20,6 +20,10 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 pub enum Unreadable {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
+    #[error("it is UTF-16; save it as UTF-8")]
+    Utf16,
+    #[error("it is not text; save it as UTF-8")]
+    NotUtf8,
     #[error("it has {bytes} bytes, and at most {most} are read")]
     TooLarge { bytes: u64, most: usize },
     #[error("there are {files} files in it, and at most {most} are read")]
@@ -94,7 +98,20 @@ fn read(path: &Path) -> Result<String, Unreadable> {
     if bytes > MAX_BYTES as u64 {
         return Err(Unreadable::TooLarge { bytes, most: MAX_BYTES });
     }
-    Ok(std::fs::read_to_string(path)?)
+    let bytes = std::fs::read(path)?;
+    if is_utf16(&bytes) {
+        return Err(Unreadable::Utf16);
+    }
+    String::from_utf8(bytes).map_err(|_| Unreadable::NotUtf8)
+}
+
+/// Whether bytes are text as some editors save it: with the mark of UTF-16, or with a zero beside every letter.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [a, b, c, d, ..] => matches!((a, b, c, d), (1.., 0, 1.., 0) | (0, 1.., 0, 1..)),
+        [..] => false,
+    }
 }
 
 fn file(path: &Path, text: Result<String, Unreadable>) -> SourceFile {

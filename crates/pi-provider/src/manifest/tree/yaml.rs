@@ -10,6 +10,8 @@ use super::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position
 
 /// Values that come from anchors. Manifests share little, and a merge costs many times what it brings.
 const MAX_REPLAYED: usize = 10_000;
+const REPEATS: &str =
+    "the document repeats its anchors (&name, *name) until it is far larger than it looks; write it out";
 const TOO_MANY: &str = "an object has too many members";
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
@@ -52,13 +54,23 @@ fn explain(error: &Error) -> (&'static str, String) {
         Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
             ("file.syntax", "a file holds one document".to_owned())
         }
-        Error::Budget { breach, .. } => ("file.budget", format!("the document is too large or too deep: {breach:?}")),
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            ("file.budget", format!("the document is nested deeper than {MAX_DEPTH} levels"))
+        }
+        Error::Budget {
+            breach:
+                BudgetBreach::RecordedAnchorEvents { .. }
+                | BudgetBreach::RecordedAnchorBytes { .. }
+                | BudgetBreach::Aliases { .. }
+                | BudgetBreach::Anchors { .. }
+                | BudgetBreach::AliasAnchorRatio { .. },
+            ..
+        } => ("file.budget", REPEATS.to_owned()),
+        Error::Budget { .. } => ("file.budget", "the document holds more than a manifest can need".to_owned()),
         Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            ("file.budget", "the document repeats its anchors too often".to_owned())
-        }
+        | Error::AliasReplayStackDepthExceeded { .. } => ("file.budget", REPEATS.to_owned()),
         _ => match message(error) {
             message if message.ends_with(TOO_MANY) => ("file.budget", message),
             message => ("file.syntax", message),
