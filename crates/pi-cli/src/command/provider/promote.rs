@@ -5,9 +5,9 @@
 
 use pi_provider::{
     Manifest,
-    manifest::{Severity, load, load::Format},
+    manifest::{Severity, load, load::Format, to_document},
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     amount::counted,
@@ -42,41 +42,30 @@ pub(crate) fn run(arguments: &PromoteArguments, console: &mut Console) -> Result
     Ok(Exit::Success)
 }
 
-/// The manifest as a file of version 2 says it: models stand under `metadata`, and what is not said is absent.
-pub(crate) fn document(manifest: &Manifest) -> Value {
-    let Ok(Value::Object(mut members)) = serde_json::to_value(manifest) else {
-        unreachable!("a manifest is an object")
-    };
-    members["protocol_version"] = "2.0".into();
-    let models = members.shift_remove("models");
-    let mut metadata = match members.shift_remove("metadata") {
-        Some(Value::Object(metadata)) => metadata,
-        _ => Map::new(),
-    };
-    metadata.extend(models.map(|models| ("models".to_owned(), models)));
-    members.insert("metadata".to_owned(), metadata.into());
-    if let Some(Value::Object(extensions)) = members.shift_remove("extensions") {
-        members.extend(extensions);
+/// The manifest as a file of version 2, without lists and sections in which nothing stands. A model or a family of which
+/// nothing is known stays, and so does whatever nobody here knows the meaning of.
+fn document(manifest: &Manifest) -> Value {
+    let mut document = to_document(manifest);
+    let Value::Object(members) = &mut document else { return document };
+    for (name, value) in members.iter_mut().filter(|(name, _)| !manifest.extensions.contains_key(*name)) {
+        match (name.as_str(), value) {
+            ("metadata", Value::Object(metadata)) => {
+                let models = metadata.get_mut("models").and_then(Value::as_object_mut);
+                models.into_iter().flat_map(|models| models.values_mut()).for_each(clear);
+            }
+            ("api_families", _) => {}
+            (_, value) => clear(value),
+        }
     }
-    let mut document = Value::Object(members);
-    prune(&mut document);
     document
 }
 
-/// Takes away what says nothing: nulls, empty lists and empty objects.
-pub(crate) fn prune(value: &mut Value) {
-    let is_nothing = |value: &Value| match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+/// Takes away empty lists and empty sections; what is sent as it is written stays as it is written.
+fn clear(value: &mut Value) {
+    let is_empty = |value: &Value| {
+        value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
     };
-    match value {
-        Value::Object(members) => {
-            members.values_mut().for_each(prune);
-            members.retain(|_, value| !is_nothing(value));
-        }
-        Value::Array(items) => items.iter_mut().for_each(prune),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
+    let Value::Object(members) = value else { return };
+    members.iter_mut().filter(|(name, _)| *name != "request_defaults").for_each(|(_, value)| clear(value));
+    members.retain(|_, value| !is_empty(value));
 }

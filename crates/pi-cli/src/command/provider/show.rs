@@ -12,7 +12,7 @@ use pi_provider::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{promote::prune, validate::masker};
+use super::validate::masker;
 use crate::{
     arguments::model::ShowArguments,
     console::{Console, Tone, printable},
@@ -147,5 +147,23 @@ fn short(value: &Value) -> Option<String> {
             Some(format!("{{ {} }}", texts.join(", "))).filter(|text| text.len() <= LONGEST && members.len() > 1)
         }
         simple => plain(simple),
+    }
+}
+
+/// Takes away what says nothing: nulls, empty lists and empty objects.
+fn prune(value: &mut Value) {
+    let is_nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(prune);
+            members.retain(|_, value| !is_nothing(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(prune),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
