@@ -304,3 +304,32 @@ fn version_starts_fast() {
     let best = best.min().expect("ten runs");
     assert!(best < Duration::from_millis(200), "{best:?}");
 }
+
+#[test]
+fn shells_get_a_script_that_completes_every_command() {
+    for (shell, beginning) in [
+        ("bash", "_pi() {"),
+        ("zsh", "#compdef pi"),
+        ("fish", "# Print an optspec"),
+        ("powershell", "\nusing namespace"),
+    ] {
+        let script = World::new().run(&format!("completions {shell}"));
+        assert!(script.starts_with(beginning), "{script}");
+        for word in ["models", "provider", "completions", "available"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let refused = World::new().run("completions tcsh");
+    assert!(refused.contains("[possible values: bash, elvish, fish, powershell, zsh]"), "{refused}");
+}
+
+#[test]
+fn answer_without_tokens_is_refused_in_words() {
+    assert_snapshot!(World::new().run("ask Hi --max-tokens 0"), @r"
+    --- on standard error
+    error: invalid value '0' for '--max-tokens <N>': an answer needs at least 1 token; leave the option out for the model's own limit
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+}

@@ -12,5 +12,6 @@ mod policy;
 mod provider;
 mod schema;
 mod server;
+mod terminal;
 mod trust;
 mod world;

@@ -321,3 +321,73 @@ fn planted_key_is_never_shown() {
     assert!(sent.iter().any(|it| it.header("authorization") == Some(&*format!("Bearer {KEY}"))), "the key was sent");
     assert!(sent.iter().any(|it| it.header("x-secret") == Some(KEY)), "the header was sent");
 }
+
+#[test]
+fn models_are_filtered_by_several_patterns_and_by_what_they_can() {
+    let world = quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1")).with(
+        "agent/providers/zeta.yaml",
+        manifest("zeta", "http://127.0.0.1:9/v1").replace("[text, image]", "[text]"),
+    );
+    let names = |arguments: &str| -> Vec<String> {
+        let shown = run(&world, &format!("models --json {arguments}"), &[]);
+        let lines = shown.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines
+            .map(|it| {
+                format!("{}/{}", it["provider"].as_str().unwrap_or_default(), it["model"].as_str().unwrap_or_default())
+            })
+            .collect()
+    };
+    assert_eq!(names("zeta/ acme/ acme/small"), ["acme/small", "zeta/small"]);
+    assert_eq!(names("zeta/ acme/ --can tools,vision"), ["acme/small"]);
+    assert_eq!(names("zeta/ acme/ --can tools --can vision"), ["acme/small"]);
+    assert_eq!(names("zeta/ acme/ --can video"), [""; 0]);
+}
+
+#[test]
+fn models_that_embed_are_listed_and_not_asked() {
+    let mixed = manifest("acme", "http://127.0.0.1:9/v1").replace(
+        "  models:\n",
+        "  models:\n    embed-small:\n      pricing: { input_per_1m: 0.01, output_per_1m: 0.0 }\n      modalities: { input: [text], output: [embedding] }\n",
+    );
+    let world = quiet_world().with("agent/providers/acme.yaml", mixed);
+    let variables = [("ACME_KEY", KEY)];
+    let available = run(&world, "models acme/ --available", &variables);
+    assert!(available.contains("acme      small") && !available.contains("embed-small"), "{available}");
+    assert!(run(&world, "models acme/ --can embeds", &variables).contains("embed-small"));
+    for arguments in ["ask Hi --dry-run", "ask Hi --model acme --dry-run", "ask Hi --model acme/small --dry-run"] {
+        let shown = run(&world, arguments, &variables);
+        assert!(shown.contains("\"model\": \"small\""), "{shown}");
+    }
+    let refused = run(&world, "ask Hi --model acme/embed-small", &variables);
+    assert!(
+        refused.contains("error: acme/embed-small does not answer questions") && refused.ends_with("exit 2"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn checks_of_a_provider_ask_for_short_answers() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let world = World::new().with("acme.yaml", manifest("acme", &running.base_url()));
+    run(&world, "provider test acme --provider-dir acme.yaml", &[("ACME_KEY", KEY)]);
+    let limits: Vec<Value> = running.server.requests().iter().map(|it| it.json()["max_tokens"].clone()).collect();
+    assert_eq!(limits, [64, 64, 64]);
+}
+
+#[test]
+fn of_several_providers_the_usual_model_that_costs_least_is_asked() {
+    let costs = |id: &str, price: &str| manifest(id, "http://127.0.0.1:9/v1").replace("output_per_1m: 2.0", price);
+    let world = quiet_world()
+        .with("agent/providers/alpha.yaml", costs("alpha", "output_per_1m: 50.0"))
+        .with("agent/providers/beta.yaml", costs("beta", "output_per_1m: 0.5"))
+        .with("agent/providers/gamma.yaml", costs("gamma", "output_per_1m: 5.0"));
+    let keys = [("ALPHA_KEY", KEY), ("BETA_KEY", KEY), ("GAMMA_KEY", KEY)];
+    let asked = |keys: &[(&str, &str)]| {
+        let shown = run(&world, "ask Hi --dry-run", keys);
+        shown.lines().find(|it| it.starts_with("asking")).unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(asked(&keys), @"asking beta/small: its credential is found in BETA_KEY, and of 3 providers with one its usual model costs least; --model names another");
+    assert_snapshot!(asked(&keys[..1]), @"asking alpha/small: its credential is found in ALPHA_KEY");
+    let anthropic = run(&world, "ask Hi --dry-run", &[("ANTHROPIC_API_KEY", KEY)]);
+    assert!(anthropic.contains("asking anthropic/claude-sonnet-5-5: "), "{anthropic}");
+}

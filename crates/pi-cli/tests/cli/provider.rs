@@ -156,13 +156,13 @@ fn old_manifest_is_printed_in_the_form_of_version_2() {
     assert_snapshot!(world.run("provider promote oldie.yaml"), @r#"
     id: oldie
     protocol_version: "2.0"
-    status: stable
     endpoint:
       base_url: https://oldie.example/v1
       auth:
         type: custom_header
         header: api-key
         token_env: OLDIE_KEY
+      chat: /chat/completions
     error_classification:
       by_http_status:
         "429": rate_limited
@@ -189,12 +189,6 @@ fn old_manifest_is_printed_in_the_form_of_version_2() {
       chat:
         path: /chat/completions
         method: POST
-    retry_policy:
-      strategy: exponential_backoff
-      max_retries: 3
-      min_delay_ms: 1000
-      max_delay_ms: 30000
-      jitter: full
     provider_contract:
       request_mapping:
         parameter_aliases:
@@ -208,12 +202,6 @@ fn old_manifest_is_printed_in_the_form_of_version_2() {
         method: GET
         path: /models
         timeout_ms: 3000
-    experimental:
-      performance:
-        circuit_breaker:
-          failure_threshold: 0.5
-          recovery_timeout_ms: 30000
-          monitoring_window_ms: 60000
     --- on standard error
     note: oldie.yaml:14:19: warning[ring1.least-statuses]: 400, 401, 500 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
     --- exit 0
@@ -267,4 +255,100 @@ fn check_promotion(manifest: &str, format: &str, name: &str) {
 
 fn output(world: &World, arguments: &str) -> String {
     String::from_utf8(world.command(arguments).output().expect("pi runs").stdout).expect("text")
+}
+
+#[test]
+fn new_manifest_is_valid_and_never_overwrites() {
+    let world = World::new();
+    assert_snapshot!(world.run("provider new workshop --base-url http://127.0.0.1:8080/v1 --output w.yaml"), @r"
+    --- on standard error
+    written to w.yaml; `pi provider validate w.yaml` checks it once you have changed it
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("provider validate w.yaml"), @r"
+    valid    w.yaml  workshop, version 2.0, 1 model
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("provider new workshop --output w.yaml"), @r"
+    --- on standard error
+    error: cannot write w.yaml: File exists (os error 17)
+    hint: nothing is overwritten; choose another name, or move that file away
+    --- exit 2
+    ");
+    let printed = output(&world, "provider new workshop");
+    assert!(printed.starts_with("# A provider for pi") && printed.contains("token_env: WORKSHOP_API_KEY"), "{printed}");
+    assert_eq!(world.run_with_input("provider validate -", &printed).lines().last(), Some("--- exit 0"));
+    assert_snapshot!(world.run("provider new Work_Shop!"), @r"
+    --- on standard error
+    error: Work_Shop! is not an id of a provider
+    hint: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
+    --- exit 2
+    ");
+    let built_in = world.run("provider new openai");
+    assert!(built_in.contains("note: openai comes with pi; this file would replace it"), "{built_in}");
+}
+
+#[test]
+fn source_of_a_manifest_is_printed_as_it_is_written() {
+    let commented = format!("# Ours.\n{GOOD}");
+    let world = World::new().with("p/acme.yaml", &commented);
+    assert_eq!(output(&world, "provider show acme --provider-dir p --source"), commented);
+    let copied = output(&world, "provider show anthropic --source");
+    assert_eq!(copied, include_str!("../../../pi-provider/manifests/anthropic.yaml"));
+    let keys = r#"{"providers": {"other": {"baseUrl": "http://pi.example/v1", "api": "openai-completions", "apiKey": "sk-planted", "models": [{"id": "m1"}]}}}"#;
+    let world = World::new().with("agent/models.json", keys);
+    let mut command = world.command("provider show other --source");
+    let shown = crate::world::shown(&command.env("PI_CODING_AGENT_DIR", "agent").output().expect("pi runs"));
+    assert_snapshot!(shown, @r"
+    --- on standard error
+    error: the text of other is not shown: it stands in agent/models.json, which may hold keys
+    hint: `pi provider show other` shows what it says without them
+    --- exit 2
+    ");
+}
+
+#[test]
+fn models_of_an_old_manifest_are_taken_over_and_that_is_told() {
+    let old = format!("{OLD}models:\n  - id: one\n    context_window: 8000\n  - two\n");
+    let world = World::new().with("old.yaml", &old);
+    let shown = world.run("provider promote old.yaml");
+    assert!(shown.contains("\nmetadata:\n  models:\n    one:\n      context_window: 8000\n    two: {}\n"), "{shown}");
+    let note = "note: old.yaml:16:1: note[promote.models]: its models (2) are taken over as metadata.models (models)\n";
+    assert!(shown.contains(note), "{shown}");
+    check_promotion(&old, "yaml", "oldie");
+}
+
+#[test]
+fn files_that_cannot_be_read_as_text_say_why() {
+    let utf16: Vec<u8> = "\u{feff}id: acme\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for (name, earlier) in ["b", "c", "d", "e", "f"].iter().zip(["a", "b", "c", "d", "e"]) {
+        bomb.push_str(&format!("{name}: &{name} [{}]\n", vec![format!("*{earlier}"); 10].join(",")));
+    }
+    let world = World::new().with("u.yaml", utf16).with("bomb.yaml", bomb);
+    assert_snapshot!(world.run("provider validate u.yaml"), @r#"
+    --- on standard error
+    error: u.yaml is UTF-16, and only UTF-8 is read
+    hint: save it as UTF-8: most editors ask for the encoding under "save as"
+    --- exit 1
+    "#);
+    let listed = world.run("provider list --provider-dir u.yaml");
+    assert!(listed.contains("u.yaml: error[catalog.unreadable]: it is UTF-16; save it as UTF-8"), "{listed}");
+    let shown = world.run("provider validate bomb.yaml");
+    let expected = "error[file.budget]: the document repeats its anchors (&name, *name) until it is far larger than it looks; write it out\n";
+    assert!(shown.starts_with(expected), "{shown}");
+}
+
+#[test]
+fn unknown_members_are_named_with_their_place() {
+    let world = World::new().with("acme.yaml", format!("{GOOD}colour: blue\n"));
+    assert_snapshot!(world.run("provider validate acme.yaml"), @r"
+    note: acme.yaml:11:1: colour is not known and ignored
+    valid    acme.yaml  acme, version 2.0, 0 models, 1 unknown member ignored
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("provider validate acme.yaml --json"), @r#"
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"ignored":[{"path":"colour","line":11,"column":1}]}
+    --- exit 0
+    "#);
 }

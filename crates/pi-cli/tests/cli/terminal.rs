@@ -1,0 +1,56 @@
+//! What is shown on a terminal: tables that fit, colours that can be switched off.
+
+use std::{fs::File, io::Read as _, process::Stdio};
+
+use nix::pty::{OpenptyResult, Winsize, openpty};
+
+use crate::{server::quiet_world, world::World};
+
+/// Runs `pi` with its output on a terminal of that many columns, and returns what appears there.
+fn run(world: &World, arguments: &str, columns: u16, variables: &[(&str, &str)]) -> String {
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a terminal");
+    let mut command = world.command(arguments);
+    command.env("PI_CODING_AGENT_DIR", "agent").envs(variables.iter().copied());
+    command.stdout(Stdio::from(slave)).stderr(Stdio::null());
+    let mut child = command.spawn().expect("pi starts");
+    // The command holds the other end open, so that reading would not end.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut piece = [0; 4096];
+    let mut master = File::from(master);
+    // A terminal that nobody writes to any more ends in an error on Linux.
+    while let Ok(count @ 1..) = master.read(&mut piece) {
+        shown.extend_from_slice(&piece[..count]);
+    }
+    assert!(child.wait().expect("pi ends").success());
+    String::from_utf8(shown).expect("text").replace("\r\n", "\n")
+}
+
+#[test]
+fn tables_fit_into_narrow_terminals() {
+    for (columns, expected) in [
+        (200, "provider model context output $ in $ out can credential"),
+        (72, "provider model context can credential"),
+        (40, "provider model"),
+    ] {
+        let shown = run(&quiet_world(), "models anthropic/", columns, &[("NO_COLOR", "1")]);
+        let head = shown.lines().next().expect("a line").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(head, expected, "{columns}: {shown}");
+        let widest = shown.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= columns.into(), "{widest} of {columns}: {shown}");
+    }
+}
+
+#[test]
+fn colours_appear_on_a_terminal_unless_somebody_says_no() {
+    for (arguments, variables, is_coloured) in [
+        ("models demo", &[][..], true),
+        ("models demo", &[("NO_COLOR", "1")][..], false),
+        ("models demo", &[("TERM", "dumb")][..], false),
+        ("models demo --color never", &[][..], false),
+    ] {
+        let shown = run(&quiet_world(), arguments, 100, variables);
+        assert_eq!(shown.contains('\u{1b}'), is_coloured, "{arguments} {variables:?}: {shown}");
+    }
+}
