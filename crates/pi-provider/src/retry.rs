@@ -164,11 +164,6 @@ fn is_closed_port(error: &CallError) -> bool {
     matches!(error, CallError::NothingAnswers { .. })
 }
 
-/// Whether another provider may succeed where this error came from.
-pub fn should_fallback(code: ErrorCode) -> bool {
-    code.is_fallbackable()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::{prop_assert, prop_oneof, proptest, strategy::Just};

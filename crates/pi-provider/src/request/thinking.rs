@@ -78,16 +78,27 @@ pub(super) fn activate(
         place(members, path, filled(member, &value));
     }
     if is_on {
-        for name in &format.forbids {
-            let member = names.place_in_body(name);
-            if let Some(removed) = remove(members, &member)
-                && options.parameters.contains_key(name)
-            {
-                changes.dropped(name, format!("{removed} cannot be sent while the model thinks"));
-            }
-        }
+        remove_forbidden(format, names, options, members, changes);
     }
     Activation { value: Some(value), is_on, ..Activation::default() }
+}
+
+/// Takes out what a model that thinks refuses; what somebody asked for is listed.
+fn remove_forbidden(
+    format: &ThinkingFormat,
+    names: &Names<'_>,
+    options: &Options,
+    members: &mut Map<String, Value>,
+    changes: &mut Changes,
+) {
+    for name in &format.forbids {
+        let member = names.place_in_body(name);
+        if let Some(removed) = remove(members, &member)
+            && options.parameters.contains_key(name)
+        {
+            changes.dropped(name, format!("{removed} cannot be sent while the model thinks"));
+        }
+    }
 }
 
 /// Whether anybody said how this model is told to think. Where only the provider as a whole is known to have models that

@@ -53,7 +53,7 @@ pub(super) fn classify(folder: &Folder, case: &Case) -> Result<Answer, Trouble> 
 }
 
 pub(super) fn fall_back(case: &Case) -> Result<Answer, Trouble> {
-    Ok(Answer::valid(json!({"should_fallback": retry::should_fallback(code(&case.input)?)})))
+    Ok(Answer::valid(json!({"should_fallback": code(&case.input)?.is_fallbackable()})))
 }
 
 /// Chance has a part in delays: both ends and the middle are asked for.
