@@ -303,7 +303,7 @@ impl fmt::Debug for View<'_> {
     }
 }
 
-/// What [`Tree::elements`] of a [`View`] walks over.
+/// What the elements of a [`View`] are walked over by.
 #[derive(Debug)]
 pub struct Elements<'a> {
     view: View<'a>,
