@@ -116,7 +116,7 @@ pub fn start(target: &Target<'_>, items: &[Item]) -> Result<Start, CallError> {
     let place = batches(target)?;
     check(items)?;
     let questions = questions(target, &place, items)?;
-    if !template::has_place(word(target, &place, "creation")?, "file") {
+    if !template::has_place(creation_template(target, &place)?, "file") {
         return place.json(target, made(target, &place, items, ("items", questions.into()))?).map(Start::Create);
     }
     let mut lines = String::new();
@@ -151,14 +151,14 @@ pub fn status(target: &Target<'_>, id: &str) -> Result<Request, CallError> {
 /// The request that ends a batch early; what is answered already can still be fetched.
 pub fn cancellation(target: &Target<'_>, id: &str) -> Result<Request, CallError> {
     let jobs = jobs(target)?;
-    let cancel = jobs.word("cancel").unwrap_or_default();
+    let cancel = jobs.wording.cancel.as_deref().unwrap_or_default();
     jobs.below("POST", &format!("/{}{cancel}", operation::path_segment(id)?)).empty(target)
 }
 
 /// The requests that fetch what there is of a batch: answers, then errors.
 pub fn results(target: &Target<'_>, batch: &Batch) -> Result<Vec<Request>, CallError> {
     let jobs = jobs(target)?;
-    if let Some(results) = jobs.word("results") {
+    if let Some(results) = &jobs.wording.results {
         let path = format!("/{}{results}", operation::path_segment(&batch.id)?);
         return Ok(vec![jobs.below("GET", &path).empty(target)?]);
     }
@@ -175,15 +175,15 @@ fn batches(target: &Target<'_>) -> Result<Place, CallError> {
 /// Where batches are when they have been made.
 fn jobs(target: &Target<'_>) -> Result<Place, CallError> {
     let place = batches(target)?;
-    Ok(match place.word("jobs").map(str::to_owned) {
+    Ok(match place.wording.jobs.clone() {
         Some(path) => place.at(&path),
         None => place,
     })
 }
 
-/// A word of the form; one that has none knows no batches.
-fn word<'p>(target: &Target<'_>, place: &'p Place, name: &str) -> Result<&'p Value, CallError> {
-    place.wording.get(name).ok_or_else(|| operation::unknown_form(target.manifest, Kind::Batch))
+/// A form without it knows no batches.
+fn creation_template<'p>(target: &Target<'_>, place: &'p Place) -> Result<&'p Value, CallError> {
+    place.wording.creation.as_ref().ok_or_else(|| operation::unknown_form(target.manifest, Kind::Batch))
 }
 
 /// The body that makes a batch of a file, or of the items themselves.
@@ -194,13 +194,14 @@ fn made(
     (name, content): (&str, Value),
 ) -> Result<Map<String, Value>, CallError> {
     let values = values([(name, content), ("endpoint", endpoint(items).into()), ("model", wire_model(target).into())]);
-    let body = template::fill(word(target, place, "creation")?, &values);
+    let body = template::fill(creation_template(target, place)?, &values);
     Ok(body.as_object().cloned().unwrap_or_default())
 }
 
 /// Every item in the provider's words.
 fn questions(target: &Target<'_>, place: &Place, items: &[Item]) -> Result<Vec<Value>, CallError> {
-    let template = word(target, place, "item")?;
+    let unknown = || operation::unknown_form(target.manifest, Kind::Batch);
+    let template = place.wording.item.as_ref().ok_or_else(unknown)?;
     let question = |item: &Item| {
         let body = body(item)?;
         let values = values([("id", item.id.as_str().into()), ("endpoint", endpoint(items).into()), ("body", body)]);

@@ -61,7 +61,7 @@ pub fn request(target: &Target<'_>, embed: &Embed) -> Result<Request, CallError>
     let mut request = match place.form {
         Form::Openai => {
             dropped.extend(embed.purpose.map(|_| operation::dropped("purpose")));
-            let length = place.word("dimensions").unwrap_or("dimensions");
+            let length = place.wording.dimensions.as_deref().unwrap_or("dimensions");
             place.json(target, openai(model, embed, length))
         }
         Form::Cohere => place.json(target, cohere(model, embed)),

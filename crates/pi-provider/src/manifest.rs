@@ -21,6 +21,7 @@ mod promote;
 pub mod resilience;
 pub mod streaming;
 mod tree;
+pub mod wording;
 mod write;
 
 use indexmap::IndexMap;

@@ -22,7 +22,7 @@ use crate::{
     credential::Credential,
     dialect::Dialect,
     error::CallError,
-    manifest::{Capability, Manifest, Operation, endpoint::Wording},
+    manifest::{Capability, Manifest, Operation, wording::Wording},
     request::{self, Change, ChangeKind, Errand, Request, Target},
     response::Reading,
 };
@@ -176,8 +176,8 @@ pub(crate) fn find(manifest: &Manifest, kind: Kind) -> Result<Place, CallError> 
     let undeclared = || CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() };
     let path = operation.map(|operation| &operation.path).or(default).ok_or_else(undeclared)?.clone();
     let method = operation.map_or_else(|| "POST".to_owned(), |operation| operation.method.to_uppercase());
-    let mut wording = names.wordings.get(&form).cloned().unwrap_or_default();
-    wording.extend(operation.iter().flat_map(|operation| operation.wording.clone()));
+    let own = operation.map(|operation| operation.wording.clone()).unwrap_or_default();
+    let wording = own.or(names.wordings.get(&form).unwrap_or(&Wording::default()));
     Ok(Place { form, wording, capability: kind.capability(), method, path })
 }
 
@@ -198,11 +198,6 @@ impl Place {
     /// Another place of the same provider.
     pub(crate) fn at(self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self }
-    }
-
-    /// A word or a path of the wording.
-    pub(crate) fn word(&self, name: &str) -> Option<&str> {
-        self.wording.get(name).and_then(Value::as_str)
     }
 
     /// A request with a body of JSON.

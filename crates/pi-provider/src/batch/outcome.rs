@@ -48,9 +48,9 @@ pub fn read_results(
         reading,
         answers: Answers::of(target.manifest, Dialect::of(target.manifest, target.entry))?,
         grammar: text_calls(target, tools),
-        id: place.word("id").unwrap_or("/custom_id").to_owned(),
+        id: place.wording.id.unwrap_or_else(|| "/custom_id".to_owned()),
     };
-    if let Some(path) = place.word("answers") {
+    if let Some(path) = &place.wording.answers {
         let body = reading.json(body)?;
         let list = body.pointer(path).and_then(Value::as_array);
         let list = list.ok_or_else(|| reading.malformed("no answers in it"))?;

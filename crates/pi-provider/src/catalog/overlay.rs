@@ -9,11 +9,8 @@ use crate::{
     credential::Trust,
     dialect::{Chat, Dialect},
     manifest::{
-        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation,
-        diagnostic::Severity,
-        endpoint::{Placement, Wording},
-        is_id,
-        load::PiProvider,
+        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation, diagnostic::Severity,
+        endpoint::Placement, is_id, load::PiProvider, wording::Wording,
     },
 };
 
@@ -164,7 +161,7 @@ fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
         adapter: Some(usual.adapter.clone()),
         request_encoding: None,
         response_encoding: None,
-        wording: Wording::new(),
+        wording: Wording::default(),
     };
     if let Some(path) = Chat::stream_beside(&usual.path) {
         manifest.endpoints.insert("stream_chat".to_owned(), chat(path));

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use url::{Host, Url};
 
+use super::wording::Wording;
 use crate::secret::Secret;
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
@@ -83,13 +83,10 @@ pub struct Operation {
     pub request_encoding: Option<String>,
     #[serde(default)]
     pub response_encoding: Option<String>,
-    /// What the provider writes otherwise than others of its dialect. Ours: the standard has no place for it.
-    #[serde(default, skip_serializing_if = "Wording::is_empty")]
+    /// What the provider writes otherwise than others of its dialect.
+    #[serde(default, skip_serializing_if = "Wording::is_usual")]
     pub wording: Wording,
 }
-
-/// Names and templates of an operation. `operation/table.yaml` lists those that there are, and what they usually are.
-pub type Wording = IndexMap<String, Value>;
 
 /// A question about the provider itself, such as the list of its models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use crate::operation::Place;
 
 /// The sound, and what is to be done with it.
 pub(super) fn question(place: &Place, transcribe: &Transcribe) -> Map<String, Value> {
-    let instruction = place.word("instruction").unwrap_or_default().to_owned();
-    let language = place.word("language").zip(transcribe.language.as_ref());
+    let instruction = place.wording.instruction.clone();
+    let language = place.wording.language.as_ref().zip(transcribe.language.as_ref());
     let language = language.map(|(before, language)| format!("{before} {language}"));
-    let texts = [Some(instruction), language, transcribe.prompt.clone()].into_iter().flatten();
+    let texts = [instruction, language, transcribe.prompt.clone()].into_iter().flatten();
     let mut parts: Vec<Value> = texts.filter(|text| !text.is_empty()).map(|text| json!({"text": text})).collect();
     let data = STANDARD.encode(&transcribe.audio);
     parts.push(json!({"inlineData": {"mimeType": transcribe.media_type, "data": data}}));

@@ -376,6 +376,20 @@ fn what_cannot_be_read_is_the_default_and_what_can_is_kept() {
 }
 
 #[test]
+fn words_of_an_operation_are_checked() {
+    let texts = [
+        and("endpoints: {batch: {path: /b, wording: {creation: {x: 1}, creaton: {}}}}\n"),
+        and("endpoints: {batch: {path: /b, wording: {cancel: [stop]}}}\n"),
+    ];
+    assert_snapshot!(verdicts(&texts), @r"
+    accepted
+        ignored 15:59 endpoints.batch.wording.creaton
+    accepted
+        acme.yaml:15:49: warning[ring3.endpoints]: invalid type: sequence, expected a string (endpoints.batch.wording.cancel)
+    ");
+}
+
+#[test]
 fn phases_of_a_profile_reject_a_manifest() {
     let texts = [
         and("capability_profile: {inputs: {}}\n"),
