@@ -30,7 +30,6 @@ use crate::{
     console::Console,
     env::{self, Environment},
     failure::{Failure, ModelFailure},
-    input,
 };
 
 /// The id of the model that is always there.
