@@ -8,10 +8,13 @@
 
 pub mod context;
 pub mod file;
+pub mod input;
 pub mod models;
 pub mod queue;
 pub mod resources;
 pub mod retry;
+pub mod scrub;
 pub mod settings;
 pub mod tree;
 mod uuid;
+pub mod weights;

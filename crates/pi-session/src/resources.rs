@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use pi_envelope::{Origin, Provenance, Trust as Belief};
 
+pub(crate) use self::disk::{Text, read};
 pub use self::{
     change::{Change, changes},
     context::ContextFile,

@@ -21,8 +21,8 @@ const MOST: usize = 20_000;
 
 /// The text of a file, and whether it had to be repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) text: String,
+pub(crate) struct Text {
+    pub(crate) text: String,
     pub(super) is_repaired: bool,
 }
 
@@ -32,7 +32,7 @@ impl Text {
         Ok(read(path, LARGEST)?.map(|bytes| Self::of(&bytes)))
     }
 
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = String::from_utf8_lossy(bytes);
         Self { is_repaired: matches!(text, std::borrow::Cow::Owned(_)), text: text.into_owned() }
@@ -41,7 +41,7 @@ impl Text {
 
 /// The bytes of a regular file; `None` if there is none.
 #[expect(clippy::disallowed_methods, reason = "this is the place where resources are read")]
-pub(super) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Problem> {
+pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Problem> {
     let known = match path.metadata() {
         Ok(known) => known,
         Err(error) if is_absent(&error) => return Ok(None),

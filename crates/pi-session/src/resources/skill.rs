@@ -33,6 +33,14 @@ pub struct Skill {
     pub digest: Digest,
 }
 
+impl Skill {
+    /// What it says behind its head, read anew: it may have changed since it was found.
+    pub fn body(&self) -> Result<String, Problem> {
+        let text = disk::Text::read(&self.path)?.ok_or(Problem::Missing)?;
+        Ok(split(&text.text).1.to_owned())
+    }
+}
+
 /// Which Markdown files directly in a folder are skills themselves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loose {

@@ -1,0 +1,332 @@
+//! What a person typed becomes a message: files, images, templates and skills are put where they were asked for.
+//!
+//! [`compose`] does all of it. Every stretch of the message that the person did not type is a span with its origin, so that
+//! it shows as a segment of its own in the envelope. What comes from a file is redacted before it is put in; what was
+//! typed is not touched. [`complete`] helps while somebody is typing.
+//!
+//! Two places, two answers to a file that cannot be attached: as an argument of the command line it is an error, because
+//! somebody named it; as an `@name` in the text it stays the text that it is, because it may be no file at all.
+
+pub mod complete;
+mod draft;
+mod mention;
+
+use std::path::{Path, PathBuf};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use pi_envelope::{Origin, Provenance, SpanSource, Trust};
+use pi_redact::Redactor;
+use pi_transcript::{Block, content::ImageBlock};
+
+use self::{
+    draft::Draft,
+    mention::{Mention, mentions},
+};
+use crate::{
+    queue::Saying,
+    resources::{self, LARGEST, Places, Problem, Resources, Skill, template},
+    scrub,
+    settings::expand_home,
+};
+
+/// A larger image is not read.
+pub const LARGEST_IMAGE: u64 = 64 << 20;
+/// How many files a text may mention.
+const MOST_MENTIONS: usize = 32;
+
+/// What arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    pub text: &'a str,
+    /// Files named as arguments, without the `@`.
+    pub files: &'a [String],
+    /// What came through a pipe.
+    pub piped: Option<&'a str>,
+    /// Images that a client sent along.
+    pub images: &'a [ImageBlock],
+}
+
+/// What is needed to make a message of it.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub places: &'a Places,
+    pub resources: &'a Resources,
+    pub redactor: &'a Redactor,
+    pub pictures: &'a Pictures<'a>,
+    pub mentions: Mentions,
+    pub images: ImageRule,
+}
+
+/// What is done with an `@name` in the text that is a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mentions {
+    /// The file is attached behind the text: for a person at this machine.
+    Attach,
+    /// It stays as it is, and the model reads the file if it wants to. For clients elsewhere, who are not meant to read
+    /// files of this machine by naming them.
+    Keep,
+}
+
+/// Whether images are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageRule {
+    Send,
+    Block,
+}
+
+/// Makes an image of bytes ready to be sent; `None` if they are none. [`as_it_is`] is one, the scaling of `pi-tools` the other.
+pub type Pictures<'a> = dyn Fn(&[u8]) -> Option<Picture> + Send + Sync + 'a;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Picture {
+    Ready {
+        image: ImageBlock,
+        /// What a model should know: how much it was scaled.
+        note: String,
+    },
+    LeftOut {
+        why: String,
+    },
+}
+
+/// The message, and what there is to tell about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Composed {
+    pub saying: Saying,
+    pub notices: Vec<InputNotice>,
+    /// How many secrets were hidden in what came from files.
+    pub hidden: usize,
+}
+
+/// Why there is no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    #[error("there is no file {path}", path = .path.display())]
+    Missing { path: PathBuf },
+    #[error("{path} is not a file", path = .path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{path} is neither text nor an image", path = .path.display())]
+    NotText { path: PathBuf },
+    #[error("{path} cannot be attached: {problem}", path = .path.display())]
+    Unreadable { path: PathBuf, problem: Problem },
+}
+
+/// Something that was left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputNotice {
+    #[error("there is no skill {name:?}")]
+    UnknownSkill { name: String },
+    #[error("the skill {name:?} is not used: {problem}")]
+    Skill { name: String, problem: Problem },
+    #[error("a file that was mentioned is not attached: {0}")]
+    NotAttached(InputError),
+    #[error("more than {MOST_MENTIONS} files are mentioned; the rest is not attached")]
+    TooMany,
+    #[error("{count} images are not sent, because images are switched off")]
+    ImagesBlocked { count: usize },
+}
+
+/// Makes a message of what was typed at `timestamp`, milliseconds since 1970. Reads files.
+pub fn compose(typed: Typed<'_>, around: &Surroundings<'_>, timestamp: u64) -> Result<Composed, InputError> {
+    let mut work = Work { around, draft: Draft::default(), notices: Vec::new(), hidden: 0 };
+    if let Some(piped) = typed.piped.filter(|piped| !piped.trim().is_empty()) {
+        work.piped(piped);
+    }
+    for name in typed.files {
+        let path = around.places.directory.join(expand_home(name, around.places.home.as_deref()));
+        let attached = work.read(&path)?;
+        work.attach(&path, attached);
+    }
+    work.text(typed.text);
+    if around.mentions == Mentions::Attach {
+        work.mentioned(typed.text);
+    }
+    work.draft.images.extend(typed.images.iter().cloned());
+    if around.images == ImageRule::Block && !work.draft.images.is_empty() {
+        work.notices.push(InputNotice::ImagesBlocked { count: work.draft.images.len() });
+        work.draft.images.clear();
+    }
+    let Work { draft, notices, hidden, .. } = work;
+    Ok(Composed { saying: draft.finish(timestamp), notices, hidden })
+}
+
+/// The image as it is, whatever its size.
+pub fn as_it_is(bytes: &[u8]) -> Option<Picture> {
+    let mime_type = image_type(bytes)?;
+    let Block::Image(image) = Block::image(STANDARD.encode(bytes), mime_type) else { return None };
+    Some(Picture::Ready { image, note: String::new() })
+}
+
+/// The type of an image, by how its bytes begin.
+pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// What a file holds.
+enum Attached {
+    Nothing,
+    Text(String),
+    Picture(Picture),
+}
+
+struct Work<'a> {
+    around: &'a Surroundings<'a>,
+    draft: Draft,
+    notices: Vec<InputNotice>,
+    hidden: usize,
+}
+
+impl Work<'_> {
+    fn piped(&mut self, piped: &str) {
+        let text = self.scrubbed(piped);
+        // Anybody may have written what a command printed.
+        let provenance = Provenance { origin: Origin::File { path: "stdin".to_owned() }, trust: Trust::Untrusted };
+        let source = SpanSource::Document { file_name: "stdin".to_owned(), mime_type: "text/plain".to_owned() };
+        self.draft.mark(&format!("{}\n\n", text.trim_end()), provenance, source);
+    }
+
+    /// What was typed; a template or skill that it calls is expanded.
+    fn text(&mut self, text: &str) {
+        let call = text.strip_prefix('/').map(|call| match call.split_once(char::is_whitespace) {
+            Some((name, rest)) => (name, rest.trim()),
+            None => (call, ""),
+        });
+        let Some((name, rest)) = call else { return self.draft.plain(text) };
+        let resources = self.around.resources;
+        if let Some(name) = name.strip_prefix("skill:") {
+            match resources.skill(name) {
+                Some(skill) => return self.skill(skill, text, rest),
+                None => self.notices.push(InputNotice::UnknownSkill { name: name.to_owned() }),
+            }
+        } else if let Some(found) = resources.template(name) {
+            return self.template(found, rest);
+        }
+        self.draft.plain(text);
+    }
+
+    fn template(&mut self, found: &resources::Template, rest: &str) {
+        let source = document(&found.path);
+        for piece in template::expand(found.text.trim(), &template::words(rest)) {
+            match piece {
+                template::Piece::Text(text) => self.draft.mark(&text, found.provenance.clone(), source.clone()),
+                template::Piece::Argument { placeholder, value } => {
+                    let source = SpanSource::Variable { name: placeholder };
+                    self.draft.mark(&value, Provenance::usual(Origin::User), source);
+                }
+            }
+        }
+    }
+
+    /// Pi recognises a skill in a message by this form.
+    fn skill(&mut self, skill: &Skill, text: &str, rest: &str) {
+        let body = match skill.body() {
+            Ok(body) => self.scrubbed(&body),
+            Err(problem) => {
+                self.notices.push(InputNotice::Skill { name: skill.name.clone(), problem });
+                return self.draft.plain(text);
+            }
+        };
+        let (location, folder) = (skill.path.display(), skill.folder.display());
+        let block = format!(
+            "<skill name=\"{}\" location=\"{location}\">\nPaths in this skill are relative to {folder}.\n\n{}\n</skill>",
+            skill.name,
+            body.trim()
+        );
+        self.draft.mark(&block, skill.provenance.clone(), document(&skill.path));
+        if !rest.is_empty() {
+            self.draft.plain("\n\n");
+            self.draft.plain(rest);
+        }
+    }
+
+    fn mentioned(&mut self, text: &str) {
+        let mut seen: Vec<PathBuf> = Vec::new();
+        for mention in mentions(text) {
+            let Some((path, attached)) = self.find(&mention) else { continue };
+            if seen.contains(&path) {
+                continue;
+            }
+            if seen.len() == MOST_MENTIONS {
+                return self.notices.push(InputNotice::TooMany);
+            }
+            match attached {
+                Ok(attached) => {
+                    if seen.is_empty() {
+                        self.draft.plain("\n\n");
+                    }
+                    self.attach(&path, attached);
+                }
+                Err(error) => self.notices.push(InputNotice::NotAttached(error)),
+            }
+            seen.push(path);
+        }
+    }
+
+    /// The first reading of a mention that is a file.
+    fn find(&self, mention: &Mention<'_>) -> Option<(PathBuf, Result<Attached, InputError>)> {
+        let places = self.around.places;
+        let mut paths =
+            mention.readings().into_iter().map(|name| places.directory.join(expand_home(name, places.home.as_deref())));
+        let path = paths.find(|path| path.is_file())?;
+        let attached = self.read(&path);
+        Some((path, attached))
+    }
+
+    fn read(&self, path: &Path) -> Result<Attached, InputError> {
+        let bytes = match resources::read(path, LARGEST_IMAGE) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Err(InputError::Missing { path: path.to_owned() }),
+            Err(Problem::NotAFile) => return Err(InputError::NotAFile { path: path.to_owned() }),
+            Err(problem) => return Err(InputError::Unreadable { path: path.to_owned(), problem }),
+        };
+        if bytes.is_empty() {
+            return Ok(Attached::Nothing);
+        }
+        if let Some(picture) = (self.around.pictures)(&bytes) {
+            return Ok(Attached::Picture(picture));
+        }
+        if bytes.len() as u64 > LARGEST {
+            let problem = Problem::TooLarge { bytes: bytes.len() as u64, limit: LARGEST };
+            return Err(InputError::Unreadable { path: path.to_owned(), problem });
+        }
+        if bytes.contains(&0) {
+            return Err(InputError::NotText { path: path.to_owned() });
+        }
+        Ok(Attached::Text(resources::Text::of(&bytes).text))
+    }
+
+    fn attach(&mut self, path: &Path, attached: Attached) {
+        let name = path.display().to_string().replace('"', "&quot;");
+        let inside = match attached {
+            Attached::Nothing => return,
+            Attached::Text(text) => format!("\n{}\n", self.scrubbed(&text)),
+            Attached::Picture(Picture::LeftOut { why }) => format!("[Image left out: {why}]"),
+            Attached::Picture(Picture::Ready { image, note }) => {
+                self.draft.images.push(image);
+                note
+            }
+        };
+        let text = format!("<file name=\"{name}\">{inside}</file>\n");
+        self.draft.mark(&text, self.around.places.provenance(path), document(path));
+    }
+
+    fn scrubbed(&mut self, text: &str) -> String {
+        let (text, count) = scrub::text(self.around.redactor, text);
+        self.hidden += count;
+        text.into_owned()
+    }
+}
+
+/// A stretch that came from a file. What it says is text, whatever the file is.
+fn document(path: &Path) -> SpanSource {
+    let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let is_markdown = path.extension().is_some_and(|ending| ending == "md");
+    let mime_type = if is_markdown { "text/markdown" } else { "text/plain" };
+    SpanSource::Document { file_name, mime_type: mime_type.to_owned() }
+}
