@@ -17,6 +17,7 @@ use pi_transcript::{
     message::{BranchSummaryMessage, CompactionSummaryMessage, CustomMessage},
 };
 
+pub(crate) use self::sendable::calls;
 pub use self::sendable::sendable;
 use crate::tree::Kept;
 
@@ -124,8 +125,16 @@ fn summary_of(compaction: &Compaction) -> Message {
     })
 }
 
+/// What an entry says, a compaction included.
+pub(crate) fn spoken_in(kept: &Arc<Kept>) -> Option<Arc<Message>> {
+    match &**kept {
+        Kept::Other(Entry::Compaction(compaction)) => Some(Arc::new(summary_of(compaction))),
+        Kept::Other(_) | Kept::Message { .. } => message_of(kept),
+    }
+}
+
 /// What an entry says to the model, if it says anything by itself: of compactions only the last one of a path does.
-pub(crate) fn message_of(kept: &Arc<Kept>) -> Option<Arc<Message>> {
+fn message_of(kept: &Arc<Kept>) -> Option<Arc<Message>> {
     let entry = match &**kept {
         Kept::Message { message, .. } => return Some(Arc::clone(message)),
         Kept::Other(entry) => entry,

@@ -9,6 +9,7 @@
 
 mod disk;
 mod fault;
+mod lines;
 mod lock;
 mod log;
 mod medium;
@@ -34,6 +35,10 @@ pub use self::{
     reader::{ReadError, Reader, load},
     recorder::{Pressure, Record, Recorder, Report},
     scan::{Scan, ScanError, Tail, scan},
+};
+pub(crate) use self::{
+    disk::{Listed, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
+    lines::each_line,
 };
 use crate::tree::{Destination, Tree};
 

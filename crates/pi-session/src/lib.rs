@@ -7,6 +7,8 @@
 //! Start with [`models::Models`], what can be asked.
 
 pub mod context;
+pub mod cut;
+pub mod directory;
 pub mod file;
 pub mod input;
 pub mod models;
@@ -15,6 +17,7 @@ pub mod resources;
 pub mod retry;
 pub mod scrub;
 pub mod settings;
+pub mod sidecar;
 pub mod tree;
 mod uuid;
 pub mod weights;

@@ -179,27 +179,31 @@ impl Tree {
     /// Appends a child of the leaf and makes it the leaf. `make` gets its id, parent and time, which it must use.
     pub fn append(&mut self, now: Moment, make: impl FnOnce(Base) -> Entry) -> Appended {
         let base = Base { id: self.new_id(), parent_id: self.leaf.map(|leaf| self.id(leaf)), timestamp: stamp(now) };
-        let line = Line::Entry(make(base).into());
+        self.adopt(make(base))
+    }
+
+    /// Appends an entry that has an id, a parent and a time already, and makes it the leaf.
+    pub fn adopt(&mut self, entry: Entry) -> Appended {
+        let line = Line::Entry(entry.into());
         let text = write_line(&line);
         let Line::Entry(entry) = line else { unreachable!("it was made above") };
         let entry = entry.into_value();
         let kind = Kind::of(&entry);
-        let begins = if kind == Kind::User { Begins::Now } else { Begins::Later };
         let place = self.add_whole(entry);
-        match kind {
-            Kind::Compaction => {
-                self.region = self.compute_region();
-                self.crowded = true;
-            }
-            _ => self.region.push(place),
+        if kind == Kind::Compaction {
+            self.region = self.compute_region();
+            self.crowded = true;
+        } else {
+            self.region.push(place);
         }
-        let Some(length) = u32::try_from(text.len()).ok().filter(|_| self.destination != Destination::Memory) else {
-            return Appended { place, entry: Arc::clone(&self.held[&place]), line: Written { text, begins } };
-        };
         if let Destination::File { end } = &mut self.destination {
-            self.nodes[place.index()].span = Span { offset: *end, length };
-            *end += u64::from(length) + 1;
+            // A line of four gigabytes is written like any other, and stays held.
+            if let Ok(length) = u32::try_from(text.len()) {
+                self.nodes[place.index()].span = Span { offset: *end, length };
+            }
+            *end += text.len() as u64 + 1;
         }
+        let begins = if kind == Kind::User { Begins::Now } else { Begins::Later };
         Appended { place, entry: Arc::clone(&self.held[&place]), line: Written { text, begins } }
     }
 
@@ -236,6 +240,11 @@ impl Tree {
     /// Where the line of an entry lies; none if it is only in memory.
     pub fn span(&self, place: Place) -> Option<Span> {
         Some(self.nodes[place.index()].span).filter(|span| span.length > 0)
+    }
+
+    /// Where the line of an entry lies, if the file is known to be written that far.
+    pub fn stored(&self, place: Place) -> Option<Span> {
+        self.span(place).filter(|span| span.offset + u64::from(span.length) < self.written)
     }
 
     /// The entry, if it is held; otherwise it is read from its [`span`](Self::span).

@@ -15,6 +15,7 @@ use super::{
     Medium,
     lock::{self, Locked},
 };
+use crate::tree::Span;
 
 /// A file on a disk. One that was opened to be written to is locked as long as it is open.
 #[derive(Debug)]
@@ -62,13 +63,23 @@ impl Disk {
         Ok(Self { file: File::open(path)?, fresh: None })
     }
 
+    /// Opens a file to add to it that needs no lock of its own, because it belongs to one that is locked.
+    pub(crate) fn own(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().read(true).append(true).open(path)?, fresh: None })
+    }
+
+    /// The bytes of a line.
+    pub(crate) fn bytes_at(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.bytes(span.offset, span.length as usize)
+    }
+
     /// Reads from the beginning.
     pub fn reader(&self) -> impl Read + '_ {
         At { file: &self.file, offset: 0 }
     }
 
     /// The bytes from `offset` on; an error if there are not so many.
-    pub(super) fn bytes(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    fn bytes(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         At { file: &self.file, offset }.read_exact(&mut bytes)?;
         Ok(bytes)
@@ -146,7 +157,7 @@ pub(super) fn keep_as(path: &Path, kept: &Path) -> io::Result<()> {
 }
 
 /// `session.jsonl` becomes `session.jsonl.<word>`, which nobody takes for a session.
-pub(super) fn beside(path: &Path, word: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, word: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(".");
     name.push(word);
@@ -165,6 +176,68 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// A file as a folder lists it.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub path: PathBuf,
+    /// Milliseconds since 1970.
+    pub modified: u64,
+}
+
+/// The files of a folder whose names end like those of sessions. A folder that is not there has none.
+pub(crate) fn sessions_in(folder: &Path) -> io::Result<Vec<Listed>> {
+    let mut found = Vec::new();
+    for entry in entries(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_session = name.to_str().is_some_and(|name| name.ends_with(".jsonl"));
+        if !is_session {
+            continue;
+        }
+        // Gone between the two looks: not there.
+        let Ok(facts) = entry.path().metadata() else { continue };
+        if facts.is_file() {
+            let modified = facts.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let modified = u64::try_from(modified.as_millis()).unwrap_or(u64::MAX);
+            found.push(Listed { path: entry.path(), modified });
+        }
+    }
+    Ok(found)
+}
+
+/// The folders in a folder.
+pub(crate) fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in entries(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The files in a folder whose names begin like this.
+pub(crate) fn beginning_with(folder: &Path, beginning: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in entries(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(beginning)) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where folders of sessions are read")]
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => Ok(Some(entries).into_iter().flatten()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None.into_iter().flatten()),
+        Err(error) => Err(error),
+    }
 }
 
 fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -47,6 +47,11 @@ impl<M: Medium> Log<M> {
         self.tail.extend_from_slice(bytes);
     }
 
+    /// Where the bytes go.
+    pub fn source(&self) -> &Source<M> {
+        &self.source
+    }
+
     /// How much of the file is written.
     pub fn written(&self) -> u64 {
         self.synced + self.written as u64

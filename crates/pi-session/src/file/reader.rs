@@ -50,7 +50,7 @@ impl Reader {
                 self.disk.get_or_init(|| disk)
             }
         };
-        disk.bytes(span.offset, span.length as usize).map_err(ReadError::Absent)
+        disk.bytes_at(span).map_err(ReadError::Absent)
     }
 
     /// Reads an entry. Blocks for as long as the disk does.

@@ -5,14 +5,12 @@ use std::{
     io::{self, Read},
 };
 
-use memchr::memchr;
 use pi_transcript::{EntryId, Header, Line, read_line};
 use serde::{Deserialize, Deserializer};
 
+use super::lines::each_line;
 use crate::tree::{Destination, Kind, Outline, Span, Tree};
 
-/// How much is read at once. A longer line makes the buffer grow.
-const CHUNK: usize = 256 << 10;
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What a file holds.
@@ -53,35 +51,14 @@ pub enum ScanError {
 }
 
 /// Reads a session file. `random` makes the ids of entries that are appended later.
-pub fn scan(mut file: impl Read, random: fastrand::Rng) -> Result<Scan, ScanError> {
+pub fn scan(file: impl Read, random: fastrand::Rng) -> Result<Scan, ScanError> {
     let mut lines = Lines::new(random);
-    let mut buffer = vec![0; CHUNK];
-    let mut filled = 0;
-    loop {
-        if filled == buffer.len() {
-            buffer.resize(buffer.len() * 2, 0);
-        }
-        let count = match file.read(&mut buffer[filled..]) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if count == 0 {
-            return lines.finish(&buffer[..filled]);
-        }
-        // What was there before has no line end in it.
-        let mut from = filled;
-        let mut start = 0;
-        filled += count;
-        while let Some(end) = memchr(b'\n', &buffer[from..filled]) {
-            let end = from + end;
-            lines.line(&buffer[start..end])?;
-            (start, from) = (end + 1, end + 1);
-            lines.offset += 1;
-        }
-        buffer.copy_within(start..filled, 0);
-        filled -= start;
-    }
+    let rest = each_line(file, |line| {
+        lines.line(line)?;
+        lines.offset += 1;
+        Ok::<(), ScanError>(())
+    })?;
+    lines.finish(&rest)
 }
 
 impl Scan {

@@ -4,10 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod context;
+mod crash;
+mod cuts;
+mod directory;
 mod faulty;
 mod files;
 mod notation;
 mod recorder;
+mod sidecars;
 mod tree;
 
 /// How many cases a property test runs: `default`, or `PI_TEST_CASES` where somebody wants more.

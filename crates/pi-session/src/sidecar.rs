@@ -1,0 +1,169 @@
+//! What the model was shown in every request, in a file beside the session's.
+//!
+//! `session.jsonl.envelopes` grows with what is new. A segment and the head of a message are stored once, by the digest of
+//! their text; an envelope says how many messages it shares with the one before it and lists the rest. Pi does not look at
+//! files with this name. The owner of the session is the only writer, and redacts before anything gets here.
+//!
+//! Everything blocks as long as the disk does. What cannot be written is tried again with the next record.
+
+mod index;
+mod line;
+
+use std::{
+    collections::HashSet,
+    io,
+    path::{Path, PathBuf},
+};
+
+use pi_envelope::Envelope;
+use pi_transcript::{EntryId, Usage, json::Digest};
+
+pub use self::index::{Index, Listed, RebuildError};
+use self::line::{Head, Line, Piece};
+use crate::file::{self, Disk, Fault, Log, Medium, Source, beside};
+
+/// Records between two that list all their messages, so that reading one does not mean reading all before it.
+const STRIDE: usize = 64;
+
+/// The envelopes of one session.
+#[derive(Debug)]
+pub struct Sidecar<M = Disk> {
+    log: Log<M>,
+    index: Index,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SidecarError {
+    #[error("cannot read {path}")]
+    Io {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path} holds no envelopes")]
+    Foreign { path: PathBuf },
+    #[error(transparent)]
+    Rebuild(#[from] RebuildError),
+    #[error(transparent)]
+    Write(#[from] Fault),
+}
+
+/// Where the envelopes of a session lie.
+pub fn path_of(session: &Path) -> PathBuf {
+    beside(session, "envelopes")
+}
+
+/// The envelopes of a session that somebody else may be writing; none if there is no file.
+pub fn view(session: &Path) -> Result<Option<(Index, Disk)>, SidecarError> {
+    let path = path_of(session);
+    let disk = match Disk::read(&path) {
+        Ok(disk) => disk,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(SidecarError::Io { path, source }),
+    };
+    let index = Index::scan(disk.reader()).map_err(|error| error.at(&path))?;
+    Ok(Some((index, disk)))
+}
+
+impl Sidecar {
+    /// Opens the envelopes of a session, or begins them. A torn end is written over.
+    pub fn open(session: &Path) -> Result<Self, SidecarError> {
+        let path = path_of(session);
+        let Some((index, _)) = view(session)? else {
+            return Ok(Self::new(Log::new(Source::Absent(Box::new(move || Disk::create(&path))))));
+        };
+        let io = |source| SidecarError::Io { path: path.clone(), source };
+        let mut disk = Disk::own(&path).map_err(io)?;
+        disk.truncate(index.end()).map_err(io)?;
+        Ok(Self { log: Log::at(disk, index.end()), index })
+    }
+
+    /// Puts an envelope together again.
+    pub fn get(&self, request: &str) -> Result<Option<Envelope>, SidecarError> {
+        match self.log.source() {
+            Source::Present(disk) => Ok(self.index.rebuild(request, |span| disk.bytes_at(span))?),
+            Source::Absent(_) => Ok(None),
+        }
+    }
+}
+
+impl<M: Medium> Sidecar<M> {
+    /// Envelopes that go to a file which does not exist or is empty.
+    pub fn new(log: Log<M>) -> Self {
+        Self { log, index: Index::default() }
+    }
+
+    /// What is stored, the oldest first.
+    pub fn list(&self) -> &[Listed] {
+        self.index.list()
+    }
+
+    /// Stores what the model is shown, before it is asked; `entry` is where the conversation stood.
+    ///
+    /// The envelope must say which request it is for. One that does not is stored under the empty name.
+    pub fn record(&mut self, entry: &EntryId, envelope: &Envelope) -> Result<(), Fault> {
+        let (messages, mut pieces) = line::take_apart(envelope);
+        pieces.retain(|piece| !self.index.contains(&piece.digest()));
+        let head = Head::of(entry, envelope);
+        self.write(pieces, head, messages)
+    }
+
+    /// Stores what the provider says the request consumed.
+    pub fn settle(&mut self, request: &str, usage: &Usage, residual: Option<i64>) -> Result<(), Fault> {
+        self.push(&Line::Usage { request: request.to_owned(), usage: usage.clone(), residual });
+        self.log.flush()
+    }
+
+    /// Returns when everything is safe.
+    pub fn sync(&mut self) -> Result<(), Fault> {
+        self.log.sync()
+    }
+
+    fn write(&mut self, pieces: Vec<Piece>, head: Head, messages: Vec<Digest>) -> Result<(), Fault> {
+        if self.log.end() == 0 {
+            self.push(&Line::Envelopes { version: 1 });
+        }
+        for piece in pieces {
+            // The same text may stand twice in one envelope.
+            if !self.index.contains(&piece.digest()) {
+                self.push(&piece.into());
+            }
+        }
+        let same = self.index.last().iter().zip(&messages).take_while(|(one, other)| one == other).count();
+        let share = if self.index.list().len().is_multiple_of(STRIDE) { 0 } else { same };
+        let whole = line::whole(&messages);
+        self.push(&Line::Envelope { head, share, messages: messages[share..].to_vec(), whole });
+        self.log.flush()
+    }
+
+    fn push(&mut self, line: &Line) {
+        let mut text = serde_json::to_string(line).expect("every key is a string");
+        let offset = self.log.end();
+        self.index.add(line, offset, text.len());
+        text.push('\n');
+        self.log.push(text.as_bytes());
+    }
+}
+
+/// Copies the envelopes of the requests that were made at `kept` entries to the sidecar of a fork.
+pub(crate) fn fork(from: &Path, to: &Path, kept: &HashSet<EntryId>) -> Result<(), SidecarError> {
+    let Some((index, disk)) = view(from)? else { return Ok(()) };
+    let mut copy = Sidecar::open(to)?;
+    let fetch = |span| disk.bytes_at(span);
+    for listed in index.list().iter().filter(|listed| kept.contains(&listed.entry)) {
+        let Some(envelope) = index.rebuild_bare(&listed.request, fetch)? else { continue };
+        copy.record(&listed.entry, &envelope)?;
+        if let Some(usage) = &listed.usage {
+            copy.settle(&listed.request, usage, listed.residual)?;
+        }
+    }
+    Ok(copy.sync()?)
+}
+
+/// Deletes the envelopes of a session.
+pub(crate) fn delete(session: &Path) -> io::Result<()> {
+    match file::remove(&path_of(session)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
