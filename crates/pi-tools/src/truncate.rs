@@ -143,3 +143,68 @@ pub fn size(bytes: usize) -> String {
         format!("{:.1}MB", amount / (KIB * KIB))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_in_the_largest_unit() {
+        let told = [0, 1023, 1024, 51_200, 1_048_575, 1_048_576, 4_718_592].map(size);
+        assert_eq!(told, ["0B", "1023B", "1.0KB", "50.0KB", "1024.0KB", "1.0MB", "4.5MB"]);
+    }
+
+    #[test]
+    fn line_is_cut_by_characters() {
+        assert_eq!(line(&"é".repeat(500)), ("é".repeat(500), false));
+        assert_eq!(line(&"é".repeat(501)), (format!("{}... [truncated]", "é".repeat(500)), true));
+    }
+
+    #[test]
+    fn end_of_a_long_line_is_left_of_it() {
+        for (text, content) in
+            [("aé\u{10000}", "\u{10000}"), ("xyz\nabcdefg", "cdefg"), ("abcdefg\n", "defg\n"), ("éééé\n", "éé\n")]
+        {
+            let cut = tail(text, Extent::of(text), 10, 5);
+            assert_eq!((cut.content.as_str(), cut.last_line_partial, cut.output_lines), (content, true, 1), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn record_is_written_as_pi_writes_it() {
+        let record = head("a\nb\nc", Extent::of("a\nb\nc"), 2, 100).to_value();
+        let expected = r#"{"content":"a\nb","truncated":true,"truncatedBy":"lines","totalLines":3,"totalBytes":5,"outputLines":2,"outputBytes":3,"lastLinePartial":false,"firstLineExceedsLimit":false,"maxLines":2,"maxBytes":100}"#;
+        assert_eq!(record.to_string(), expected);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn kept_text_is_whole_lines_and_characters(text in "[aé\u{10000}\n]{0,40}", lines in 1usize..6, bytes in 1usize..30) {
+            let total = Extent::of(&text);
+            for (cut, is_head) in [(head(&text, total, lines, bytes), true), (tail(&text, total, lines, bytes), false)] {
+                prop_assert_eq!(cut.output_bytes, cut.content.len());
+                prop_assert_eq!(cut.truncated, total.lines > lines || total.bytes > bytes);
+                prop_assert!(cut.content.len() <= bytes);
+                if !cut.truncated {
+                    prop_assert_eq!(&cut.content, &text);
+                    continue;
+                }
+                let is_end_of_it = if is_head { text.starts_with(&cut.content) } else { text.ends_with(&cut.content) };
+                prop_assert!(is_end_of_it);
+                if cut.first_line_exceeds_limit || cut.last_line_partial {
+                    continue;
+                }
+                prop_assert!(cut.output_lines <= lines);
+                let rest = match is_head {
+                    true => text[cut.content.len()..].chars().next(),
+                    false => text[..text.len() - cut.content.len()].chars().next_back(),
+                };
+                prop_assert!(rest.is_none_or(|sign| sign == '\n'), "{:?} of {:?}", cut, text);
+            }
+        }
+    }
+}

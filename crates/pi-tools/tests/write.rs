@@ -110,6 +110,7 @@ struct Disk {
 }
 
 impl Disk {
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn mount(room: &Room, options: &str) -> Option<Self> {
         let path = room.at("disk");
         std::fs::create_dir(&path).expect("a folder");

@@ -76,3 +76,42 @@ impl Window {
         Ok(Self { text, selected: Extent { lines, bytes }, first_line, total_lines })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gives a few bytes at a time.
+    struct Slowly<'a>(&'a [u8], usize);
+
+    impl Read for Slowly<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.len().min(self.1).min(buffer.len());
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn window_is_what_splitting_the_whole_text_gives(
+            text in "[aé\n]{0,30}", first in 0usize..8, lines in prop::option::of(1usize..6), piece in 1usize..5,
+        ) {
+            let all: Vec<&str> = text.split('\n').collect();
+            let end = lines.map_or(all.len(), |lines| (first + lines).min(all.len()));
+            let wanted = all.get(first..end).unwrap_or_default();
+            let expected = wanted.join("\n");
+            let window = Window::read(&mut Slowly(text.as_bytes(), piece), Span { first, lines }, &CancellationToken::new());
+            let window = window.expect("text");
+            prop_assert_eq!(&window.text, &expected);
+            prop_assert_eq!(window.total_lines, all.len());
+            prop_assert_eq!(window.selected, Extent { lines: wanted.len(), bytes: expected.len() });
+            prop_assert_eq!(window.first_line, wanted.first().map_or(0, |line| line.len()));
+        }
+    }
+}

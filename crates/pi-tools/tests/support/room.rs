@@ -1,6 +1,9 @@
 //! A project in a temporary folder, with the tools, the policy and the seams that a session would have.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -27,7 +30,12 @@ impl Room {
 
     /// The same with other settings.
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::below(&std::env::temp_dir(), change)
+    }
+
+    /// The same in another place than where temporary folders are made.
+    pub(crate) fn below(place: &Path, change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir_in(place).expect("a temporary folder");
         for name in ["project", "temporary", "home"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
