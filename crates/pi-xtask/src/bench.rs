@@ -22,7 +22,7 @@ use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request or loopback
+    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request, tools or loopback
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -41,6 +41,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("redact", "pi-redact"),
     ("decode", "pi-provider"),
     ("request", "pi-provider"),
+    ("tools", "pi-tools"),
 ];
 const STARTUP: &str = "startup";
 const LOOPBACK: &str = "loopback";

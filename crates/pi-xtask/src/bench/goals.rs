@@ -67,6 +67,11 @@ pub(crate) const GOALS: &[Goal] = &[
         limit: Limit::FasterThan { peer: "loopback/stream_gemini_genai", least: 3.0 },
     },
     Goal { name: "request/short/", limit: Limit::Below(20_000.0) },
+    Goal { name: "tools/read", limit: Limit::Beside { peer: "tools/bare_read" } },
+    Goal { name: "tools/write", limit: Limit::Beside { peer: "tools/bare_write" } },
+    Goal { name: "tools/edit", limit: Limit::Beside { peer: "tools/bare_edit" } },
+    Goal { name: "tools/bash_true", limit: Limit::TimesOf { peer: "tools/bare_bash_true", most: 1.5 } },
+    Goal { name: "tools/grep", limit: Limit::TimesOf { peer: "tools/bare_grep", most: 1.5 } },
     Goal { name: "loopback/call_added_pi", limit: Limit::Below(50_000.0) },
     Goal { name: "loopback/open_stream", limit: Limit::Below(64.0) },
 ];
