@@ -168,6 +168,11 @@ impl Wanted {
 }
 
 impl Resources {
+    /// Whether something is not used because nobody has trusted the project: a reason to ask.
+    pub fn awaits_trust(&self) -> bool {
+        self.notices.iter().any(|notice| matches!(notice.problem, Problem::Untrusted))
+    }
+
     pub fn skill(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name == name)
     }

@@ -1,6 +1,6 @@
 //! What the person and the project chose: Pi's `settings.json`, read in layers and resolved once.
 //!
-//! [`load`] reads the files, [`resolve`] turns layers into [`Settings`]. Nothing in a file is fatal: what cannot be used is
+//! [`load`] reads the files, [`resolve`](resolve()) turns layers into [`Settings`]. Nothing in a file is fatal: what cannot be used is
 //! reported as a [`Notice`] and the next layer below, or the built-in value, counts instead. A key that we do not know is
 //! reported and otherwise left alone, so that a file may be shared with other programs. `settings/keys.json` lists every
 //! key that is understood, with its built-in value; `docs/settings.md` is its readable form.

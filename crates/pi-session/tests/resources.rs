@@ -143,6 +143,7 @@ fn untrusted_project_brings_context_files_only() {
     ");
     let trusted = world.find(Trust::Trusted);
     assert_eq!(world.told(&trusted), "");
+    assert_eq!((found.awaits_trust(), trusted.awaits_trust()), (true, false));
     assert_eq!(trusted.system.map(|it| it.text).as_deref(), Some("obey"));
     assert_eq!((trusted.templates.len(), trusted.skills.len()), (1, 3));
 }
@@ -289,6 +290,24 @@ fn files_that_cannot_be_read_are_told() {
     /home/work/AGENTS.md: it is not UTF-8; what could not be read is marked
     /home/work/app/AGENTS.md: it is not a file
     ");
+}
+
+#[cfg(unix)]
+#[test]
+fn untrusted_link_out_of_the_project_is_not_read() {
+    use std::os::unix::fs::symlink;
+    let world = World::with(&[("home/.ssh/key", "private"), ("home/work/docs/agents.md", "inside")]);
+    symlink(world.path("home/.ssh/key"), world.path("home/work/app/AGENTS.md")).unwrap();
+    symlink("../docs/agents.md", world.path("home/work/app/CLAUDE.md")).unwrap();
+    symlink(world.path("home/.ssh/key"), world.path("home/work/AGENTS.md")).unwrap();
+    let texts = |found: &Resources| found.context.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
+    let found = world.find(Trust::Untrusted);
+    assert_eq!(texts(&found), ["inside"]);
+    insta::assert_snapshot!(world.told(&found), @r"
+    /home/work/AGENTS.md: it is a link to /home/.ssh/key, and nobody has trusted this project
+    /home/work/app/AGENTS.md: it is a link to /home/.ssh/key, and nobody has trusted this project
+    ");
+    assert_eq!(texts(&world.find(Trust::Trusted)), ["private", "private"]);
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! The model that the user's settings name.
 
-use serde_json::Value;
+use pi_session::settings::{self, Layer};
 
 use crate::{
     console::Console,
     env::Environment,
     failure::{Failure, ModelFailure},
-    input,
 };
 
 /// What a settings file names.
@@ -16,26 +15,22 @@ pub(super) struct Preference {
 }
 
 impl Preference {
-    /// Pi's `defaultProvider` and `defaultModel`. A file that is not JSON names nothing, and that is said.
+    /// Pi's `defaultProvider` and `defaultModel`. A file that cannot be read names nothing, and that is said.
     pub(super) fn of_settings(environment: &Environment, console: &mut Console) -> Option<Self> {
         let path = environment.agent_directory.as_ref()?.join("settings.json");
         let file = path.display().to_string();
-        let document = path.exists().then(|| input::read(&path))?;
-        let settings = match document.map(|it| serde_json::from_slice::<Value>(it.bytes())) {
-            Ok(Ok(settings)) => settings,
-            Ok(Err(error)) => {
-                console.note(&format!("{file} is ignored: it is not JSON: {error}"));
-                return None;
-            }
-            Err(failure) => {
-                console.note(&format!("{file} is ignored: {}", failure.summary()));
+        let layer = match Layer::read(settings::Origin::User, &path) {
+            Ok(layer) => layer?,
+            Err(notice) => {
+                console.note(&format!("{file} is ignored: {}", notice.problem));
                 return None;
             }
         };
-        let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
-        let name = match (text("defaultProvider"), text("defaultModel")) {
+        let settings = settings::resolve(vec![layer]).settings;
+        let name = match (settings.default_provider, settings.default_model) {
             (Some(provider), Some(model)) => format!("{provider}/{model}"),
-            (None, Some(name)) | (Some(name), None) => name.to_owned(),
+            (None, Some(model)) => model.0,
+            (Some(provider), None) => provider.0,
             (None, None) => return None,
         };
         Some(Preference { name, file })

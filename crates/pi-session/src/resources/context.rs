@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use pi_envelope::Provenance;
 
-use super::{Discovery, Places, disk, notice::Notice};
+use super::{
+    Discovery, Places, disk,
+    notice::{Notice, Problem},
+};
+use crate::settings::trust::Trust;
 
 /// The first of these counts in each folder.
 const NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
@@ -26,7 +30,7 @@ pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<ContextFil
     let mut found: Vec<ContextFile> = Vec::new();
     for folder in places.agent.as_deref().into_iter().chain(above) {
         let names = NAMES.iter().map(|name| folder.join(name));
-        let Some((path, text)) = first(names, notices) else { continue };
+        let Some((path, text)) = first(places, names, notices) else { continue };
         // The session may run in the agent directory itself.
         if !found.iter().any(|file| file.path == path) {
             found.push(ContextFile { provenance: places.provenance(&path), path, text });
@@ -36,6 +40,29 @@ pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<ContextFil
 }
 
 /// The first that can be read. One that is there and cannot be is told, and the next one is tried.
-fn first(paths: impl Iterator<Item = PathBuf>, notices: &mut Vec<Notice>) -> Option<(PathBuf, String)> {
-    paths.map(|path| (disk::text(&path, notices), path)).find_map(|(text, path)| Some((path, text?)))
+fn first(
+    places: &Places,
+    mut paths: impl Iterator<Item = PathBuf>,
+    notices: &mut Vec<Notice>,
+) -> Option<(PathBuf, String)> {
+    paths.find_map(|path| {
+        if let Some(target) = leads_out(places, &path) {
+            notices.push(Notice::new(&path, Problem::LeadsOut { target }));
+            return None;
+        }
+        let text = disk::text(&path, notices)?;
+        Some((path, text))
+    })
+}
+
+/// Where a link of somebody whom nobody trusts leads, if that is out of its folder: a repository with an `AGENTS.md`
+/// that is a link to a private key would have the key sent to a provider.
+fn leads_out(places: &Places, path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    if places.trust_of(folder) == Trust::Trusted {
+        return None;
+    }
+    let inside = if folder.starts_with(places.root()) { places.root() } else { folder };
+    let target = path.canonicalize().ok()?;
+    (!target.starts_with(inside)).then_some(target)
 }

@@ -28,6 +28,8 @@ pub enum Problem {
     TooMany { limit: usize },
     #[error("nobody has trusted this project, so it is not used")]
     Untrusted,
+    #[error("it is a link to {}, and nobody has trusted this project", .target.display())]
+    LeadsOut { target: PathBuf },
     #[error("its head is not YAML: {why}")]
     Head { why: String },
     #[error("it has no description, so it is not used")]

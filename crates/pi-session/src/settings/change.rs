@@ -1,6 +1,6 @@
 //! Changes one member of a settings file and leaves the rest of it as it was written.
 //!
-//! The new text is made by [`splice`], which touches the member alone. It reaches the disk as a whole or not at all: it is
+//! The new text is made by [`splice`](splice()), which touches the member alone. It reaches the disk as a whole or not at all: it is
 //! written beside the file, synced and renamed, and a lock keeps two of us from losing each other's change. A file that
 //! is a link is changed where it points to, and a file keeps its mode.
 

@@ -17,8 +17,9 @@ struct Slice {
     count: Option<usize>,
 }
 
-/// The words of a line: white space separates, single and double quotes keep together. There are no escapes, and a quote
-/// that is never closed goes to the end.
+/// The words of what stands behind a name: blanks separate them and line breaks do not, so that arguments of several
+/// lines arrive as they were typed. Single and double quotes keep together. There are no escapes, and
+/// a quote that is never closed goes to the end.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -28,7 +29,7 @@ pub fn words(line: &str) -> Vec<String> {
             Some(open) if letter == open => quote = None,
             Some(_) => word.push(letter),
             None if matches!(letter, '"' | '\'') => quote = Some(letter),
-            None if letter.is_whitespace() => {
+            None if matches!(letter, ' ' | '\t') => {
                 if !word.is_empty() {
                     words.push(std::mem::take(&mut word));
                 }
@@ -159,7 +160,7 @@ mod tests {
         for (line, expected) in [
             ("", vec![]),
             ("  \t ", vec![]),
-            ("a  b\tc\nd", vec!["a", "b", "c", "d"]),
+            ("a  b\tc\nd", vec!["a", "b", "c\nd"]),
             ("\"a b\" 'c \"d\"'", vec!["a b", "c \"d\""]),
             ("a\"b c\"d", vec!["ab cd"]),
             ("it's open", vec!["its open"]),
