@@ -206,7 +206,8 @@ impl Grant {
     /// names without a wildcard, or else the folder that was asked for.
     pub fn root<'a>(&self, file: &'a Location) -> Option<(&'a str, &'a str)> {
         let granted = self.action.target.locations().find(|granted| granted.contains(file));
-        let granted = granted.filter(|_| self.permits(file))?;
+        // The folder that was granted is opened even if parts of it are withheld.
+        let granted = granted.filter(|granted| granted.absolute() == file.absolute() || self.permits(file))?;
         if let Some(own) = file.root().zip(file.below_root()) {
             return Some(own);
         }
@@ -324,5 +325,32 @@ impl fmt::Display for Verdict {
             Self::Ask => "ask",
             Self::Allow => "allow",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_extproto::Object;
+
+    use super::*;
+    use crate::{
+        config, decide,
+        place::{Extent, PathStyle, Places},
+        request::{Request, Subject},
+    };
+
+    #[test]
+    fn granted_folder_is_opened_even_if_parts_of_it_are_withheld() {
+        let denies = r#"{"agent":{"policy":{"denies":[{"capability":"read","scope":{"paths":["secret"]}}]}}}"#;
+        let policy = config::load(denies.as_bytes()).expect("settings").value;
+        let places = Places::new(PathStyle::Unix, "/p").expect("a folder");
+        let action = Action::from_tool_use(Subject::Agent, &places, "ls", &Object::new()).expect("an action");
+        let Decision::Allow(grant) = decide(&policy, &Request::new(action, Moment::from_unix_millis(0))) else {
+            panic!("not allowed")
+        };
+        let locations = [(".", Extent::Tree), ("a", Extent::File), ("secret", Extent::File), ("secret", Extent::Tree)]
+            .map(|(path, extent)| places.locate(path, extent).expect("a path"));
+        let roots = [Some(("/p", "")), Some(("/p", "a")), None, None];
+        assert_eq!(locations.each_ref().map(|location| grant.root(location)), roots);
     }
 }
