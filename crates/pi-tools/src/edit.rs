@@ -7,6 +7,7 @@ mod splice;
 
 use std::{io::Read as _, sync::LazyLock};
 
+use cap_std::fs::Metadata;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -91,7 +92,7 @@ fn with_edits(written: Value) -> Value {
 async fn edit(call: Call) -> Result<Output, Failure> {
     let parameters: Parameters = arguments::read(call.arguments)?;
     let location = files::granted(&call.grant)?.clone();
-    let turn = call.workspace.queue().turn(&location).await;
+    let turn = tool::unless_cancelled(&call.cancel, call.workspace.queue().turn(&location)).await?;
     let cancel = call.cancel;
     tool::to_the_end(move || {
         // Others may follow only when this is done, even if nobody waits for it any more.
@@ -107,8 +108,10 @@ async fn edit(call: Call) -> Result<Output, Failure> {
 
 fn change(spot: &Spot, parameters: &Parameters, cancel: &CancellationToken) -> Result<Output, Failure> {
     let Parameters { path, edits } = parameters;
-    let old = read(spot, path)?;
+    let (old, metadata) = read(spot, path)?;
     let new = apply(&old, edits, path)?;
+    // We take turns among ourselves, but an editor or a formatter does not.
+    spot.check_unchanged(&metadata)?;
     spot.replace(new.as_bytes(), cancel)?;
     let count = edits.len();
     let output = Output::text(format!("Successfully replaced {count} block(s) in {path}."));
@@ -120,7 +123,7 @@ fn change(spot: &Spot, parameters: &Parameters, cancel: &CancellationToken) -> R
     Ok(Output { details: Some(details), ..output })
 }
 
-fn read(spot: &Spot, path: &str) -> Result<String, Failure> {
+fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Failure> {
     let (mut file, metadata) = spot.open()?;
     if metadata.len() > MAX_FILE {
         let size = truncate::size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
@@ -129,7 +132,10 @@ fn read(spot: &Spot, path: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| FileFault::reading(spot.shown(), error))?;
     // To show a replacement character for a byte is one thing, to write it back another.
-    String::from_utf8(bytes).map_err(|_| Failure::new(format!("{path} is not UTF-8 text, so it cannot be edited")))
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((text, metadata)),
+        Err(_) => Err(Failure::new(format!("{path} is not UTF-8 text, so it cannot be edited"))),
+    }
 }
 
 /// The new content. All replacements are looked up in the old one.

@@ -91,6 +91,13 @@ impl Spot {
         &self.shown
     }
 
+    /// Says if the file is not any more the one that was opened and had this metadata.
+    pub(crate) fn check_unchanged(&self, known: &Metadata) -> Result<(), FileFault> {
+        let (_, now) = self.open()?;
+        let state = |metadata: &Metadata| (metadata.len(), metadata.modified().map(|time| time.into_std()).ok());
+        if state(&now) == state(known) { Ok(()) } else { Err(FileFault::Changed { path: self.shown.clone() }) }
+    }
+
     /// Opens the file for reading. Nothing but a regular file is opened: a pipe or a device might never end.
     pub(crate) fn open(&self) -> Result<(std::fs::File, Metadata), FileFault> {
         let file = self.folder.open(&self.name).map_err(|error| FileFault::opening(&self.shown, error))?;
@@ -108,8 +115,8 @@ impl Folder {
     pub(crate) fn of(grant: &Grant, location: &Location) -> Result<Self, FileFault> {
         let shown = location.to_string();
         let (root, below) = divide(grant, location)?;
-        let root = open_root(root).map_err(|error| FileFault::opening(&shown, error))?;
-        root.enter(Path::new(below), Missing::Refuse).map_err(|error| FileFault::opening(&shown, error))
+        let entered = open_root(root).and_then(|root| root.enter(Path::new(below), Missing::Refuse));
+        entered.map_err(|error| FileFault::entering(&shown, error))
     }
 
     pub(crate) fn dir(&self) -> &Dir {

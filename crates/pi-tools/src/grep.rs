@@ -70,7 +70,7 @@ async fn grep(call: Call) -> Result<Output, Failure> {
         let search = Search::new(matcher, context, limit.min(MOST_MATCHES));
         let mut report = Report { limit, ..Report::default() };
         match Base::open(&call.grant, &location)? {
-            Base::File(spot) => look_into(&spot, &search, &mut report)?,
+            Base::File(spot) => look_into(&spot, &search, &cancel, &mut report)?,
             Base::Folder(folder) => {
                 let (grant, workspace): (_, &Workspace) = (&call.grant, &call.workspace);
                 let tree = Tree { grant, places: workspace.places(), location: &location, folder: &folder };
@@ -103,9 +103,9 @@ fn chosen(location: &Location, glob: Option<&str>) -> Result<Override, Failure> 
     built.map_err(|error| Failure::new(format!("The glob cannot be used: {error}")))
 }
 
-fn look_into(spot: &Spot, search: &Search, report: &mut Report) -> Result<(), Failure> {
+fn look_into(spot: &Spot, search: &Search, cancel: &CancellationToken, report: &mut Report) -> Result<(), Failure> {
     let (file, _) = spot.open()?;
-    let hits = search.file(&file).map_err(|error| FileFault::reading(spot.shown(), error))?;
+    let hits = search.file(file, cancel).map_err(|error| FileFault::reading(spot.shown(), error))?;
     let name = Path::new(spot.shown()).file_name().map(|name| name.to_string_lossy().into_owned());
     let _ = report.add(&name.unwrap_or_default(), &hits, search);
     Ok(())

@@ -136,6 +136,14 @@ pub(crate) async fn to_the_end<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|broken| Err(broke(&broken)))
 }
 
+/// Waits for something that may come late.
+pub(crate) async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    wait: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    cancel.run_until_cancelled(wait).await.ok_or_else(Failure::aborted)
+}
+
 fn broke(error: &tokio::task::JoinError) -> Failure {
     Failure::new(format!("The tool broke: {error}"))
 }

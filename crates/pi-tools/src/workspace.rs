@@ -86,7 +86,11 @@ pub async fn request(
 ) -> Result<Request, BadCall> {
     // Only these say what a call touches; the content of a file need not be copied.
     let aims = ["path", "command"].into_iter().filter_map(|name| Some((name.to_owned(), arguments.get(name)?.clone())));
-    let (places, tool, input) = (places.clone(), tool.to_owned(), aims.collect::<Arguments>());
+    let input: Arguments = aims.collect();
+    if !input.contains_key("path") {
+        return Ok(Request::new(Action::from_tool_use(subject, places, tool, &input)?, now));
+    }
+    let (places, tool) = (places.clone(), tool.to_owned());
     let looking = tokio::task::spawn_blocking(move || action(&places, subject, &tool, input));
     let action = match looking.await {
         Ok(action) => action?,

@@ -36,7 +36,7 @@ impl Tool for Write {
 async fn write(call: Call) -> Result<Output, Failure> {
     let Parameters { path, content } = arguments::read(call.arguments)?;
     let location = files::granted(&call.grant)?.clone();
-    let turn = call.workspace.queue().turn(&location).await;
+    let turn = tool::unless_cancelled(&call.cancel, call.workspace.queue().turn(&location)).await?;
     let cancel = call.cancel;
     tool::to_the_end(move || {
         // Others may follow only when this is done, even if nobody waits for it any more.

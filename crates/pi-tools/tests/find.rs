@@ -49,7 +49,7 @@ async fn files_are_found_by_name_and_path() {
             json!({ "pattern": "*.ts", "limit": 5 }),
             ".hidden/z.ts\nlink.ts\nsrc/Main.spec.ts\nsrc/lib/x.ts\nsrc/main.ts",
         ),
-        (json!({ "pattern": "x", "path": "README.md" }), "error: README.md/: a folder on the way is a file"),
+        (json!({ "pattern": "x", "path": "README.md" }), "error: README.md is not a folder"),
     ] {
         assert_eq!(room.told("find", arguments.clone()).await, expected, "{arguments}");
     }
@@ -82,8 +82,8 @@ async fn folder_is_listed() {
             "lib/\nMain.spec.ts\n\n[2 entries limit reached. Use limit=4 for more]",
         ),
         (json!({ "path": "empty" }), "(empty directory)"),
-        (json!({ "path": "none" }), "error: File not found: none/"),
-        (json!({ "path": "README.md" }), "error: README.md/: a folder on the way is a file"),
+        (json!({ "path": "none" }), "error: Folder not found: none"),
+        (json!({ "path": "README.md" }), "error: README.md is not a folder"),
     ] {
         assert_eq!(room.told("ls", arguments.clone()).await, expected, "{arguments}");
     }

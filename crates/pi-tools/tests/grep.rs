@@ -60,7 +60,7 @@ async fn matches_are_told_in_the_order_of_paths() {
         (json!({ "pattern": "needle", "path": "src/deep" }), "c.rs:1: a.needle"),
         (json!({ "pattern": "needle", "path": "target" }), "out:1: needle"),
         (json!({ "pattern": "needle", "path": ".git" }), "config:1: needle"),
-        (json!({ "pattern": "needle", "path": "none" }), "error: File not found: none/"),
+        (json!({ "pattern": "needle", "path": "none" }), "error: Folder not found: none"),
         (json!({ "pattern": "nothing like it" }), "No matches found"),
     ] {
         assert_eq!(room.told("grep", arguments.clone()).await, expected, "{arguments}");
@@ -125,6 +125,23 @@ async fn links_are_not_followed_and_secrets_not_read() {
     assert_eq!(room.told("grep", json!({ "pattern": "needle" })).await, "No matches found");
     let told = room.told("grep", json!({ "pattern": "needle", "path": "~/.pi/agent" })).await;
     assert_eq!(told, "settings.json:1: needle");
+}
+
+#[tokio::test]
+async fn what_is_denied_is_left_out() {
+    let mut room = Room::new();
+    for path in ["a.txt", "secret/b.txt", "src/secret.pem"] {
+        room.put(path, "needle\n");
+    }
+    let denies = json!([{ "capability": "read", "scope": { "paths": ["secret", "**/*.pem"] } }]);
+    let settings = json!({ "agent": { "policy": { "denies": denies } } });
+    room.policy = pi_policy::config::load(settings.to_string().as_bytes()).expect("settings").value;
+    assert_eq!(room.told("grep", json!({ "pattern": "needle" })).await, "a.txt:1: needle");
+    assert_eq!(room.told("find", json!({ "pattern": "*" })).await, "a.txt\nsrc/");
+    assert_eq!(room.told("ls", json!({})).await, "a.txt\nsrc/");
+    assert!(room.told("read", json!({ "path": "secret/b.txt" })).await.starts_with("error: deny read: "));
+    symlink("secret", room.at("open")).expect("a link");
+    assert!(room.told("read", json!({ "path": "open/b.txt" })).await.starts_with("error: deny read: "));
 }
 
 #[tokio::test]

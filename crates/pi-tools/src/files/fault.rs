@@ -9,8 +9,12 @@ pub enum FileFault {
     NotGranted { path: String },
     #[error("File not found: {path}")]
     Missing { path: String },
-    #[error("{path}: a folder on the way is a file")]
+    #[error("Folder not found: {path}")]
+    MissingFolder { path: String },
+    #[error("{path} is not a folder")]
     NotFolder { path: String },
+    #[error("{path}: a folder on the way is a file")]
+    FileOnTheWay { path: String },
     #[error(
         "{path} is a link that leads nowhere, or became one while it was being opened; links are not followed here"
     )]
@@ -21,6 +25,8 @@ pub enum FileFault {
     Special { path: String },
     #[error("Cannot open {path}: {source}")]
     NotOpened { path: String, source: io::Error },
+    #[error("{path} was changed by somebody else in the meantime; read it again")]
+    Changed { path: String },
     #[error("Cannot read {path}: {source}")]
     NotRead { path: String, source: io::Error },
     #[error("Cannot write {path}: {source}. Its content was not changed")]
@@ -32,9 +38,17 @@ impl FileFault {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },
-            io::ErrorKind::NotADirectory => Self::NotFolder { path },
+            io::ErrorKind::NotADirectory => Self::FileOnTheWay { path },
             _ if is_link(&source) => Self::Link { path },
             _ => Self::NotOpened { path, source },
+        }
+    }
+
+    pub(crate) fn entering(path: &str, source: io::Error) -> Self {
+        match Self::opening(path.trim_end_matches('/'), source) {
+            Self::Missing { path } => Self::MissingFolder { path },
+            Self::FileOnTheWay { path } => Self::NotFolder { path },
+            other => other,
         }
     }
 

@@ -100,8 +100,10 @@ fn keep_private(_: &mut OpenOptions) {}
 /// Gives the new file the owner and the permissions of the old one.
 #[cfg(unix)]
 fn adopt(file: &File, old: &Metadata) -> io::Result<()> {
-    use cap_std::fs::MetadataExt;
-    use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+    use std::os::unix::fs::PermissionsExt;
+
+    use cap_std::fs::{MetadataExt, Permissions};
+    use rustix::fs::{Gid, Uid, fchown};
 
     let new = file.metadata()?;
     let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
@@ -113,7 +115,7 @@ fn adopt(file: &File, old: &Metadata) -> io::Result<()> {
         }
     }
     // As when anybody else writes into a file, it does not keep the right to run as its owner.
-    fchmod(file, Mode::from_raw_mode(old.mode() & 0o777)).map_err(io::Error::from)
+    file.set_permissions(Permissions::from_std(std::fs::Permissions::from_mode(old.mode() & 0o777)))
 }
 
 #[cfg(not(unix))]

@@ -17,6 +17,8 @@ use crate::{files::Folder, tree::Entry};
 
 /// So many threads at most look through files for one call.
 const MOST_THREADS: usize = 4;
+/// A file with a longer line than this is no text.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// Of a line that is longer than anybody would write, the rest is not kept.
 const MAX_LINE: usize = 16 * 1024;
 
@@ -54,16 +56,17 @@ impl Search {
             .before_context(self.context)
             .after_context(self.context)
             .max_matches(Some(self.limit as u64))
+            .heap_limit(Some(LONGEST_LINE))
             .build()
     }
 
-    pub(super) fn file(&self, file: &File) -> io::Result<Hits> {
-        self.with(&mut self.searcher(), file)
+    pub(super) fn file(&self, file: File, cancel: &CancellationToken) -> io::Result<Hits> {
+        self.with(&mut self.searcher(), Watched { file, cancel })
     }
 
-    fn with(&self, searcher: &mut Searcher, file: &File) -> io::Result<Hits> {
+    fn with(&self, searcher: &mut Searcher, file: Watched<'_>) -> io::Result<Hits> {
         let mut hits = Collected::default();
-        searcher.search_file(&self.matcher, file, &mut hits)?;
+        searcher.search_reader(&self.matcher, file, &mut hits)?;
         Ok(if hits.is_binary { Hits::default() } else { hits.hits })
     }
 
@@ -79,7 +82,8 @@ impl Search {
                 && let index = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(entry) = entries.get(index)
             {
-                let hits = folder.open(&entry.below).and_then(|file| self.with(&mut searcher, &file.into_std()));
+                let file = folder.open(&entry.below).map(|file| Watched { file: file.into_std(), cancel });
+                let hits = file.and_then(|file| self.with(&mut searcher, file));
                 match hits {
                     Ok(hits) if hits.lines.is_empty() => {}
                     Ok(hits) => own.push((index, hits)),
@@ -100,6 +104,21 @@ impl Search {
             all[index] = hits;
         }
         all
+    }
+}
+
+/// A file that ends with an error when the call is cancelled.
+struct Watched<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl io::Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.cancel.is_cancelled() {
+            true => Err(io::Error::other("cancelled")),
+            false => self.file.read(buffer),
+        }
     }
 }
 

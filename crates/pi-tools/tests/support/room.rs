@@ -19,6 +19,7 @@ use pi_transcript::ToolCallId;
 
 pub(crate) struct Room {
     folder: TempDir,
+    pub(crate) policy: Policy,
     pub(crate) workspace: Arc<Workspace>,
 }
 
@@ -51,7 +52,7 @@ impl Room {
         change(&mut settings);
         let places = folders.places().expect("absolute folders");
         let workspace = Arc::new(Workspace::new(places, settings, Arc::new(FileQueue::default())));
-        Self { folder, workspace }
+        Self { folder, policy: Policy::default(), workspace }
     }
 
     /// A path in the project.
@@ -92,7 +93,7 @@ impl Room {
         let places = self.workspace.places();
         let now = Moment::from_unix_millis(0);
         let asked = request(places, Subject::Agent, tool, arguments, now).await.map_err(|bad| bad.to_string())?;
-        match decide(&Policy::default(), &asked) {
+        match decide(&self.policy, &asked) {
             Decision::Allow(grant) => Ok(grant),
             Decision::Ask(question) => question.answer(Answer::Yes).map_err(|denial| denial.to_string()),
             Decision::Deny(denial) => Err(denial.to_string()),
