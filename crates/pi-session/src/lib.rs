@@ -4,20 +4,33 @@
 //! time runs beside it and reports by message. It knows no transport: `pi-server` and `pi-terminal` drive it through the
 //! same handle, and neither the client protocol nor HTTP appears here.
 //!
-//! Start with [`models::Models`], what can be asked.
+//! Start with [`Session`], then [`Blueprint`], of which [`start`] makes one.
 
 pub mod context;
 pub mod cut;
 pub mod directory;
+mod draft;
+mod factory;
 pub mod file;
+mod herald;
 pub mod input;
+mod mailbox;
 pub mod models;
 pub mod queue;
 pub mod resources;
 pub mod retry;
+mod run;
 pub mod scrub;
+mod session;
 pub mod settings;
 pub mod sidecar;
 pub mod tree;
 mod uuid;
 pub mod weights;
+
+pub use self::{
+    factory::{Blueprint, Storage, start},
+    herald::{Silence, Subscription},
+    run::Ending,
+    session::{PromptError, Prompted, Session, SessionGone, State},
+};

@@ -1,0 +1,112 @@
+//! An entry before it has a place in the tree.
+
+use pi_envelope::Span;
+use pi_transcript::{
+    Content, Entry, EntryId, Message, ModelId, ProviderId, ThinkingLevel, Usage,
+    entry::{
+        Base, BranchSummary, Compaction, CustomEntry, CustomMessageEntry, Label, MessageEntry, ModelChange,
+        SessionName, ThinkingLevelChange,
+    },
+    json::{Extra, Loose, Open},
+};
+use serde_json::Value;
+
+/// The member of an entry in which we remember which stretches of its message came from elsewhere. Pi does not look at
+/// it; without it the origin of an attached file would be forgotten with the next start.
+pub(crate) const SPANS: &str = "spans";
+
+/// What an entry will say.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Draft {
+    Message { message: Message, spans: Vec<Span> },
+    ModelChange { provider: ProviderId, model: ModelId },
+    ThinkingLevelChange(ThinkingLevel),
+    Compaction { summary: String, first_kept: EntryId, tokens_before: u64, details: Option<Value>, by: Author },
+    BranchSummary { from: EntryId, summary: String, details: Option<Value>, by: Author },
+    Custom { custom_type: String, data: Option<Value> },
+    CustomMessage { custom_type: String, content: Content, display: bool, details: Option<Value> },
+    Label { target: EntryId, label: Option<String> },
+    Name(Option<String>),
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Author {
+    /// The model, for this price.
+    Model(Usage),
+    Extension,
+}
+
+impl Draft {
+    pub(crate) fn message(message: Message) -> Self {
+        Self::Message { message, spans: Vec::new() }
+    }
+
+    /// The entry, in its place.
+    pub(crate) fn into_entry(self, base: Base) -> Entry {
+        let extra = Extra::new();
+        match self {
+            Self::Message { message, spans } => {
+                let mut extra = extra;
+                if !spans.is_empty() {
+                    let spans = serde_json::to_value(spans).expect("spans are plain data");
+                    extra.insert(SPANS.to_owned(), spans);
+                }
+                Entry::Message(Box::new(MessageEntry { base, message, extra }))
+            }
+            Self::ModelChange { provider, model } => {
+                Entry::ModelChange(ModelChange { base, provider, model_id: model, extra })
+            }
+            Self::ThinkingLevelChange(level) => {
+                Entry::ThinkingLevelChange(ThinkingLevelChange { base, thinking_level: Open::Known(level), extra })
+            }
+            Self::Compaction { summary, first_kept, tokens_before, details, by } => {
+                let (from_hook, usage) = by.members();
+                Entry::Compaction(Box::new(Compaction {
+                    base,
+                    summary,
+                    first_kept_entry_id: first_kept,
+                    tokens_before,
+                    details,
+                    from_hook,
+                    usage,
+                    system_message: None,
+                    extra,
+                }))
+            }
+            Self::BranchSummary { from, summary, details, by } => {
+                let (from_hook, usage) = by.members();
+                Entry::BranchSummary(Box::new(BranchSummary {
+                    base,
+                    from_id: from,
+                    summary,
+                    details,
+                    from_hook,
+                    usage,
+                    extra,
+                }))
+            }
+            Self::Custom { custom_type, data } => Entry::Custom(CustomEntry { base, custom_type, data, extra }),
+            Self::CustomMessage { custom_type, content, display, details } => {
+                Entry::CustomMessage(CustomMessageEntry { base, custom_type, content, display, details, extra })
+            }
+            Self::Label { target, label } => Entry::Label(Label { base, target_id: target, label, extra }),
+            Self::Name(name) => Entry::SessionInfo(SessionName { base, name, extra }),
+        }
+    }
+}
+
+impl Author {
+    fn members(self) -> (Option<bool>, Option<Loose<Usage>>) {
+        match self {
+            Self::Model(usage) => (None, Some(Loose::Known(usage))),
+            Self::Extension => (Some(true), None),
+        }
+    }
+}
+
+/// The stretches that an entry remembers. What cannot be read is not ours.
+pub(crate) fn spans(extra: &Extra) -> Vec<Span> {
+    let written = extra.get(SPANS).cloned();
+    written.and_then(|spans| serde_json::from_value(spans).ok()).unwrap_or_default()
+}

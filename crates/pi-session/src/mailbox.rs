@@ -1,0 +1,378 @@
+//! The task that owns a session.
+//!
+//! It takes one letter after the other and answers it from what it has in its hands; it never waits for a model, a tool,
+//! a guest, a disk or a client. What takes time runs beside it: one run at a time, and the recorder.
+
+mod letter;
+mod prompt;
+mod scribe;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use pi_envelope::{Envelope, SystemPart};
+use pi_exthost::guests::GuestTool;
+use pi_policy::{Policy, decide};
+use pi_tools::{Registry, Workspace};
+use pi_transcript::{AgentEvent, EntryId, Message, RequestId, ThinkingLevel};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::{
+    letter::{Letter, Request},
+    scribe::Scribe,
+};
+use crate::{
+    context,
+    draft::Draft,
+    herald::{self, Outgoing},
+    models::Choice,
+    queue::{Queues, Saying, When},
+    retry::RetrySettings,
+    run::{
+        Ending, Parts, Run, Signals,
+        desk::{Desk, Note, Plan},
+        tools::ToolSet,
+    },
+    session::{PromptError, Prompted, State},
+    tree::{Kept, Tree},
+};
+
+/// Envelopes that are held for whoever looks; all of them are in the sidecar.
+const SHOWN: usize = 16;
+
+/// Everything that a session is.
+pub(crate) struct Mailbox {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) tree: Tree,
+    pub(crate) scribe: Scribe,
+    pub(crate) policy: Policy,
+    pub(crate) choice: Arc<Choice>,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) retry: RetrySettings,
+    pub(crate) queues: Queues,
+    pub(crate) tools: Equipment,
+    pub(crate) system: Arc<[SystemPart]>,
+    pub(crate) running: Option<Running>,
+    pub(crate) shown: VecDeque<(RequestId, Arc<Envelope>)>,
+    /// For the desks of runs; weak, so that a session ends when nobody holds it.
+    pub(crate) letters: mpsc::WeakSender<Letter>,
+}
+
+/// The tools of a session: those that there are, and those that the model may call.
+pub(crate) struct Equipment {
+    pub(crate) built_in: Registry,
+    pub(crate) guests: Vec<GuestTool>,
+    pub(crate) active: Vec<String>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) set: Arc<ToolSet>,
+}
+
+/// The run that is in flight.
+pub(crate) struct Running {
+    signals: Signals,
+    task: JoinHandle<()>,
+    /// Told how it ends.
+    waiting: Vec<oneshot::Sender<Result<Prompted, PromptError>>>,
+}
+
+impl Mailbox {
+    /// Takes letters until nobody can write any more, or somebody closes the session.
+    pub(crate) async fn work(
+        mut self,
+        mut letters: mpsc::Receiver<Letter>,
+        mut heard: mpsc::UnboundedReceiver<AgentEvent>,
+    ) {
+        loop {
+            let letter = tokio::select! {
+                biased;
+                Some(event) = heard.recv() => {
+                    self.tell(vec![event]);
+                    continue;
+                }
+                () = self.scribe.reported(), if self.scribe.is_behind() => {
+                    self.scribe.advance();
+                    continue;
+                }
+                letter = letters.recv() => letter,
+            };
+            match letter {
+                None => break,
+                Some(Letter::Client(Request::Close(closed))) => {
+                    self.close(letters).await;
+                    answer(closed, ());
+                    return;
+                }
+                Some(letter) => self.take(letter),
+            }
+        }
+        self.close(letters).await;
+    }
+
+    fn take(&mut self, letter: Letter) {
+        match letter {
+            Letter::Client(request) => self.serve(request),
+            Letter::Run(note) => self.note(note),
+            Letter::Ended(ending) => self.end_run(&ending),
+        }
+    }
+
+    /// Ends what runs and lets the recorder write what it has.
+    async fn close(mut self, mut letters: mpsc::Receiver<Letter>) {
+        if let Some(running) = self.running.take() {
+            running.signals.cancel.cancel();
+            self.parts.questions.cancel_all();
+            let mut task = running.task;
+            // The run still has something to tell before it is over.
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(letter) = letters.recv() => self.take(letter),
+                    ended = &mut task => {
+                        if let Err(error) = ended {
+                            tracing::error!(%error, "a run ended in a panic");
+                        }
+                        break;
+                    }
+                }
+            }
+            while let Ok(letter) = letters.try_recv() {
+                self.take(letter);
+            }
+        }
+        self.parts.guests.shutdown().await;
+        self.scribe.close().await;
+    }
+
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::Plan(reply) => answer(reply, self.plan()),
+            Note::Events(events) => self.tell(events),
+            Note::Append { before, drafts, after, ids } => answer(ids, self.append(before, drafts, after)),
+            Note::Written(reply) => self.scribe.record(Vec::new(), Outgoing::Written(reply)),
+            Note::Durable(reply) => self.scribe.sync(Outgoing::Written(reply)),
+            Note::Due(when, reply) => answer(reply, self.due(when)),
+            Note::Since(first, reply) => answer(reply, self.since(&first)),
+            Note::Judge(request, reply) => answer(reply, decide(&self.policy, &request)),
+            Note::Remember(answer) => {
+                let policy = std::mem::take(&mut self.policy);
+                self.policy = policy.with_answer(*answer);
+            }
+            Note::Shown(envelope, id) => self.keep_envelope(*envelope, id),
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            choice: Arc::clone(&self.choice),
+            thinking: self.choice.clamp(self.thinking),
+            tools: Arc::clone(&self.tools.set),
+            system: Arc::clone(&self.system),
+            messages: prompt::messages(&self.tree),
+            retry: self.retry,
+        }
+    }
+
+    fn due(&mut self, when: When) -> Vec<Saying> {
+        let due = self.queues.take(when);
+        if !due.is_empty() {
+            self.tell_queues();
+        }
+        due
+    }
+
+    fn tell_queues(&mut self) {
+        let waiting = self.queues.waiting();
+        self.tell(vec![AgentEvent::QueueUpdate { steering: waiting.steering, follow_up: waiting.follow_up }]);
+    }
+
+    /// The messages of the current path from an entry on.
+    fn since(&self, first: &EntryId) -> Vec<Message> {
+        let entries = self.tree.entries();
+        let from = entries.iter().position(|kept| kept.id() == first).unwrap_or(0);
+        context::build(&entries[from..]).messages.into_iter().map(|(_, message)| Message::clone(&message)).collect()
+    }
+
+    /// Appends entries to the tree and to the file, and tells of it when it is written.
+    fn append(&mut self, before: Vec<AgentEvent>, drafts: Vec<Draft>, after: Vec<AgentEvent>) -> Vec<EntryId> {
+        let now = (self.parts.now)();
+        let (mut lines, mut ids, mut events) = (Vec::new(), Vec::new(), before);
+        for draft in drafts {
+            let appended = self.tree.append(now, |base| draft.into_entry(base));
+            ids.push(appended.entry.id().clone());
+            if let Kept::Other(entry) = &*appended.entry {
+                events.push(AgentEvent::EntryAppended { entry: entry.clone() });
+            }
+            lines.push(appended.line);
+        }
+        events.extend(after);
+        self.scribe.record(lines, Outgoing::Events(events));
+        self.tree.settle(self.scribe.written());
+        ids
+    }
+
+    fn tell(&mut self, events: Vec<AgentEvent>) {
+        self.scribe.record(Vec::new(), Outgoing::Events(events));
+    }
+
+    fn keep_envelope(&mut self, envelope: Envelope, id: RequestId) {
+        if self.shown.len() == SHOWN {
+            self.shown.pop_front();
+        }
+        self.shown.push_back((id, Arc::new(envelope)));
+    }
+
+    /// Begins a run with what somebody said.
+    fn start_run(&mut self, opening: Vec<Saying>, reply: Option<oneshot::Sender<Result<Prompted, PromptError>>>) {
+        let Some(letters) = self.letters.upgrade() else { return };
+        let cancel = CancellationToken::new();
+        let signals = Signals { give_up: cancel.child_token(), cancel };
+        let run = Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone());
+        let task = tokio::spawn(async move {
+            let ending = run.go(opening).await;
+            // A session that is gone has nobody left to be told.
+            drop(letters.send(Letter::Ended(ending)).await);
+        });
+        self.running = Some(Running { signals, task, waiting: reply.into_iter().collect() });
+    }
+
+    fn end_run(&mut self, ending: &Ending) {
+        let Some(running) = self.running.take() else { return };
+        for waiting in running.waiting {
+            answer(waiting, Ok(Prompted::Ran(ending.clone())));
+        }
+        if !self.queues.is_empty() && *ending == Ending::Done {
+            // It came after the run had looked for the last time.
+            let when = if self.queues.waiting().steering.is_empty() { When::FollowUp } else { When::Steer };
+            let due = self.due(when);
+            self.start_run(due, None);
+        }
+    }
+
+    fn serve(&mut self, request: Request) {
+        match request {
+            Request::Prompt { saying, during, reply } => self.prompt(saying, during, reply),
+            Request::Abort(reply) => match &mut self.running {
+                Some(running) => {
+                    running.signals.cancel.cancel();
+                    let (ended, end) = oneshot::channel();
+                    running.waiting.push(ended);
+                    tokio::spawn(async move {
+                        // Answered when the run is over, however it ended.
+                        drop(end.await);
+                        answer(reply, ());
+                    });
+                }
+                None => answer(reply, ()),
+            },
+            Request::AbortRetry(reply) => {
+                if let Some(running) = &self.running {
+                    running.signals.give_up.cancel();
+                }
+                answer(reply, ());
+            }
+            Request::State(reply) => answer(reply, self.state()),
+            Request::Messages(reply) => {
+                answer(reply, context::build(&self.tree.entries()).messages);
+            }
+            Request::SetModel(choice, reply) => {
+                let (provider, model) = (choice.provider().clone(), choice.id().into());
+                self.choice = choice;
+                self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
+                answer(reply, ());
+            }
+            Request::SetThinkingLevel(level, reply) => {
+                let level = self.choice.clamp(level);
+                if level != self.thinking {
+                    self.thinking = level;
+                    let told = vec![AgentEvent::ThinkingLevelChanged { level }];
+                    self.append(Vec::new(), vec![Draft::ThinkingLevelChange(level)], told);
+                }
+                answer(reply, level);
+            }
+            Request::SetActiveTools(names, reply) => {
+                self.tools.activate(names);
+                answer(reply, ());
+            }
+            Request::SetDelivery(when, delivery, reply) => {
+                self.queues.set_delivery(when, delivery);
+                answer(reply, ());
+            }
+            Request::ClearQueue(reply) => {
+                let cleared = self.queues.clear();
+                self.tell_queues();
+                answer(reply, cleared);
+            }
+            Request::Rename(name, reply) => {
+                let told = vec![AgentEvent::SessionInfoChanged { name: Some(name.clone()) }];
+                self.append(Vec::new(), vec![Draft::Name(Some(name))], told);
+                answer(reply, ());
+            }
+            Request::Envelope(id, reply) => {
+                let found = match id {
+                    Some(id) => self.shown.iter().find(|(shown, _)| *shown == id),
+                    None => self.shown.back(),
+                };
+                answer(reply, found.map(|(_, envelope)| Arc::clone(envelope)));
+            }
+            Request::Subscribe(reply) => {
+                let (subscriber, subscription) = herald::subscription();
+                self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
+                answer(reply, (self.state(), subscription));
+            }
+            Request::Close(_) => unreachable!("the loop takes it"),
+        }
+    }
+
+    fn prompt(&mut self, saying: Saying, during: Option<When>, reply: oneshot::Sender<Result<Prompted, PromptError>>) {
+        match (&self.running, during) {
+            (None, _) => self.start_run(vec![saying], Some(reply)),
+            (Some(_), Some(when)) => {
+                self.queues.push(when, saying);
+                self.tell_queues();
+                answer(reply, Ok(Prompted::Queued(when)));
+            }
+            (Some(_), None) => answer(reply, Err(PromptError::Busy)),
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            session: self.parts.session.clone(),
+            name: self.tree.name().map(str::to_owned),
+            leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
+            model: self.choice.model().clone(),
+            thinking: self.thinking,
+            is_running: self.running.is_some(),
+            waiting: self.queues.waiting(),
+            active_tools: self.tools.active.clone(),
+            entries: self.tree.len(),
+        }
+    }
+}
+
+/// Answers whoever asked, who may have gone away meanwhile; then nobody wants to know.
+fn answer<T>(reply: oneshot::Sender<T>, value: T) {
+    let _ = reply.send(value);
+}
+
+impl Equipment {
+    pub(crate) fn new(
+        built_in: Registry,
+        guests: Vec<GuestTool>,
+        active: Vec<String>,
+        workspace: Arc<Workspace>,
+    ) -> Self {
+        let set = Arc::new(ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace)));
+        Self { built_in, guests, active, workspace, set }
+    }
+
+    /// Takes effect at the next turn. Names that nobody offers are left out.
+    fn activate(&mut self, names: Vec<String>) {
+        let set = ToolSet::select(&names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
+        self.active = set.tools.iter().map(|tool| tool.offered.definition.name.clone()).collect();
+        self.set = Arc::new(set);
+    }
+}

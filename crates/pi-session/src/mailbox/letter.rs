@@ -1,0 +1,49 @@
+//! What can lie in the mailbox of a session.
+
+use std::sync::Arc;
+
+use pi_envelope::Envelope;
+use pi_transcript::{RequestId, ThinkingLevel};
+use tokio::sync::oneshot;
+
+use crate::{
+    context::Spoken,
+    herald::Subscription,
+    models::Choice,
+    queue::{Delivery, Saying, When},
+    run::{Ending, desk::Note},
+    session::{PromptError, Prompted, State},
+};
+
+#[derive(Debug)]
+pub(crate) enum Letter {
+    Client(Request),
+    Run(Note),
+    /// The run is over; nothing more comes from it.
+    Ended(Ending),
+}
+
+/// What whoever holds the session asks of it.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Prompt {
+        saying: Saying,
+        during: Option<When>,
+        reply: oneshot::Sender<Result<Prompted, PromptError>>,
+    },
+    /// Answered when nothing runs any more.
+    Abort(oneshot::Sender<()>),
+    AbortRetry(oneshot::Sender<()>),
+    State(oneshot::Sender<State>),
+    Messages(oneshot::Sender<Vec<Spoken>>),
+    SetModel(Arc<Choice>, oneshot::Sender<()>),
+    SetThinkingLevel(ThinkingLevel, oneshot::Sender<ThinkingLevel>),
+    SetActiveTools(Vec<String>, oneshot::Sender<()>),
+    SetDelivery(When, Delivery, oneshot::Sender<()>),
+    ClearQueue(oneshot::Sender<Vec<Saying>>),
+    Rename(String, oneshot::Sender<()>),
+    /// The last one, unless one is named.
+    Envelope(Option<RequestId>, oneshot::Sender<Option<Arc<Envelope>>>),
+    Subscribe(oneshot::Sender<(State, Subscription)>),
+    Close(oneshot::Sender<()>),
+}

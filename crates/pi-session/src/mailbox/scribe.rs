@@ -1,0 +1,107 @@
+//! The mailbox's way to the recorder, and how far the recorder is.
+
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use crate::{
+    file::{Log, Medium, Pressure, Record, Recorder, Report},
+    herald::{self, Outgoing, Progress},
+    tree::Written,
+};
+
+/// Hands lines and events to the recorder, behind which the herald stands.
+pub(crate) struct Scribe {
+    recorder: Recorder<Outgoing>,
+    progress: Arc<Progress>,
+    herald: JoinHandle<()>,
+    is_behind: bool,
+}
+
+impl Scribe {
+    /// For a conversation with a file.
+    pub(crate) fn on_disk<M: Medium + 'static>(log: Log<M>) -> io::Result<Self> {
+        Self::new(|tell| Recorder::start(log, tell))
+    }
+
+    /// For a conversation without one.
+    pub(crate) fn in_memory() -> io::Result<Self> {
+        Self::new(Recorder::without_file)
+    }
+
+    fn new(
+        start: impl FnOnce(Box<dyn FnMut(Report<Outgoing>) + Send>) -> io::Result<Recorder<Outgoing>>,
+    ) -> io::Result<Self> {
+        let (reports, received) = mpsc::unbounded_channel();
+        let progress = Arc::new(Progress::default());
+        let told = Arc::clone(&progress);
+        let recorder = start(Box::new(move |report| {
+            if let Report::Written { upto, .. } = &report {
+                told.written.store(*upto, Ordering::Release);
+            }
+            // The herald ends after the recorder, unless the program does.
+            drop(reports.send(report));
+            told.report.notify_one();
+        }))?;
+        let herald = tokio::spawn(herald::run(received));
+        Ok(Self { recorder, progress, herald, is_behind: false })
+    }
+
+    /// Writes lines, then lets pass what is told of them.
+    pub(crate) fn record(&mut self, lines: Vec<Written>, then: Outgoing) {
+        let pressure = self.recorder.record(Record { lines, then });
+        self.feel(pressure);
+    }
+
+    /// The same once everything so far is on the disk.
+    pub(crate) fn sync(&mut self, then: Outgoing) {
+        let pressure = self.recorder.sync(then);
+        self.feel(pressure);
+    }
+
+    pub(crate) fn advance(&mut self) {
+        let pressure = self.recorder.advance();
+        self.feel(pressure);
+    }
+
+    /// The file is written up to here.
+    pub(crate) fn written(&self) -> u64 {
+        self.progress.written.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Waits until the recorder has done something. Safe to drop.
+    pub(crate) fn reported(&self) -> impl Future<Output = ()> + use<> {
+        let progress = Arc::clone(&self.progress);
+        async move { progress.report.notified().await }
+    }
+
+    /// Waits until everything is written and told.
+    pub(crate) async fn close(self) {
+        let Self { recorder, herald, .. } = self;
+        let closing = tokio::task::spawn_blocking(move || recorder.close());
+        if let Err(error) = closing.await {
+            tracing::error!(%error, "the recorder of a session was not closed");
+        }
+        if let Err(error) = herald.await {
+            tracing::error!(%error, "the herald of a session ended in a panic");
+        }
+    }
+
+    fn feel(&mut self, pressure: Pressure) {
+        match pressure {
+            Pressure::Free => self.is_behind = false,
+            Pressure::Full => self.is_behind = true,
+            Pressure::Closed => {
+                self.is_behind = false;
+                tracing::error!("the recorder of a session is gone");
+            }
+        }
+    }
+}

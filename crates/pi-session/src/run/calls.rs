@@ -1,0 +1,380 @@
+//! The tool calls of one turn: made ready one after the other, run side by side, answered in the order of the calls.
+
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+use pi_exthost::{
+    guest::{ToolAnswer, ToolInvocation},
+    guests::GuestTool,
+    verdict::{ToolCallVerdict, ToolResultVerdict},
+};
+use pi_extproto::{
+    connector::tool::{ContentBlock, ImageBlock, TextBlock},
+    hook::event::payload::{ToolCallEvent, ToolResultEvent},
+};
+use pi_policy::{Decision, Grant, Subject};
+use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
+use pi_transcript::{
+    AgentEvent, Block, Message, ToolCall, ToolCallId, ToolOutput, json::Extra, message::ToolResultMessage,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    Run,
+    desk::Gone,
+    permission,
+    tools::{ActiveTool, Manner, Runner, ToolSet},
+};
+use crate::draft::Draft;
+
+/// Updates of a guest that may wait; those beyond are dropped, the next one says more.
+const UPDATES: usize = 16;
+
+/// What came of the calls of a turn.
+pub(super) struct Answered {
+    /// In the order of the calls.
+    pub(super) results: Vec<Message>,
+    /// Whether somebody wants the run to end with this turn.
+    pub(super) terminate: bool,
+}
+
+/// A call that was looked at.
+struct Checked {
+    call: ToolCall,
+    readiness: Readiness,
+}
+
+enum Readiness {
+    Ready { tool: ActiveTool, arguments: Arguments, grant: Grant },
+    Refused { reason: String, terminate: bool },
+}
+
+/// What one call came to.
+struct Outcome {
+    output: ToolOutput,
+    is_error: bool,
+    terminate: bool,
+}
+
+impl Run {
+    /// Runs the calls and appends their results. Calls in `unfinished` are not run: half of a file is not a file.
+    pub(super) async fn answer_calls(
+        &mut self,
+        set: &Arc<ToolSet>,
+        calls: Vec<ToolCall>,
+        unfinished: &HashSet<ToolCallId>,
+    ) -> Result<Answered, Gone> {
+        // What the model asked for is in the file before anything of it is done.
+        self.desk.written().await?;
+        let mut checked = Vec::with_capacity(calls.len());
+        for call in calls {
+            checked.push(self.check(set, call, unfinished).await?);
+        }
+        let one_after_another = checked.iter().any(|call| call.manner() == Manner::OneAfterAnother);
+        let this = &*self;
+        let mut outcomes: Vec<Option<(ToolCall, Outcome)>> = checked.iter().map(|_| None).collect();
+        let waiting = checked.into_iter().enumerate();
+        let run = |(index, checked): (usize, Checked)| async move { (index, this.carry_out(set, checked).await) };
+        if one_after_another {
+            for item in waiting {
+                let (index, outcome) = run(item).await;
+                outcomes[index] = Some(outcome?);
+            }
+        } else {
+            let mut running: FuturesUnordered<_> = waiting.map(run).collect();
+            while let Some((index, outcome)) = running.next().await {
+                outcomes[index] = Some(outcome?);
+            }
+        }
+        let outcomes = outcomes.into_iter().map(|outcome| outcome.expect("every call has an outcome"));
+        let mut answered = Answered { results: Vec::new(), terminate: false };
+        for (call, outcome) in outcomes {
+            answered.terminate |= outcome.terminate;
+            let message = self.say_result(call, outcome).await?;
+            answered.results.push(message);
+        }
+        Ok(answered)
+    }
+
+    /// Looks whether a call can and may be run.
+    async fn check(
+        &self,
+        set: &Arc<ToolSet>,
+        call: ToolCall,
+        unfinished: &HashSet<ToolCallId>,
+    ) -> Result<Checked, Gone> {
+        self.tell(AgentEvent::ToolExecutionStart {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Value::Object(call.arguments.clone()),
+            parent_tool_call_id: None,
+        })
+        .await?;
+        let readiness = self.readiness(set, &call, unfinished).await?;
+        Ok(Checked { call, readiness })
+    }
+
+    async fn readiness(
+        &self,
+        set: &Arc<ToolSet>,
+        call: &ToolCall,
+        unfinished: &HashSet<ToolCallId>,
+    ) -> Result<Readiness, Gone> {
+        if self.cancel.is_cancelled() {
+            return Ok(Readiness::refused("Operation aborted"));
+        }
+        if unfinished.contains(&call.id) {
+            return Ok(Readiness::refused(
+                "The call ended in the middle of its arguments. Make it again, with less in it.",
+            ));
+        }
+        let Some(tool) = set.get(&call.name) else {
+            return Ok(Readiness::refused(format!("Tool {} not found", call.name)));
+        };
+        let arguments = match prepare(tool, call).await {
+            Ok(arguments) => arguments,
+            Err(failure) => return Ok(Readiness::refused(failure.text)),
+        };
+        let arguments = match self.hear_guards(call, arguments).await {
+            Ok(arguments) => arguments,
+            Err(refused) => return Ok(refused),
+        };
+        let request = pi_tools::request(set.workspace.places(), Subject::Agent, &call.name, &arguments, self.now());
+        let request = match request.await {
+            Ok(request) => request,
+            Err(bad) => return Ok(Readiness::refused(bad.to_string())),
+        };
+        let decision = self.desk.judge(request).await?;
+        let granted = match decision {
+            Decision::Allow(grant) => Ok(grant),
+            Decision::Deny(denial) => Err(denial),
+            Decision::Ask(question) => self.ask_permission(question).await?,
+        };
+        Ok(match granted {
+            Ok(grant) => Readiness::Ready { tool: tool.clone(), arguments, grant },
+            Err(denial) => Readiness::refused(permission::refusal(&denial)),
+        })
+    }
+
+    /// Lets extensions see the call, change it or forbid it.
+    async fn hear_guards(&self, call: &ToolCall, arguments: Arguments) -> Result<Arguments, Readiness> {
+        let event = || ToolCallEvent {
+            tool_name: call.name.clone(),
+            tool_call_id: call.id.to_string(),
+            input: arguments.clone(),
+        };
+        match self.parts.guests.tool_call(event, &self.cancel).await {
+            ToolCallVerdict::Proceed => Ok(arguments),
+            ToolCallVerdict::Transformed { input } => Ok(input),
+            ToolCallVerdict::Blocked { by: _, reason, terminate } => {
+                let reason = reason.unwrap_or_else(|| "Tool execution was blocked".to_owned());
+                Err(Readiness::Refused { reason, terminate })
+            }
+        }
+    }
+
+    /// Runs a call, or takes its refusal for its result, and tells how it ended.
+    async fn carry_out(&self, set: &Arc<ToolSet>, checked: Checked) -> Result<(ToolCall, Outcome), Gone> {
+        let Checked { call, readiness } = checked;
+        let started = tokio::time::Instant::now();
+        let mut outcome = match readiness {
+            Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
+            Readiness::Ready { tool, arguments, grant } => {
+                let outcome = match &tool.runner {
+                    Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), grant).await?,
+                    Runner::Guest(tool) => self.run_guest(tool, &call, arguments.clone()).await?,
+                };
+                let scrubbed = self.scrub(outcome);
+                self.hear_result(&call, arguments, scrubbed).await
+            }
+        };
+        outcome = self.scrub(outcome);
+        self.tell(AgentEvent::ToolExecutionEnd {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            result: outcome.output.clone(),
+            is_error: outcome.is_error,
+            duration_ms: u64::try_from(started.elapsed().as_millis()).ok(),
+            parent_tool_call_id: None,
+        })
+        .await?;
+        Ok((call, outcome))
+    }
+
+    async fn run_built_in(
+        &self,
+        tool: &Arc<dyn Tool>,
+        set: &Arc<ToolSet>,
+        call: &ToolCall,
+        arguments: Arguments,
+        grant: Grant,
+    ) -> Result<Outcome, Gone> {
+        let (progress, mut reports) = progress();
+        let execution = tool.execute(Call {
+            id: call.id.clone(),
+            arguments,
+            grant,
+            cancel: self.cancel.child_token(),
+            progress,
+            workspace: Arc::clone(&set.workspace),
+        });
+        let mut execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut execution => {
+                    return Ok(match done {
+                        Ok(Ok(output)) => Outcome::success(output),
+                        Ok(Err(failure)) => Outcome::failure(failure),
+                        Err(_) => Outcome::failure(Failure::new(format!("The tool {} broke. Try another way.", call.name))),
+                    });
+                }
+                Some(report) = reports.next() => self.tell_progress(call, to_output(report)).await?,
+            }
+        }
+    }
+
+    async fn run_guest(&self, tool: &GuestTool, call: &ToolCall, input: Arguments) -> Result<Outcome, Gone> {
+        let (updates, mut reports) = mpsc::channel(UPDATES);
+        let invocation = ToolInvocation { call_id: call.id.clone(), name: call.name.clone(), input, updates };
+        let mut execution = std::pin::pin!(tool.call(invocation, &self.cancel));
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut execution => {
+                    return Ok(match done {
+                        Ok(ToolAnswer { output, is_error, terminate }) => Outcome { output, is_error, terminate },
+                        Err(trouble) => Outcome::failure(Failure::new(trouble.to_string())),
+                    });
+                }
+                Some(report) = reports.recv() => self.tell_progress(call, report).await?,
+            }
+        }
+    }
+
+    async fn tell_progress(&self, call: &ToolCall, output: ToolOutput) -> Result<(), Gone> {
+        let Outcome { output: partial_result, .. } = self.scrub(Outcome { output, is_error: false, terminate: false });
+        self.tell(AgentEvent::ToolExecutionUpdate {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Value::Object(call.arguments.clone()),
+            partial_result,
+            parent_tool_call_id: None,
+        })
+        .await
+    }
+
+    /// Lets extensions see the result and change what the model sees of it.
+    async fn hear_result(&self, call: &ToolCall, input: Arguments, outcome: Outcome) -> Outcome {
+        let event = || ToolResultEvent {
+            tool_name: call.name.clone(),
+            tool_call_id: call.id.to_string(),
+            input,
+            content: outcome.output.content.iter().filter_map(to_shown).collect(),
+            details: outcome.output.details.clone(),
+            is_error: outcome.is_error,
+        };
+        match self.parts.guests.tool_result(event, &self.cancel).await {
+            ToolResultVerdict::Keep => outcome,
+            ToolResultVerdict::Transformed { content, details, is_error } => {
+                let content = content.into_iter().map(from_shown).collect();
+                let output = ToolOutput { content, details, extra: outcome.output.extra };
+                Outcome { output, is_error, terminate: outcome.terminate }
+            }
+        }
+    }
+
+    /// Takes out what must not be written: from here the result goes to the model, the file and the clients.
+    fn scrub(&self, mut outcome: Outcome) -> Outcome {
+        for block in &mut outcome.output.content {
+            if let Block::Text(text) = block
+                && let std::borrow::Cow::Owned(redacted) = self.parts.redactor.redact_text(&text.text)
+            {
+                text.text = redacted;
+            }
+        }
+        if let Some(details) = &mut outcome.output.details {
+            self.parts.redactor.redact_value(details);
+        }
+        outcome
+    }
+
+    async fn say_result(&mut self, call: ToolCall, outcome: Outcome) -> Result<Message, Gone> {
+        let message = Message::ToolResult(Box::new(ToolResultMessage {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            content: outcome.output.content,
+            details: Some(outcome.output.details.unwrap_or_else(|| Value::Object(Extra::new()))),
+            is_error: outcome.is_error,
+            timestamp: self.now().unix_millis(),
+            usage: None,
+            nested_calls: None,
+            extra: Extra::new(),
+        }));
+        self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
+        let message = self.finish_message(message).await;
+        let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
+        self.append(Vec::new(), vec![Draft::message(message.clone())], end).await?;
+        Ok(message)
+    }
+}
+
+/// Makes the arguments fit, or says what is wrong with them.
+async fn prepare(tool: &ActiveTool, call: &ToolCall) -> Result<Arguments, Failure> {
+    let written = Value::Object(call.arguments.clone());
+    let prepared = match &tool.runner {
+        Runner::BuiltIn(tool) => tool.prepare(written).await,
+        Runner::Guest(tool) => arguments::fit(&tool.offer.definition.parameters, written),
+    };
+    prepared.map_err(Failure::from)
+}
+
+/// A block as extensions see it; they know text and images.
+fn to_shown(block: &Block) -> Option<ContentBlock> {
+    match block {
+        Block::Text(text) => Some(ContentBlock::Text(TextBlock { text: text.text.clone() })),
+        Block::Image(image) => {
+            let (data, mime_type) = (image.data.clone(), image.mime_type.clone());
+            Some(ContentBlock::Image(ImageBlock { data, mime_type }))
+        }
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
+    }
+}
+
+pub(super) fn from_shown(block: ContentBlock) -> Block {
+    match block {
+        ContentBlock::Text(text) => Block::text(text.text),
+        ContentBlock::Image(image) => Block::image(image.data, image.mime_type),
+    }
+}
+
+fn to_output(output: Output) -> ToolOutput {
+    ToolOutput { content: output.content, details: output.details, extra: Extra::new() }
+}
+
+impl Checked {
+    fn manner(&self) -> Manner {
+        match &self.readiness {
+            Readiness::Ready { tool, .. } => tool.manner(),
+            Readiness::Refused { .. } => Manner::SideBySide,
+        }
+    }
+}
+
+impl Readiness {
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused { reason: reason.into(), terminate: false }
+    }
+}
+
+impl Outcome {
+    fn success(output: Output) -> Self {
+        Self { output: to_output(output), is_error: false, terminate: false }
+    }
+
+    fn failure(failure: Failure) -> Self {
+        let output = Output { content: vec![Block::text(failure.text)], details: failure.details };
+        Self { output: to_output(output), is_error: true, terminate: false }
+    }
+}

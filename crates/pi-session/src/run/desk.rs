@@ -1,0 +1,135 @@
+//! The line from a run to the mailbox of its session.
+//!
+//! The run waits here; the mailbox never does. If the session has gone away, whoever waits is told so and ends.
+
+use std::sync::Arc;
+
+use pi_envelope::{Envelope, Said, SystemPart};
+use pi_policy::{Decision, Remembered, Request};
+use pi_transcript::{AgentEvent, EntryId, Message, RequestId, ThinkingLevel};
+use tokio::sync::{mpsc, oneshot};
+
+use super::tools::ToolSet;
+use crate::{
+    draft::Draft,
+    mailbox::Letter,
+    models::Choice,
+    queue::{Saying, When},
+    retry::RetrySettings,
+};
+
+/// What a run tells or asks its session.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// What the next turn is made of.
+    Plan(oneshot::Sender<Plan>),
+    Events(Vec<AgentEvent>),
+    Append {
+        before: Vec<AgentEvent>,
+        drafts: Vec<Draft>,
+        after: Vec<AgentEvent>,
+        ids: oneshot::Sender<Vec<EntryId>>,
+    },
+    /// Answered when everything so far is in the file.
+    Written(oneshot::Sender<()>),
+    /// Answered when everything so far is on the disk.
+    Durable(oneshot::Sender<()>),
+    /// Queued messages that are due.
+    Due(When, oneshot::Sender<Vec<Saying>>),
+    /// The messages that were appended since, that entry included.
+    Since(EntryId, oneshot::Sender<Vec<Message>>),
+    Judge(Box<Request>, oneshot::Sender<Decision>),
+    Remember(Box<Remembered>),
+    /// What a model was shown.
+    Shown(Box<Envelope>, RequestId),
+}
+
+/// What a turn is made of, as it stands when the turn begins: changes of model, level and tools take effect here.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) choice: Arc<Choice>,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) system: Arc<[SystemPart]>,
+    pub(crate) messages: Vec<Said>,
+    pub(crate) retry: RetrySettings,
+}
+
+/// The session that the run belongs to has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gone;
+
+/// The run's end of the line. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Desk {
+    mailbox: mpsc::Sender<Letter>,
+}
+
+impl Desk {
+    pub(crate) fn new(mailbox: mpsc::Sender<Letter>) -> Self {
+        Self { mailbox }
+    }
+
+    pub(crate) async fn tell(&self, event: AgentEvent) -> Result<(), Gone> {
+        self.tell_all(vec![event]).await
+    }
+
+    pub(crate) async fn tell_all(&self, events: Vec<AgentEvent>) -> Result<(), Gone> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.send(Note::Events(events)).await
+    }
+
+    pub(crate) async fn plan(&self) -> Result<Plan, Gone> {
+        self.ask(Note::Plan).await
+    }
+
+    /// Appends entries; `before` and `after` are told around them, once they are written.
+    pub(crate) async fn append(
+        &self,
+        before: Vec<AgentEvent>,
+        drafts: Vec<Draft>,
+        after: Vec<AgentEvent>,
+    ) -> Result<Vec<EntryId>, Gone> {
+        self.ask(|ids| Note::Append { before, drafts, after, ids }).await
+    }
+
+    pub(crate) async fn written(&self) -> Result<(), Gone> {
+        self.ask(Note::Written).await
+    }
+
+    pub(crate) async fn durable(&self) -> Result<(), Gone> {
+        self.ask(Note::Durable).await
+    }
+
+    pub(crate) async fn due(&self, when: When) -> Result<Vec<Saying>, Gone> {
+        self.ask(|reply| Note::Due(when, reply)).await
+    }
+
+    pub(crate) async fn since(&self, entry: EntryId) -> Result<Vec<Message>, Gone> {
+        self.ask(|reply| Note::Since(entry, reply)).await
+    }
+
+    pub(crate) async fn judge(&self, request: Request) -> Result<Decision, Gone> {
+        self.ask(|reply| Note::Judge(Box::new(request), reply)).await
+    }
+
+    pub(crate) async fn remember(&self, answer: Remembered) -> Result<(), Gone> {
+        self.send(Note::Remember(Box::new(answer))).await
+    }
+
+    pub(crate) async fn shown(&self, envelope: Envelope, request: RequestId) -> Result<(), Gone> {
+        self.send(Note::Shown(Box::new(envelope), request)).await
+    }
+
+    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Note) -> Result<T, Gone> {
+        let (reply, answer) = oneshot::channel();
+        self.send(make(reply)).await?;
+        answer.await.map_err(|_| Gone)
+    }
+
+    async fn send(&self, note: Note) -> Result<(), Gone> {
+        self.mailbox.send(Letter::Run(note)).await.map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,50 @@
+//! Asks a person whether the model may do something that no rule decides.
+
+use pi_exthost::{GuestId, port::Settled};
+use pi_policy::{Answer, Breadth, Denial, Grant, Question, Term};
+use pi_transcript::question::{self, Asked};
+
+use super::{Run, desk::Gone};
+
+/// In whose name the question is asked: clients show who wants to know.
+const AGENT: &str = "agent";
+
+const ONCE: &str = "Yes, this once";
+const SESSION: &str = "Yes, for this session";
+const NO: &str = "No";
+
+impl Run {
+    /// Waits for the answer of a person; nobody answering is a no.
+    pub(super) async fn ask_permission(&self, question: Question) -> Result<Result<Grant, Denial>, Gone> {
+        let asked = question::Question::Select {
+            title: format!("The model asks for {}", describe(&question)),
+            options: [ONCE, SESSION, NO].map(str::to_owned).to_vec(),
+            timeout: None,
+        };
+        let asked = Asked::try_from(asked).expect("three different options can be asked for");
+        let settled = self.parts.questions.ask(GuestId::from(AGENT), asked, &self.cancel).await;
+        let answer = match settled {
+            Settled::Answered(question::Answer::Select { value }) if value == ONCE => Answer::Yes,
+            Settled::Answered(question::Answer::Select { value }) if value == SESSION => {
+                if let Some(remembered) = question.keep(Answer::Yes, Breadth::Target, Term::Session) {
+                    self.desk.remember(remembered).await?;
+                }
+                Answer::Yes
+            }
+            Settled::Answered(_) => Answer::No,
+            Settled::Cancelled | Settled::TimedOut => Answer::Nobody,
+        };
+        Ok(question.answer(answer))
+    }
+}
+
+/// What is asked for, in words.
+fn describe(question: &Question) -> String {
+    let action = question.action();
+    format!("{}: {}", action.capability, action.target)
+}
+
+/// What the model reads when it may not.
+pub(super) fn refusal(denial: &Denial) -> String {
+    format!("Not allowed: {denial}. Do not try the same another way; ask the user, or go on without it.")
+}

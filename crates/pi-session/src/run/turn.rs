@@ -1,0 +1,317 @@
+//! One turn: the prompt, the answer as it comes, and the calls in it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use futures_util::FutureExt;
+use pi_envelope::{Envelope, Prompt, Provenance, Said, meta, project, reconcile};
+use pi_exthost::verdict::ContextVerdict;
+use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent};
+use pi_extproto::hook::{Hook, event::Event};
+use pi_provider::{
+    CallError, Options,
+    assembly::{Assembly, End},
+    client::{Answer, Facts},
+    tokens,
+};
+use pi_transcript::{
+    AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
+    Usage,
+    json::{Loose, Open},
+    message::AssistantMessage,
+};
+
+use super::{
+    Run,
+    desk::{Gone, Plan},
+    intercept::Hooked,
+    to_value,
+};
+use crate::{draft::Draft, retry::Fault};
+
+/// How many steps of an answer are told at once when they are there at once.
+const BATCH: usize = 64;
+
+/// How a turn ended.
+pub(super) enum Turned {
+    Answered {
+        /// Whether the model wants to see what its calls came to.
+        goes_on: bool,
+    },
+    Aborted,
+    Failed {
+        fault: Fault,
+        message: String,
+    },
+}
+
+/// An answer that is complete, or as complete as it gets.
+struct Heard {
+    message: AssistantMessage,
+    unfinished: HashSet<ToolCallId>,
+    /// What is wrong with it.
+    fault: Option<Fault>,
+    facts: Option<Facts>,
+    /// What was not told of yet.
+    steps: Vec<AgentEvent>,
+}
+
+impl Run {
+    pub(super) async fn turn(&mut self) -> Result<Turned, Gone> {
+        let plan = self.desk.plan().await?;
+        let prompt = Arc::new(self.assemble(&plan).await);
+        let request = self.next_request();
+        let heard = self.listen(&plan, &prompt).await?;
+        self.keep_envelope(&plan, prompt, request, &heard);
+        let Heard { message, unfinished, fault, facts: _, steps } = heard;
+        let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
+        let message = self.finish_message(Message::Assistant(Box::new(message))).await;
+        let calls = calls_of(&message);
+        let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
+        self.append(steps, vec![Draft::message(message.clone())], end).await?;
+        match reason {
+            Open::Known(StopReason::Aborted) => {
+                self.end_turn(message, Vec::new()).await?;
+                return Ok(Turned::Aborted);
+            }
+            Open::Known(StopReason::Error) => {
+                self.end_turn(message, Vec::new()).await?;
+                let message = error.unwrap_or_else(|| "the answer failed".to_owned());
+                return Ok(Turned::Failed { fault: fault.unwrap_or(Fault::Lasting), message });
+            }
+            Open::Known(_) | Open::Other(_) => {}
+        }
+        if calls.is_empty() {
+            let resumes = self.end_turn(message, Vec::new()).await?;
+            return Ok(match fault {
+                Some(Fault::Overflow) => Turned::Failed {
+                    fault: Fault::Overflow,
+                    message: "the prompt is larger than the model's window".to_owned(),
+                },
+                Some(_) | None => Turned::Answered { goes_on: resumes },
+            });
+        }
+        let answered = self.answer_calls(&plan.tools, calls, &unfinished).await?;
+        let resumes = self.end_turn(message, answered.results).await?;
+        Ok(Turned::Answered { goes_on: resumes || !answered.terminate })
+    }
+
+    /// What the model is given.
+    async fn assemble(&self, plan: &Plan) -> Prompt {
+        let system = self.system.as_ref().unwrap_or(&plan.system);
+        let messages = self.hear_context(&plan.messages).await;
+        Prompt { tools: plan.tools.offered(), system: system.to_vec(), messages }
+    }
+
+    /// Lets extensions change which messages the model sees; entries are not touched by it.
+    async fn hear_context(&self, messages: &[Said]) -> Vec<Said> {
+        let event = || ContextEvent { messages: messages.iter().map(|said| to_value(said.message())).collect() };
+        match self.parts.guests.context(event, &self.cancel).await {
+            ContextVerdict::Keep => messages.to_vec(),
+            ContextVerdict::Replaced { by, messages: replaced } => {
+                let origin = pi_envelope::Origin::Extension { id: by.to_string() };
+                let said = |(index, message): (usize, Message)| {
+                    // What the extension left alone keeps its origin.
+                    let same = messages.iter().find(|said| *said.message() == message);
+                    same.cloned().unwrap_or_else(|| {
+                        let id = EntryId::from(format!("context-{index}"));
+                        Said::new(id, message, Provenance::usual(origin.clone()))
+                    })
+                };
+                replaced.into_iter().enumerate().map(said).collect()
+            }
+        }
+    }
+
+    /// Asks the model and tells of its answer while it comes.
+    async fn listen(&self, plan: &Plan, prompt: &Prompt) -> Result<Heard, Gone> {
+        let mut assembly = Assembly::new(plan.choice.asked(plan.thinking, self.now().unix_millis()));
+        let options =
+            Options { thinking: plan.thinking, session: Some(self.parts.session.to_string()), ..Options::plain() };
+        let interceptor = Hooked::new(&self.parts.guests, &self.cancel);
+        let asking = self.parts.models.ask(&plan.choice, prompt, &options, interceptor, &self.cancel);
+        let mut answer = match asking.await {
+            Ok(answer) => answer,
+            Err(error) => return Ok(self.unanswered(assembly, &error, None)),
+        };
+        self.hear_response(answer.facts()).await;
+        let (mut grown, mut broken) = (Vec::new(), None);
+        while let Some(event) = answer.next().await {
+            match event {
+                Ok(event) => assembly.push(event, &mut grown),
+                Err(error) => broken = Some(error),
+            }
+            take_ready(&mut answer, &mut assembly, &mut grown, &mut broken);
+            self.tell_steps(&assembly, &mut grown).await?;
+            if broken.is_some() {
+                break;
+            }
+        }
+        let facts = Some(answer.facts().clone());
+        Ok(match broken {
+            Some(error) => self.unanswered(assembly, &error, facts),
+            None => self.answered(plan, assembly, facts),
+        })
+    }
+
+    fn answered(&self, plan: &Plan, assembly: Assembly, facts: Option<Facts>) -> Heard {
+        let failure = assembly.failure().map(Fault::of_failure);
+        let unfinished: HashSet<ToolCallId> = assembly.unfinished_calls().cloned().collect();
+        let mut heard = Heard::finish(assembly, End::Proper);
+        heard.unfinished = unfinished;
+        heard.facts = facts;
+        heard.fault = failure.or_else(|| overflows(&heard.message, plan.choice.model().context_window));
+        heard
+    }
+
+    /// The message that stands for an answer that did not come, or not to its end.
+    fn unanswered(&self, assembly: Assembly, error: &CallError, facts: Option<Facts>) -> Heard {
+        let is_aborted = self.cancel.is_cancelled() || matches!(error, CallError::Cancelled);
+        let end = if is_aborted { End::Aborted } else { End::Broken(words(error)) };
+        let mut heard = Heard::finish(assembly, end);
+        heard.fault = (!is_aborted).then(|| Fault::of_call(error));
+        heard.facts = facts;
+        heard
+    }
+
+    async fn tell_steps(&self, assembly: &Assembly, grown: &mut Vec<AssistantMessageEvent>) -> Result<(), Gone> {
+        let events: Vec<AgentEvent> = grown.drain(..).filter_map(|step| to_event(step, assembly.message())).collect();
+        for event in &events {
+            self.hear(event).await;
+        }
+        self.desk.tell_all(events).await
+    }
+
+    async fn hear_response(&self, facts: &Facts) {
+        let Some(status) = facts.status else { return };
+        let event = || {
+            let headers = facts.headers.iter();
+            let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+            let headers = headers.collect();
+            Event::AfterProviderResponse(AfterProviderResponseEvent { status, headers })
+        };
+        self.parts.guests.notice(Hook::AfterProviderResponse, event, &self.cancel).await;
+    }
+
+    /// Counts the prompt and puts its envelope beside the session, while the run goes on.
+    fn keep_envelope(&mut self, plan: &Plan, prompt: Arc<Prompt>, id: RequestId, heard: &Heard) {
+        let request = meta::Request {
+            id: id.to_string(),
+            provider: plan.choice.provider().clone(),
+            model: ModelId::from(plan.choice.id()),
+            time: heard.message.timestamp,
+        };
+        let usage = match &heard.message.usage {
+            Loose::Known(usage) => Some(usage.clone()),
+            Loose::Other(_) => None,
+        };
+        let replaced = heard.facts.as_ref().and_then(replacement);
+        let desk = self.desk.clone();
+        self.aside.spawn(async move {
+            let counting = tokio::task::spawn_blocking(move || envelope(&prompt, &request, usage.as_ref(), replaced));
+            match counting.await {
+                // A session that is gone has no use for it.
+                Ok(envelope) => drop(desk.shown(envelope, id).await),
+                Err(error) => tracing::error!(%error, "an envelope was not made"),
+            }
+        });
+    }
+}
+
+impl Heard {
+    fn finish(assembly: Assembly, end: End) -> Self {
+        let so_far = assembly.message().clone();
+        let mut grown = Vec::new();
+        let message = assembly.finish(end, &mut grown);
+        let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
+        Self { message, unfinished: HashSet::new(), fault: None, facts: None, steps }
+    }
+}
+
+/// Takes what has arrived already, so that it is told in one piece.
+fn take_ready(
+    answer: &mut Answer,
+    assembly: &mut Assembly,
+    grown: &mut Vec<AssistantMessageEvent>,
+    broken: &mut Option<CallError>,
+) {
+    while broken.is_none() && grown.len() < BATCH {
+        match answer.next().now_or_never() {
+            Some(Some(Ok(event))) => assembly.push(event, grown),
+            Some(Some(Err(error))) => *broken = Some(error),
+            Some(None) | None => return,
+        }
+    }
+}
+
+/// What everybody is told of a step. The end is told with the whole message.
+fn to_event(step: AssistantMessageEvent, so_far: &AssistantMessage) -> Option<AgentEvent> {
+    match step {
+        AssistantMessageEvent::Start { .. } => {
+            let started = AssistantMessage { content: Vec::new(), ..so_far.clone() };
+            Some(AgentEvent::MessageStart { message: Message::Assistant(Box::new(started)) })
+        }
+        AssistantMessageEvent::Done { .. } | AssistantMessageEvent::Error { .. } => None,
+        step @ (AssistantMessageEvent::TextStart { .. }
+        | AssistantMessageEvent::TextDelta { .. }
+        | AssistantMessageEvent::TextEnd { .. }
+        | AssistantMessageEvent::ThinkingStart { .. }
+        | AssistantMessageEvent::ThinkingDelta { .. }
+        | AssistantMessageEvent::ThinkingEnd { .. }
+        | AssistantMessageEvent::ToolCallStart { .. }
+        | AssistantMessageEvent::ToolCallDelta { .. }
+        | AssistantMessageEvent::ToolCallEnd { .. }
+        | AssistantMessageEvent::Other(_)) => {
+            Some(AgentEvent::MessageUpdate { message: None, usage: None, assistant_message_event: Box::new(step) })
+        }
+    }
+}
+
+fn calls_of(message: &Message) -> Vec<ToolCall> {
+    let Message::Assistant(assistant) = message else { return Vec::new() };
+    let call = |block: &Block| match block {
+        Block::ToolCall(call) => Some(call.clone()),
+        Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
+    };
+    assistant.content.iter().filter_map(call).collect()
+}
+
+/// Some providers cut a prompt that is too long instead of refusing it.
+fn overflows(message: &AssistantMessage, window: u64) -> Option<Fault> {
+    let Loose::Known(usage) = &message.usage else { return None };
+    (window > 0 && usage.input.saturating_add(usage.cache_read) > window).then_some(Fault::Overflow)
+}
+
+/// An error with its causes.
+fn words(error: &CallError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// Who sent another payload than the one that the envelope shows.
+fn replacement(facts: &Facts) -> Option<meta::Replacement> {
+    let body = facts.sent_body.as_ref()?;
+    let by = match facts.replaced_by.last()? {
+        pi_provider::client::Replacer::Guardrail => pi_envelope::Origin::BuiltIn,
+        pi_provider::client::Replacer::Interceptor => {
+            pi_envelope::Origin::Extension { id: "before_provider_request".to_owned() }
+        }
+    };
+    Some(meta::Replacement { by, digest: pi_transcript::json::Digest::of(body) })
+}
+
+fn envelope(
+    prompt: &Prompt,
+    request: &meta::Request,
+    usage: Option<&Usage>,
+    replaced: Option<meta::Replacement>,
+) -> Envelope {
+    let count = tokens::counter(request.model.as_str());
+    let mut envelope = project(prompt, request, &count);
+    if let Some(usage) = usage {
+        reconcile(&mut envelope, usage);
+    }
+    if let Some(meta) = meta::Meta::write(&mut envelope.meta) {
+        meta.replaced = replaced;
+    }
+    envelope
+}

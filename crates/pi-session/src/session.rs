@@ -1,0 +1,156 @@
+//! The handle of a session: everything that can be asked of it.
+//!
+//! Cheap to clone. The session ends when the last handle is dropped and nothing runs any more, or when somebody closes
+//! it. Every function waits only for the mailbox, but for those that say otherwise.
+
+use std::sync::Arc;
+
+use pi_envelope::Envelope;
+use pi_transcript::{EntryId, Model, RequestId, SessionId, ThinkingLevel};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    context::Spoken,
+    herald::Subscription,
+    mailbox::{Letter, Request},
+    models::Choice,
+    queue::{Delivery, Saying, Waiting, When},
+    run::Ending,
+};
+
+/// How a session stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub session: SessionId,
+    pub name: Option<String>,
+    pub leaf: Option<EntryId>,
+    pub model: Model,
+    pub thinking: ThinkingLevel,
+    pub is_running: bool,
+    pub waiting: Waiting,
+    pub active_tools: Vec<String>,
+    pub entries: usize,
+}
+
+/// What came of something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompted {
+    /// It began a run, which ended like this.
+    Ran(Ending),
+    /// It waits for its turn in the run that is in flight.
+    Queued(When),
+}
+
+/// Why something that was said came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    #[error("the model is at work; say whether to steer it or to follow up")]
+    Busy,
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// The session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session has ended")]
+pub struct SessionGone;
+
+/// A session.
+#[derive(Debug, Clone)]
+pub struct Session {
+    mailbox: mpsc::Sender<Letter>,
+}
+
+impl Session {
+    pub(crate) fn new(mailbox: mpsc::Sender<Letter>) -> Self {
+        Self { mailbox }
+    }
+
+    /// Says something and waits until the run that it began has ended. Refused while one is in flight. Dropping the
+    /// future does not end the run; [`Session::abort`] does.
+    pub async fn prompt(&self, saying: Saying) -> Result<Prompted, PromptError> {
+        self.say(saying, None).await
+    }
+
+    /// Says something that waits for its turn while a run is in flight, and begins one otherwise.
+    pub async fn prompt_during(&self, saying: Saying, when: When) -> Result<Prompted, PromptError> {
+        self.say(saying, Some(when)).await
+    }
+
+    /// Ends the run that is in flight; returns when it has ended.
+    pub async fn abort(&self) -> Result<(), SessionGone> {
+        self.ask(Request::Abort).await
+    }
+
+    /// Ends the waiting for another try; the run then ends with the error.
+    pub async fn abort_retry(&self) -> Result<(), SessionGone> {
+        self.ask(Request::AbortRetry).await
+    }
+
+    pub async fn state(&self) -> Result<State, SessionGone> {
+        self.ask(Request::State).await
+    }
+
+    /// What was said on the current branch, as the model is shown it.
+    pub async fn messages(&self) -> Result<Vec<Spoken>, SessionGone> {
+        self.ask(Request::Messages).await
+    }
+
+    /// Takes effect at the next turn.
+    pub async fn set_model(&self, choice: Arc<Choice>) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetModel(choice, reply)).await
+    }
+
+    /// Takes effect at the next turn; answers the level that it became.
+    pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<ThinkingLevel, SessionGone> {
+        self.ask(|reply| Request::SetThinkingLevel(level, reply)).await
+    }
+
+    /// Takes effect at the next turn. Names that nobody offers are left out.
+    pub async fn set_active_tools(&self, names: Vec<String>) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetActiveTools(names, reply)).await
+    }
+
+    pub async fn set_delivery(&self, when: When, delivery: Delivery) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetDelivery(when, delivery, reply)).await
+    }
+
+    /// Empties both queues and hands back what was in them.
+    pub async fn clear_queue(&self) -> Result<Vec<Saying>, SessionGone> {
+        self.ask(Request::ClearQueue).await
+    }
+
+    pub async fn rename(&self, name: String) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::Rename(name, reply)).await
+    }
+
+    /// What the model was shown last.
+    pub async fn last_envelope(&self) -> Result<Option<Arc<Envelope>>, SessionGone> {
+        self.ask(|reply| Request::Envelope(None, reply)).await
+    }
+
+    pub async fn envelope(&self, request: RequestId) -> Result<Option<Arc<Envelope>>, SessionGone> {
+        self.ask(|reply| Request::Envelope(Some(request), reply)).await
+    }
+
+    /// How the session stands, and everything that happens from then on.
+    pub async fn subscribe(&self) -> Result<(State, Subscription), SessionGone> {
+        self.ask(Request::Subscribe).await
+    }
+
+    /// Ends what runs, writes what is to be written, and ends the session.
+    pub async fn close(&self) -> Result<(), SessionGone> {
+        self.ask(Request::Close).await
+    }
+
+    async fn say(&self, saying: Saying, during: Option<When>) -> Result<Prompted, PromptError> {
+        let answer = self.ask(|reply| Request::Prompt { saying, during, reply }).await;
+        answer.map_err(PromptError::Gone).flatten()
+    }
+
+    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, SessionGone> {
+        let (reply, answer) = oneshot::channel();
+        self.mailbox.send(Letter::Client(make(reply))).await.map_err(|_| SessionGone)?;
+        answer.await.map_err(|_| SessionGone)
+    }
+}

@@ -1,0 +1,188 @@
+//! Whole runs over a real socket: what is said, what the model answers, what happens.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod stage;
+mod tell;
+
+use pi_session::{Ending, PromptError, Prompted, queue::When};
+use pi_testkit::model::{Answer, refusal};
+use pi_transcript::AgentEvent;
+use serde_json::json;
+
+use self::stage::{PLANTED, Stage, saying};
+
+#[tokio::test]
+async fn answer_is_told_and_written() {
+    let mut stage = Stage::new([Answer::new().text("Hello there.").usage(10, 3).reply()]).await;
+    let told = stage.play("hi").await;
+    let expected = "agent_start
+turn_start
+user starts
+user \"hi\"
+assistant starts
+  text_end \"Hello there.\"
+assistant \"Hello there.\" Stop
+turn_end with 0
+agent_end with 2
+settled";
+    assert_eq!(told, expected);
+    assert_eq!(stage.lines().await, ["session", "user", "assistant"]);
+}
+
+#[tokio::test]
+async fn call_is_run_and_its_result_goes_back_to_the_model() {
+    let call = Answer::new().call("c1", "write", &json!({ "path": "a.txt", "content": "abc" }));
+    let mut stage = Stage::new([call.reply(), Answer::new().text("Done.").reply()]).await;
+    let told = stage.play("write").await;
+    let expected = "agent_start
+turn_start
+user starts
+user \"write\"
+assistant starts
+  toolcall_start
+assistant \"\" ToolUse
+tool write {\"path\":\"a.txt\",\"content\":\"abc\"} starts
+tool write ends
+toolResult starts
+result of write \"Successfully wrote 3 bytes to a.txt\"
+turn_end with 1
+turn_start
+assistant starts
+  text_end \"Done.\"
+assistant \"Done.\" Stop
+turn_end with 0
+agent_end with 4
+settled";
+    assert_eq!(told, expected);
+    assert_eq!(std::fs::read_to_string(stage.at("a.txt")).unwrap(), "abc");
+    let sent = stage.server.requests()[1].json();
+    let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+    assert_eq!(stage.lines().await, ["session", "user", "assistant", "toolResult", "assistant"]);
+}
+
+#[tokio::test]
+async fn unknown_tool_and_bad_arguments_are_results_that_the_model_reads() {
+    let calls = Answer::new().call("c1", "fly", &json!({})).call("c2", "read", &json!({ "path": 7, "limit": "many" }));
+    let mut stage = Stage::new([calls.reply(), Answer::new().text("Sorry.").reply()]).await;
+    let told = stage.play("go").await;
+    let results: Vec<&str> = told.lines().filter(|line| line.starts_with("result")).collect();
+    assert_eq!(results[0], "result of fly failed \"Tool fly not found\"");
+    assert!(results[1].contains("limit: expected number, got string"), "{}", results[1]);
+}
+
+#[tokio::test]
+async fn secret_in_a_result_reaches_neither_model_nor_file_nor_clients() {
+    let call = Answer::new().call("c1", "read", &json!({ "path": ".env" }));
+    let mut stage = Stage::new([call.reply(), Answer::new().text("Read.").reply()]).await;
+    std::fs::write(stage.at(".env"), format!("KEY={PLANTED}\n")).unwrap();
+    let told = stage.play("read it").await;
+    let sent = String::from_utf8(stage.server.requests()[1].body.clone()).unwrap();
+    assert!(!told.contains(PLANTED), "{told}");
+    assert!(!sent.contains(PLANTED) && sent.contains("KEY="), "{sent}");
+    stage.lines().await;
+    let file = std::fs::read_to_string(stage.at("../session.jsonl")).unwrap();
+    assert!(!file.contains(PLANTED) && file.contains("KEY="), "{file}");
+}
+
+#[tokio::test]
+async fn failed_turn_is_tried_again_and_the_failure_stays_in_the_file() {
+    let answers = [refusal(529, "overloaded_error", "busy"), Answer::new().text("Now.").reply()];
+    let mut stage = Stage::new(answers).await;
+    let told = stage.play("hi").await;
+    let expected = "agent_start
+turn_start
+user starts
+user \"hi\"
+assistant starts
+assistant \"\" Error (scripted answered: 529 overloaded: busy)
+turn_end with 0
+agent_end with 2
+retry 1 of 3: scripted answered: 529 overloaded: busy
+agent_start
+turn_start
+assistant starts
+  text_end \"Now.\"
+assistant \"Now.\" Stop
+turn_end with 0
+agent_end with 1
+retry helped
+settled";
+    assert_eq!(told, expected);
+    assert_eq!(stage.lines().await, ["session", "user", "assistant", "assistant"]);
+}
+
+#[tokio::test]
+async fn lasting_error_is_not_tried_again() {
+    let mut stage = Stage::new([refusal(401, "invalid_api_key", "no")]).await;
+    let told = stage.play("hi").await;
+    assert!(!told.contains("retry"), "{told}");
+    assert!(told.ends_with("=> Ran(Failed { message: \"scripted answered: 401 authentication: no\" })"), "{told}");
+}
+
+#[tokio::test]
+async fn steering_comes_after_the_calls_and_follow_up_at_the_end() {
+    let call = Answer::new().hold().call("c1", "write", &json!({ "path": "a", "content": "" }));
+    let rest = ["Steered.", "Followed."].map(|text| Answer::new().text(text).reply());
+    let mut stage = Stage::new([call.reply()].into_iter().chain(rest)).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    stage.server.received(1).await;
+    assert_eq!(stage.session.prompt(saying("no")).await, Err(PromptError::Busy));
+    for (text, when) in [("later", When::FollowUp), ("left", When::Steer)] {
+        let queued = stage.session.prompt_during(saying(text), when).await;
+        assert_eq!(queued, Ok(Prompted::Queued(when)));
+    }
+    stage.server.release(1);
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
+    let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    let said: Vec<&str> = told
+        .lines()
+        .filter(|line| ["user \"", "assistant \"", "result"].iter().any(|start| line.starts_with(start)))
+        .collect();
+    let expected = [
+        "user \"start\"",
+        "assistant \"\" ToolUse",
+        "result of write \"Successfully wrote 0 bytes to a\"",
+        "user \"left\"",
+        "assistant \"Steered.\" Stop",
+        "user \"later\"",
+        "assistant \"Followed.\" Stop",
+    ];
+    assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn abort_in_the_middle_of_an_answer_keeps_what_was_said() {
+    let mut stage = Stage::new([Answer::new().text("Half of ").hold().text("it").reply()]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    let is_piece = |event: &AgentEvent| matches!(event, AgentEvent::MessageUpdate { .. });
+    stage.until(is_piece).await;
+    stage.session.abort().await.unwrap();
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+    let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    assert!(told.contains("assistant \"Half of \" Aborted"), "{told}");
+    assert!(told.ends_with("settled aborted"), "{told}");
+    stage.server.abandoned(1).await;
+}
+
+#[tokio::test]
+async fn reads_are_answered_while_the_model_works() {
+    let stage = Stage::new([Answer::new().hold().text("x").reply()]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    stage.server.received(1).await;
+    let state = stage.session.state().await.unwrap();
+    assert!(state.is_running);
+    assert_eq!(stage.session.messages().await.unwrap().len(), 1);
+    stage.server.release(1);
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
+}

@@ -1,0 +1,167 @@
+//! A session in a temporary project, with a scripted model behind a real socket.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pi_exthost::{Guests, questions::Audience};
+use pi_policy::{Moment, Policy};
+use pi_provider::{
+    Catalog,
+    catalog::{Origin, Source, SourceFile},
+    client::{Client, Settings as ClientSettings},
+    credential::{AuthFile, Trust},
+    transport::Network,
+};
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_session::{
+    Blueprint, Ending, Prompted, Session, Silence, Storage, Subscription, file,
+    models::{Keys, Models},
+    queue::{Delivery, Saying},
+    retry::RetrySettings,
+    start,
+};
+use pi_testkit::{Reply, Script, Server};
+use pi_tools::{
+    Environment, Images, Registry, Settings, Shell, Workspace,
+    files::{FileQueue, Folders},
+};
+use pi_transcript::{AgentEvent, Header, Message, SessionId, ThinkingLevel};
+use tempfile::TempDir;
+
+use crate::tell::tell;
+
+/// A secret of the environment, which must not be seen by anybody.
+pub(crate) const PLANTED: &str = "sk-planted-0f9e8d7c6b5a";
+
+pub(crate) struct Stage {
+    folder: TempDir,
+    pub(crate) server: Server,
+    pub(crate) session: Session,
+    events: Subscription,
+}
+
+impl Stage {
+    /// A session whose model gives these answers, one after the other.
+    pub(crate) async fn new(answers: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with(answers, Guests::none(), |_| {}).await
+    }
+
+    /// The same with extensions, and with changes to what the session is made of.
+    pub(crate) async fn with(
+        answers: impl IntoIterator<Item = Reply>,
+        guests: Guests,
+        change: impl FnOnce(&mut Blueprint),
+    ) -> Self {
+        let server = Server::start(answers.into_iter().fold(Script::new(), Script::then)).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["project", "temporary", "home"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let at = |name: &str| folder.path().join(name);
+        let models = models(&server.url());
+        let choice = models.find("scripted/model").unwrap();
+        let id = SessionId::from("01900000-0000-7000-8000-000000000000");
+        let header = Header::new(id.clone(), "2026-01-01T00:00:00.000Z", at("project").to_string_lossy());
+        let opened = file::create(&at("session.jsonl"), header, fastrand::Rng::with_seed(7));
+        let redaction =
+            Options { secrets: vec![PLANTED.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep };
+        let mut blueprint = Blueprint {
+            id,
+            models,
+            choice,
+            thinking: ThinkingLevel::Off,
+            policy: Policy::default(),
+            redactor: Arc::new(Redactor::new(redaction)),
+            tools: Registry::built_in(),
+            active_tools: ["read", "bash", "edit", "write"].map(str::to_owned).to_vec(),
+            workspace: workspace(&folder),
+            system: Vec::new(),
+            guests: Arc::new(guests),
+            audience: Audience::Somebody,
+            retry: RetrySettings { base: std::time::Duration::from_millis(1), ..RetrySettings::default() },
+            steering: Delivery::OneAtATime,
+            follow_up: Delivery::OneAtATime,
+            storage: Storage::File(Box::new(opened)),
+            now: || Moment::from_unix_millis(1_767_225_600_000),
+        };
+        change(&mut blueprint);
+        let session = start(blueprint).unwrap();
+        let (_, events) = session.subscribe().await.unwrap();
+        Self { folder, server, session, events }
+    }
+
+    /// A path in the project.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join("project").join(path)
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> Prompted {
+        self.session.prompt(saying(text)).await.unwrap()
+    }
+
+    /// Says something, and tells everything that happened until the run had ended.
+    pub(crate) async fn play(&mut self, text: &str) -> String {
+        let prompted = self.say(text).await;
+        let told = self.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+        match prompted {
+            Prompted::Ran(Ending::Done) => told,
+            other => format!("{told}\n=> {other:?}"),
+        }
+    }
+
+    /// Tells what happens up to the first event that `is_last`.
+    pub(crate) async fn until(&mut self, is_last: impl Fn(&AgentEvent) -> bool) -> String {
+        let mut told = Vec::new();
+        loop {
+            let event = self.events.next().await.unwrap();
+            told.extend(tell(&event));
+            if is_last(&event) {
+                return told.join("\n");
+            }
+        }
+    }
+
+    /// Closes the session and reads its file: of every line its type, and of messages their role.
+    pub(crate) async fn lines(&mut self) -> Vec<String> {
+        self.session.close().await.unwrap();
+        while self.events.next().await != Err(Silence::Ended) {}
+        let text = std::fs::read_to_string(self.folder.path().join("session.jsonl")).unwrap_or_default();
+        let line = |line: &str| {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            let role = value["message"]["role"].as_str();
+            role.or(value["type"].as_str()).unwrap_or_default().to_owned()
+        };
+        text.lines().map(line).collect()
+    }
+}
+
+pub(crate) fn saying(text: &str) -> Saying {
+    Saying::new(Message::user(text, 0))
+}
+
+fn models(url: &str) -> Models {
+    let manifest = include_str!("scripted.yaml").replace("$URL", url);
+    let file = SourceFile { path: "scripted.yaml".to_owned(), text: Ok(manifest) };
+    let source = Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file] };
+    let catalog = Catalog::load(&[source]);
+    assert_eq!(catalog.findings(), []);
+    let keys = Keys {
+        environment: Arc::new(|_| None),
+        auth_file: AuthFile::none(),
+        explicit: None,
+        now: || std::time::SystemTime::UNIX_EPOCH,
+    };
+    Models::new(catalog, Client::new(ClientSettings::new(Network::default())).unwrap(), keys)
+}
+
+fn workspace(folder: &TempDir) -> Arc<Workspace> {
+    let at = |name: &str| folder.path().join(name);
+    let folders = Folders { project: at("project"), home: Some(at("home")), agent: Some(at("home/.pi/agent")) };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let settings = Settings {
+        shell: Shell::default(),
+        environment: Environment::default().with("PATH", path).with("HOME", at("home")),
+        temporary: at("temporary"),
+        images: Images::Scaled,
+    };
+    Arc::new(Workspace::new(folders.places().unwrap(), settings, Arc::new(FileQueue::default())))
+}
