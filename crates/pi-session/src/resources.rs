@@ -11,6 +11,7 @@ mod change;
 mod context;
 mod disk;
 mod frontmatter;
+mod gather;
 mod notice;
 mod selection;
 mod skill;
@@ -21,6 +22,7 @@ pub mod template;
 use std::path::{Path, PathBuf};
 
 use pi_envelope::{Origin, Provenance, Trust as Belief};
+use pi_redact::Redactor;
 
 pub(crate) use self::disk::{Text, read};
 pub use self::{
@@ -33,9 +35,12 @@ pub use self::{
     system::SystemFile,
     template::Template,
 };
-use crate::settings::{
-    DefaultTrust, Location,
-    trust::{Decisions, Trust},
+use crate::{
+    scrub,
+    settings::{
+        DefaultTrust, Location,
+        trust::{Decisions, Trust},
+    },
 };
 
 /// Where to look.
@@ -171,6 +176,16 @@ impl Resources {
     /// Whether something is not used because nobody has trusted the project: a reason to ask.
     pub fn awaits_trust(&self) -> bool {
         self.notices.iter().any(|notice| matches!(notice.problem, Problem::Untrusted))
+    }
+
+    /// Hides secrets in what was found, and says how many. Call it before anything is assembled.
+    pub fn scrub(&mut self, redactor: &Redactor) -> usize {
+        let context = self.context.iter_mut().map(|file| &mut file.text);
+        let system = self.system.iter_mut().chain(&mut self.append).map(|file| &mut file.text);
+        let skills = self.skills.iter_mut().map(|skill| &mut skill.description);
+        let templates = self.templates.iter_mut().map(|template| &mut template.text);
+        let texts = context.chain(system).chain(skills).chain(templates);
+        texts.map(|text| scrub::replace(redactor, text)).sum()
     }
 
     pub fn skill(&self, name: &str) -> Option<&Skill> {

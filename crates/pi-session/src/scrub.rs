@@ -4,6 +4,7 @@
 //! - on the content and details of every tool result, also of one that failed, before the message is made: [`blocks`] and
 //!   [`details`]. What a tool streams while it works is content too.
 //! - on the text of a command that the person ran, before it becomes a message: [`text`].
+//! - on context files, skills and templates: [`Resources::scrub`](crate::resources::Resources::scrub).
 //! - on every file that is attached to a message; [`input`](crate::input) does that itself.
 //!
 //! Not on what the person typed, nor on what a model says: both are what was meant. Text is judged by shape and by known
@@ -79,7 +80,8 @@ pub fn details(redactor: &Redactor, value: &mut Value) -> usize {
     count_in(value).saturating_sub(before)
 }
 
-fn replace(redactor: &Redactor, place: &mut String) -> usize {
+/// Hides secrets in a text where it stands, and says how many.
+pub(crate) fn replace(redactor: &Redactor, place: &mut String) -> usize {
     let (scrubbed, hidden) = text(redactor, place);
     if let Cow::Owned(scrubbed) = scrubbed {
         *place = scrubbed;

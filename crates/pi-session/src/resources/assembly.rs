@@ -8,9 +8,9 @@
 
 use std::{fmt::Write, path::Path};
 
-use pi_envelope::{Origin, Provenance, Skill as Told, SystemPart, SystemText};
+use pi_envelope::{Origin, Provenance, Skill as Told, SystemPart, SystemText, Trust};
 
-use super::{Resources, Scope, SourceId, Switches, SystemFile};
+use super::{ContextFile, Resources, Scope, SourceId, Switches, SystemFile};
 
 /// Our own words.
 const INTRO: &str = include_str!("assembly/intro.md");
@@ -52,7 +52,7 @@ pub fn assemble(from: &Ingredients<'_>) -> Vec<SystemPart> {
     parts.extend(context.filter(|file| !file.text.trim().is_empty()).map(|file| SystemPart {
         id: SourceId::of_memory(&file.path).as_str().to_owned(),
         provenance: file.provenance.clone(),
-        text: SystemText::Memory { title: file.path.display().to_string(), content: file.text.trim_end().to_owned() },
+        text: SystemText::Memory { title: file.path.display().to_string(), content: content(file) },
     }));
     if from.tools.iter().any(|tool| tool.name == READER) {
         parts.extend(skills(from));
@@ -113,6 +113,16 @@ fn opening(from: &Ingredients<'_>) -> Vec<SystemPart> {
     }
     parts.push(instructions("guidelines", built_in(), &format!("\n\nGuidelines:\n- {}", rules.join("\n- "))));
     parts
+}
+
+/// What a context file says. Where nobody trusts its writer it cannot end the markup around it, and so not pass for
+/// words of ours.
+fn content(file: &ContextFile) -> String {
+    let text = file.text.trim_end();
+    match file.provenance.trust {
+        Trust::Trusted | Trust::Project => text.to_owned(),
+        Trust::Derived | Trust::Untrusted => text.replace("</memory", "<\\/memory"),
+    }
 }
 
 fn appended(from: &Ingredients<'_>) -> Vec<SystemPart> {

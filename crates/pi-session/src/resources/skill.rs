@@ -7,10 +7,10 @@ use pi_transcript::json::Digest;
 use serde_json::Value;
 
 use super::{
-    Discovery, Places, Scope, disk,
+    Places, Scope, disk,
     frontmatter::{split, word},
+    gather::{self, Named},
     notice::{Notice, Problem},
-    selection::Selection,
 };
 use crate::settings::trust::Trust;
 
@@ -41,6 +41,16 @@ impl Skill {
     }
 }
 
+impl Named for Skill {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Which Markdown files directly in a folder are skills themselves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loose {
@@ -51,39 +61,16 @@ enum Loose {
 /// Every skill of every place. Of those with one name the first counts: named ones, then the project's from the nearest
 /// folder upwards, then the person's; in each, usual places before those of the settings.
 pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<Skill> {
-    let selection = Selection::of(&places.skills.settings, places.home.as_deref(), notices);
-    let mut files: Vec<(PathBuf, Scope)> = Vec::new();
-    for path in &places.skills.named {
-        let path = places.directory.join(path);
-        files.extend(files_of(&path, notices).into_iter().map(|file| (file, Scope::Named)));
-    }
-    if places.skills.discovery == Discovery::On {
-        let mut found = Vec::new();
-        for (folder, scope, loose) in usual_places(places, notices) {
-            found.extend(files_in(&folder, loose, notices).into_iter().map(|file| (file, scope)));
-        }
-        for (path, scope) in &selection.places {
-            found.extend(files_of(path, notices).into_iter().map(|file| (file, *scope)));
-        }
-        found.retain(|(file, _)| selection.keeps(file));
-        found.sort_by_key(|(_, scope)| *scope);
-        files.extend(found);
-    }
-    let mut skills: Vec<Skill> = Vec::new();
-    for (file, scope) in files {
-        if skills.iter().any(|skill| same(&skill.path, &file)) {
-            continue;
-        }
-        let Some(skill) = read(&file, scope, places, notices) else { continue };
-        match skills.iter().find(|kept| kept.name == skill.name) {
-            Some(kept) => {
-                let problem = Problem::Collision { name: skill.name, kept: kept.path.clone() };
-                notices.push(Notice::new(&file, problem));
-            }
-            None => skills.push(skill),
-        }
-    }
-    skills
+    let usual = |notices: &mut Vec<Notice>| {
+        let folders = usual_places(places, notices);
+        let files = folders.into_iter().flat_map(|(folder, scope, loose)| {
+            files_in(&folder, loose, notices).into_iter().map(move |file| (file, scope))
+        });
+        files.collect()
+    };
+    let below = |folder: &Path, notices: &mut Vec<Notice>| files_in(folder, Loose::All, notices);
+    let files = gather::files(places, &places.skills, usual, below, notices);
+    gather::first_of_each(files, |path, scope, notices| read(path, scope, places, notices), notices)
 }
 
 /// The usual places; those of a project that nobody trusts are told.
@@ -108,18 +95,6 @@ fn usual_places(places: &Places, notices: &mut Vec<Notice>) -> Vec<(PathBuf, Sco
     usual.extend(places.agent.as_ref().map(|agent| (agent.join("skills"), Scope::User, Loose::All)));
     usual.extend(persons.map(|folder| (folder, Scope::User, Loose::None)));
     usual
-}
-
-/// The skills that a path stands for: a file, a folder with a `SKILL.md`, or a folder of skills.
-fn files_of(path: &Path, notices: &mut Vec<Notice>) -> Vec<PathBuf> {
-    if disk::is_folder(path) {
-        return files_in(path, Loose::All, notices);
-    }
-    if !disk::exists(path) {
-        notices.push(Notice::new(path, Problem::Missing));
-        return Vec::new();
-    }
-    vec![path.to_owned()]
 }
 
 /// Below a folder that is a skill there are no further ones.
@@ -196,8 +171,4 @@ fn is_regular(name: &str) -> bool {
         && !name.starts_with('-')
         && !name.ends_with('-')
         && !name.contains("--")
-}
-
-fn same(one: &Path, other: &Path) -> bool {
-    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

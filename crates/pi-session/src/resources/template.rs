@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use pi_envelope::Provenance;
 
 use super::{
-    Discovery, Places, Scope, SourceId, disk,
+    Places, Scope, SourceId, disk,
     frontmatter::{split, word},
+    gather::{self, Named},
     notice::{Notice, Problem},
-    selection::Selection,
 };
 use crate::settings::trust::Trust;
 
@@ -36,59 +36,21 @@ pub struct Template {
 
 /// Every template of every place; of those with one name the first counts, as for skills.
 pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<Template> {
-    let selection = Selection::of(&places.templates.settings, places.home.as_deref(), notices);
-    let mut files: Vec<(PathBuf, Scope)> = Vec::new();
-    for path in &places.templates.named {
-        let path = places.directory.join(path);
-        files.extend(files_of(&path, notices).into_iter().map(|file| (file, Scope::Named)));
-    }
-    if places.templates.discovery == Discovery::On {
-        let mut found = Vec::new();
+    let below = |folder: &Path, notices: &mut Vec<Notice>| disk::list(folder, "md", notices);
+    let usual = |notices: &mut Vec<Notice>| {
         let project = places.directory.join(".pi").join("prompts");
+        let mut found = Vec::new();
         match places.trust {
-            Trust::Trusted => {
-                found.extend(disk::list(&project, "md", notices).into_iter().map(|file| (file, Scope::Project)));
-            }
+            Trust::Trusted => found.extend(below(&project, notices).into_iter().map(|file| (file, Scope::Project))),
             Trust::Untrusted if disk::is_folder(&project) => notices.push(Notice::new(&project, Problem::Untrusted)),
             Trust::Untrusted => {}
         }
-        if let Some(agent) = &places.agent {
-            let mine = disk::list(&agent.join("prompts"), "md", notices);
-            found.extend(mine.into_iter().map(|file| (file, Scope::User)));
-        }
-        for (path, scope) in &selection.places {
-            found.extend(files_of(path, notices).into_iter().map(|file| (file, *scope)));
-        }
-        found.retain(|(file, _)| selection.keeps(file));
-        found.sort_by_key(|(_, scope)| *scope);
-        files.extend(found);
-    }
-    let mut templates: Vec<Template> = Vec::new();
-    for (file, scope) in files {
-        if templates.iter().any(|template| template.path == file) {
-            continue;
-        }
-        let Some(template) = read(&file, scope, places, notices) else { continue };
-        match templates.iter().find(|kept| kept.name == template.name) {
-            Some(kept) => {
-                let problem = Problem::Collision { name: template.name, kept: kept.path.clone() };
-                notices.push(Notice::new(&file, problem));
-            }
-            None => templates.push(template),
-        }
-    }
-    templates
-}
-
-fn files_of(path: &Path, notices: &mut Vec<Notice>) -> Vec<PathBuf> {
-    if disk::is_folder(path) {
-        return disk::list(path, "md", notices);
-    }
-    if !disk::exists(path) {
-        notices.push(Notice::new(path, Problem::Missing));
-        return Vec::new();
-    }
-    vec![path.to_owned()]
+        let mine = places.agent.as_ref().map(|agent| below(&agent.join("prompts"), notices)).unwrap_or_default();
+        found.extend(mine.into_iter().map(|file| (file, Scope::User)));
+        found
+    };
+    let files = gather::files(places, &places.templates, usual, below, notices);
+    gather::first_of_each(files, |path, scope, notices| read(path, scope, places, notices), notices)
 }
 
 fn read(path: &Path, scope: Scope, places: &Places, notices: &mut Vec<Notice>) -> Option<Template> {
@@ -119,6 +81,16 @@ fn first_line(body: &str) -> String {
     match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+impl Named for Template {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
     }
 }
 
