@@ -10,7 +10,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 use serde::Serialize;
 
-use self::score::score;
+use self::score::Query;
 use crate::resources::{Discovery, Resources};
 
 /// How many files and folders are looked at.
@@ -53,9 +53,8 @@ pub enum CommandKind {
 
 /// At most `limit` files and folders whose path fits `query`, the best first. `stop` is asked now and then.
 pub fn files(directory: &Path, query: &str, limit: usize, stop: &(dyn Fn() -> bool + Sync)) -> Listing {
-    let query = query.trim_start_matches("./");
-    let (found, is_stopped) = visit(directory, query, stop);
-    let mut ranked = found;
+    let query = Query::new(query.trim_start_matches("./"));
+    let (mut ranked, is_stopped) = visit(directory, &query, stop);
     let is_cut = is_stopped || ranked.len() > limit;
     ranked.sort_by(|(left, one), (right, other)| {
         right.cmp(left).then(one.path.len().cmp(&other.path.len())).then_with(|| one.path.cmp(&other.path))
@@ -90,14 +89,15 @@ pub fn commands(own: &[Command], resources: &Resources, skills: Discovery) -> Ve
 
 /// Those whose name fits `query`, which is what stands behind the `/`; the best first, then in their own order.
 pub fn matching<'a>(commands: &'a [Command], query: &str) -> Vec<&'a Command> {
-    let fits = |command: &'a Command| Some((score(query, &command.name)?, command));
+    let query = Query::new(query);
+    let fits = |command: &'a Command| Some((query.score(&command.name)?, command));
     let mut ranked: Vec<_> = commands.iter().filter_map(fits).collect();
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     ranked.into_iter().map(|(_, command)| command).collect()
 }
 
 /// Everything that fits, and whether the walk ended early.
-fn visit(directory: &Path, query: &str, stop: &(dyn Fn() -> bool + Sync)) -> (Vec<(i64, Listed)>, bool) {
+fn visit(directory: &Path, query: &Query, stop: &(dyn Fn() -> bool + Sync)) -> (Vec<(i64, Listed)>, bool) {
     let mut builder = WalkBuilder::new(directory);
     builder.hidden(false).require_git(false).follow_links(false);
     builder.filter_entry(|entry| entry.file_name() != ".git");
@@ -112,7 +112,7 @@ fn visit(directory: &Path, query: &str, stop: &(dyn Fn() -> bool + Sync)) -> (Ve
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let Some(path) = path.to_str().filter(|path| !path.is_empty()) else { continue };
         let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-        if let Some(score) = score(query, &path) {
+        if let Some(score) = query.score(&path) {
             found.push((score, Listed { path, is_folder }));
         }
     }
