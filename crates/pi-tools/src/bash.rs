@@ -222,6 +222,9 @@ fn start(workspace: &Workspace, grant: Grant) -> Result<Process, Failure> {
         None => line.to_owned(),
     };
     let folder = PathBuf::from(folder.map_or(workspace.project(), |folder| folder.absolute()));
+    if !folder.is_dir() {
+        return Err(Failure::new(format!("Working directory does not exist: {}", folder.display())));
+    }
     let arguments = vec!["-c".into(), script.into()];
     let environment = &settings.environment;
     let shown = program.display().to_string();
@@ -250,7 +253,7 @@ async fn watch(
                 reporter.report(collector);
                 continue;
             }
-            event = process.next(&mut buffer, false) => event.map_err(broke)?,
+            event = process.next(&mut buffer) => event.map_err(broke)?,
         };
         match event {
             Event::Ended(status) => {
@@ -298,9 +301,7 @@ async fn killed(process: &mut Process, collector: &mut Collector, end: End) -> E
 async fn last_words(process: &mut Process, collector: &mut Collector, cancel: &CancellationToken) {
     let reading = async {
         let mut buffer = vec![0; 64 * 1024];
-        while let Ok(Ok(Event::Read(count @ 1..))) =
-            tokio::time::timeout(SILENCE, process.next(&mut buffer, true)).await
-        {
+        while let Ok(Ok(count @ 1..)) = tokio::time::timeout(SILENCE, process.read(&mut buffer)).await {
             collector.push(&buffer[..count]).await;
         }
     };

@@ -5,6 +5,8 @@
 //! followed. On Linux this is one call of `openat2` where the kernel has it.
 
 mod fault;
+#[cfg(target_os = "linux")]
+mod linux;
 mod queue;
 mod real;
 mod replace;
@@ -125,18 +127,11 @@ impl Folder {
 
     /// Opens a file of this folder, or one further below, without following any link.
     pub(crate) fn open(&self, below: impl AsRef<Path>) -> io::Result<File> {
-        let below = below.as_ref();
         #[cfg(target_os = "linux")]
-        if let Some(opened) = linux::open(&self.dir, below, linux::Kind::File) {
+        if let Some(opened) = linux::open(&self.dir, below.as_ref(), linux::Kind::File) {
             return opened.map(File::from_std);
         }
-        let around = below.parent().unwrap_or(Path::new(""));
-        let name = below.file_name().unwrap_or(OsStr::new("."));
-        let folder = self.enter(around, Missing::Refuse)?;
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        do_not_wait(&mut options);
-        folder.dir.open_with(name, &options)
+        self.open_by_name(below.as_ref())
     }
 
     /// Opens a folder below this one, name by name, without following any link.
@@ -148,6 +143,22 @@ impl Folder {
                 (opened, _) => return opened.map(|file| Self { dir: Dir::from_std_file(file) }),
             }
         }
+        self.enter_by_name(below, missing)
+    }
+
+    /// The same on systems that cannot do it in one call.
+    fn open_by_name(&self, below: &Path) -> io::Result<File> {
+        let around = below.parent().unwrap_or(Path::new(""));
+        let name = below.file_name().unwrap_or(OsStr::new("."));
+        let folder = self.enter_by_name(around, Missing::Refuse)?;
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        do_not_wait(&mut options);
+        folder.dir.open_with(name, &options)
+    }
+
+    /// The same on systems that cannot do it in one call, and where folders are to be made.
+    fn enter_by_name(&self, below: &Path, missing: Missing) -> io::Result<Self> {
         let mut dir = self.dir.try_clone()?;
         for part in below.components() {
             let Component::Normal(name) = part else { continue };
@@ -192,32 +203,54 @@ fn do_not_wait(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn do_not_wait(_: &mut OpenOptions) {}
 
-#[cfg(target_os = "linux")]
-mod linux {
-    //! The whole way in one call, which nobody can change half way.
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
 
-    use std::{fs::File, io, path::Path};
+    use super::*;
 
-    use cap_std::fs::Dir;
-    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-
-    #[derive(Clone, Copy)]
-    pub(super) enum Kind {
-        File,
-        Folder,
+    /// Whether something is opened, or why not.
+    fn outcome<T>(opened: io::Result<T>) -> String {
+        match opened.map_err(|error| FileFault::opening("it", error)) {
+            Ok(_) => "opened".to_owned(),
+            Err(fault) => fault.to_string(),
+        }
     }
 
-    /// Nothing if the kernel does not know the call.
-    pub(super) fn open(dir: &Dir, below: &Path, kind: Kind) -> Option<io::Result<File>> {
-        let flags = match kind {
-            Kind::File => OFlags::RDONLY | OFlags::NONBLOCK,
-            Kind::Folder => OFlags::RDONLY | OFlags::DIRECTORY,
-        };
-        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match openat2(dir, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM | rustix::io::Errno::AGAIN) => None,
-            opened => Some(opened.map(File::from).map_err(io::Error::from)),
+    #[test]
+    fn both_ways_of_opening_agree() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = open_root(place.path().to_str().expect("text")).expect("a folder");
+        folder.dir.create_dir_all("a/b").expect("a folder");
+        folder.dir.write("a/b/file", "x").expect("a file");
+        symlink("a", place.path().join("inside")).expect("a link");
+        symlink("/etc", place.path().join("outside")).expect("a link");
+        symlink("b/file", place.path().join("a/link")).expect("a link");
+        symlink("nowhere", place.path().join("a/lost")).expect("a link");
+        let link = FileFault::Link { path: "it".to_owned() }.to_string();
+        let (opened, missing) = ("opened".to_owned(), "File not found: it".to_owned());
+        for (path, expected) in
+            [("a/b/file", &opened), ("a/none", &missing), ("none/file", &missing), ("a/link", &link), ("a/lost", &link)]
+        {
+            let path = Path::new(path);
+            assert_eq!(
+                [outcome(folder.open(path)), outcome(folder.open_by_name(path))],
+                [expected.clone(), expected.clone()]
+            );
         }
+        // On the way a link may look like a file that is no folder; both are refused.
+        for path in ["inside/b/file", "outside/passwd", "a/b/file/x"] {
+            let path = Path::new(path);
+            assert!(folder.open(path).is_err() && folder.open_by_name(path).is_err(), "{path:?}");
+        }
+        for (path, expected) in [("a/b", &opened), ("", &opened), ("a/none", &missing)] {
+            let path = Path::new(path);
+            let ways = [folder.enter(path, Missing::Refuse), folder.enter_by_name(path, Missing::Refuse)].map(outcome);
+            assert_eq!(ways, [expected.clone(), expected.clone()], "{path:?}");
+        }
+        for path in ["inside/new", "outside/new", "a/link/new"] {
+            assert!(folder.enter(Path::new(path), Missing::Make).is_err(), "{path}");
+        }
+        assert_eq!(outcome(folder.enter(Path::new("a/new/er"), Missing::Make)), opened);
     }
 }

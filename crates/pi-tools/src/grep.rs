@@ -22,7 +22,7 @@ use crate::{
     truncate::{self, MAX_LINE_CHARACTERS},
     workspace::Workspace,
 };
-use search::{Hits, Search};
+use search::{Hits, Role, Search};
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/grep.json")));
 
@@ -153,26 +153,28 @@ impl Report {
 
     /// Adds the hits of one file, in order; breaks off when there are more than may be shown.
     fn add(&mut self, name: &str, hits: &Hits, search: &Search) -> ControlFlow<()> {
-        // Lines around a match that is not shown any more would be lines around nothing.
+        // How many lines behind the last match may still be shown.
         let mut after = 0;
-        for (index, line) in hits.lines.iter().enumerate() {
-            if line.is_match {
-                if self.matches == self.limit {
+        for line in &hits.lines {
+            let sign = match line.role {
+                Role::Match if self.matches == self.limit => {
                     self.has_more = true;
-                    return ControlFlow::Break(());
-                }
-                (self.matches, after) = (self.matches + 1, search.context);
-            } else if self.matches == self.limit {
-                let Some(rest) = after.checked_sub(1) else {
-                    self.has_more |= hits.lines[index..].iter().any(|line| line.is_match);
                     break;
-                };
-                after = rest;
-            }
+                }
+                Role::Match => {
+                    (self.matches, after) = (self.matches + 1, search.context);
+                    ':'
+                }
+                // Before a match that is not shown, or too far behind the last one that is.
+                Role::Context if self.matches == self.limit && after == 0 => continue,
+                Role::Context => {
+                    after = after.saturating_sub(1);
+                    '-'
+                }
+            };
             let (text, is_cut) = truncate::line(&line.text);
             self.has_cut_lines |= is_cut;
-            let (number, [open, close]) = (line.number, if line.is_match { [":", ":"] } else { ["-", "-"] });
-            self.lines.push(format!("{name}{open}{number}{close} {text}"));
+            self.lines.push(format!("{name}{sign}{}{sign} {text}", line.number));
         }
         if self.has_more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

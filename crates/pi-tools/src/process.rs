@@ -81,15 +81,17 @@ pub enum Event {
 }
 
 impl Process {
-    /// Waits for output, or for the end of the process. After the end it only reads. Nothing is lost if it is dropped.
-    pub async fn next(&mut self, buffer: &mut [u8], has_ended: bool) -> io::Result<Event> {
-        if has_ended {
-            return self.output.read(buffer).await.map(Event::Read);
-        }
+    /// Waits for output, or for the end of the process. Nothing is lost if it is dropped.
+    pub async fn next(&mut self, buffer: &mut [u8]) -> io::Result<Event> {
         tokio::select! {
             read = self.output.read(buffer) => read.map(Event::Read),
             ended = self.child.wait() => ended.map(Event::Ended),
         }
+    }
+
+    /// Waits for output, also when the process has ended: others may have the pipe. Nothing is lost if it is dropped.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.output.read(buffer).await
     }
 
     /// Waits for the end without reading.

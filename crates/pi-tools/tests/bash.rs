@@ -52,6 +52,14 @@ async fn shell_and_prefix_come_from_the_settings() {
 }
 
 #[tokio::test]
+async fn project_that_is_gone_is_named() {
+    let room = Room::new();
+    std::fs::remove_dir_all(room.at("")).expect("a folder");
+    let told = room.told("bash", json!({ "command": "true" })).await;
+    assert_eq!(told, format!("error: Working directory does not exist: {}", room.workspace.project()));
+}
+
+#[tokio::test]
 async fn secrets_are_not_in_the_environment() {
     let inherited = [("OPENAI_API_KEY", "sk-1"), ("ODD", "sk-2"), ("GH_TOKEN", "passed"), ("PLAIN", "plain")];
     let withheld = Withheld { credentials: vec!["ODD".to_owned()], passed: vec!["GH_TOKEN".to_owned()] };

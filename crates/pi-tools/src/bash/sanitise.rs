@@ -182,4 +182,18 @@ mod tests {
             }
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn pieces_do_not_matter(bytes in proptest::collection::vec(
+            proptest::sample::select(b"ab\n\r\t\x08\x1b[]();m\\\x07\x9b\x18P?0\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e\xff".to_vec()),
+            0..40,
+        ), size in 1usize..8) {
+            let whole = clean(&bytes, bytes.len().max(1));
+            proptest::prop_assert_eq!(clean(&bytes, size), whole.as_str());
+            proptest::prop_assert!(whole.chars().all(|sign| !sign.is_control() || ['\n', '\t'].contains(&sign)), "{:?}", whole);
+        }
+    }
 }

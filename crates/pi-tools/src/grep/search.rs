@@ -41,7 +41,13 @@ pub(super) struct Hits {
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) text: String,
-    pub(super) is_match: bool,
+    pub(super) role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Match,
+    Context,
 }
 
 impl Search {
@@ -129,10 +135,10 @@ struct Collected {
 }
 
 impl Collected {
-    fn push(&mut self, bytes: &[u8], number: Option<u64>, is_match: bool) {
+    fn push(&mut self, bytes: &[u8], number: Option<u64>, role: Role) {
         let bytes = &bytes[..bytes.len().min(MAX_LINE)];
         let text = String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']).replace('\r', "");
-        self.hits.lines.push(Line { number: number.unwrap_or_default(), text, is_match });
+        self.hits.lines.push(Line { number: number.unwrap_or_default(), text, role });
     }
 }
 
@@ -140,12 +146,12 @@ impl Sink for Collected {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        self.push(found.bytes(), found.line_number(), true);
+        self.push(found.bytes(), found.line_number(), Role::Match);
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
-        self.push(around.bytes(), around.line_number(), false);
+        self.push(around.bytes(), around.line_number(), Role::Context);
         Ok(true)
     }
 

@@ -21,10 +21,18 @@ use crate::{
 
 /// So many bytes tell the format.
 pub(super) const SIGNATURE: usize = 12;
-/// No side is longer.
-const MAX_SIDE: u32 = 2000;
-/// In base64, as it is sent.
-const MAX_ENCODED: usize = 4_718_592;
+
+/// How large an image may be that is sent.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// No side is longer, in pixels.
+    side: u32,
+    /// In base64, as it is sent.
+    encoded: usize,
+}
+
+const BOUNDS: Bounds = Bounds { side: 2000, encoded: 4_718_592 };
+
 /// A file that is longer is no picture that anybody wants to show to a model.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 /// What decoding may take: a small file can claim to be a huge picture.
@@ -60,7 +68,7 @@ pub(super) fn show(
     file.take(MAX_FILE).read_to_end(&mut bytes).map_err(|error| FileFault::reading(shown, error))?;
     let note = format!("Read image file [{}]", format.to_mime_type());
     let as_it_is = |bytes: &[u8]| Block::image(STANDARD.encode(bytes), format.to_mime_type());
-    let (note, image) = match (images, fit(&bytes, format)) {
+    let (note, image) = match (images, fit(&bytes, format, BOUNDS)) {
         (Images::AsTheyAre, _) | (Images::Scaled, Ok(Fitted::AsItIs)) => (note, Some(as_it_is(&bytes))),
         (Images::Scaled, Ok(Fitted::Changed { data, mime_type, hint })) => {
             (format!("Read image file [{mime_type}]{hint}"), Some(Block::image(data, mime_type)))
@@ -69,7 +77,7 @@ pub(super) fn show(
             (format!("{note}\n[Image left out: it cannot be made small enough to be sent.]"), None)
         }
         // A model may understand what our decoder does not.
-        (Images::Scaled, Err(_)) if encoded_length(bytes.len()) <= MAX_ENCODED => (note, Some(as_it_is(&bytes))),
+        (Images::Scaled, Err(_)) if BOUNDS.admit(bytes.len()) => (note, Some(as_it_is(&bytes))),
         (Images::Scaled, Err(error)) => (format!("{note}\n[Image left out: {error}]"), None),
     };
     Ok(Output { content: [Block::text(note)].into_iter().chain(image).collect(), details: None })
@@ -81,11 +89,14 @@ enum Fitted {
     TooLarge,
 }
 
-fn encoded_length(bytes: usize) -> usize {
-    bytes.div_ceil(3) * 4
+impl Bounds {
+    /// Whether so many bytes may be sent.
+    fn admit(self, bytes: usize) -> bool {
+        bytes.div_ceil(3) * 4 <= self.encoded
+    }
 }
 
-fn fit(bytes: &[u8], format: ImageFormat) -> ImageResult<Fitted> {
+fn fit(bytes: &[u8], format: ImageFormat, bounds: Bounds) -> ImageResult<Fitted> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_MEMORY);
@@ -93,15 +104,15 @@ fn fit(bytes: &[u8], format: ImageFormat) -> ImageResult<Fitted> {
     let mut decoder = reader.into_decoder()?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let (width, height) = decoder.dimensions();
-    let is_small = width <= MAX_SIDE && height <= MAX_SIDE && encoded_length(bytes.len()) <= MAX_ENCODED;
+    let is_small = width.max(height) <= bounds.side && bounds.admit(bytes.len());
     if is_small && orientation == Orientation::NoTransforms {
         return Ok(Fitted::AsItIs);
     }
     let mut picture = DynamicImage::from_decoder(decoder)?;
     picture.apply_orientation(orientation);
     let upright = (picture.width(), picture.height());
-    if upright.0 > MAX_SIDE || upright.1 > MAX_SIDE {
-        picture = picture.resize(MAX_SIDE, MAX_SIDE, FilterType::Triangle);
+    if upright.0.max(upright.1) > bounds.side {
+        picture = picture.resize(bounds.side, bounds.side, FilterType::Triangle);
     }
     for scale in SCALES {
         let side = |length: u32| ((f64::from(length) * scale).round() as u32).max(1);
@@ -110,7 +121,7 @@ fn fit(bytes: &[u8], format: ImageFormat) -> ImageResult<Fitted> {
             _ => Some(picture.resize(side(picture.width()), side(picture.height()), FilterType::Triangle)),
         };
         let scaled = scaled.as_ref().unwrap_or(&picture);
-        if let Some((data, mime_type)) = smallest(scaled)? {
+        if let Some((data, mime_type)) = smallest(scaled, bounds)? {
             return Ok(Fitted::Changed { data, mime_type, hint: hint(upright, (scaled.width(), scaled.height())) });
         }
     }
@@ -118,8 +129,8 @@ fn fit(bytes: &[u8], format: ImageFormat) -> ImageResult<Fitted> {
 }
 
 /// The smaller one of PNG and JPEG; worse JPEGs if neither is small enough.
-fn smallest(picture: &DynamicImage) -> ImageResult<Option<(String, &'static str)>> {
-    let fits = |bytes: &Vec<u8>| encoded_length(bytes.len()) <= MAX_ENCODED;
+fn smallest(picture: &DynamicImage, bounds: Bounds) -> ImageResult<Option<(String, &'static str)>> {
+    let fits = |bytes: &Vec<u8>| bounds.admit(bytes.len());
     let mut png = Vec::new();
     picture.write_with_encoder(PngEncoder::new(&mut png))?;
     let opaque = picture.to_rgb8();
@@ -147,4 +158,42 @@ fn hint((width, height): (u32, u32), (shown_width, shown_height): (u32, u32)) ->
         "\n[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. \
          Multiply coordinates by {factor:.2} to map to original image.]"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgb, RgbImage};
+
+    use super::*;
+
+    /// What becomes of a picture of noise, which no format makes small: its type, its size and its hint.
+    fn fitted(encoded: usize) -> Option<(&'static str, (u32, u32), String)> {
+        let mut random = fastrand::Rng::with_seed(7);
+        let noise = RgbImage::from_fn(100, 50, |_, _| Rgb([random.u8(..), random.u8(..), random.u8(..)]));
+        let mut png = Vec::new();
+        noise.write_to(&mut Cursor::new(&mut png), ImageFormat::Png).expect("an image");
+        match fit(&png, ImageFormat::Png, Bounds { side: 80, encoded }).expect("an image") {
+            Fitted::AsItIs => panic!("a side is too long"),
+            Fitted::TooLarge => None,
+            Fitted::Changed { data, mime_type, hint } => {
+                assert!(data.len() <= encoded, "{}", data.len());
+                let bytes = STANDARD.decode(data).expect("base64");
+                let picture = image::load_from_memory(&bytes).expect("an image");
+                Some((mime_type, (picture.width(), picture.height()), hint))
+            }
+        }
+    }
+
+    #[test]
+    fn image_is_sent_worse_and_then_smaller() {
+        let hint = |size: &str, factor: &str| {
+            format!(
+                "\n[Image: original 100x50, displayed at {size}. Multiply coordinates by {factor} to map to original image.]"
+            )
+        };
+        assert_eq!(fitted(20_000), Some(("image/jpeg", (80, 40), hint("80x40", "1.25"))));
+        let (_, half, _) = fitted(1_600).expect("an image");
+        assert!(half.0 < 80, "{half:?}");
+        assert_eq!(fitted(100), None);
+    }
 }
