@@ -105,12 +105,12 @@ impl<M: Medium> Sidecar<M> {
         let (messages, mut pieces) = line::take_apart(envelope);
         pieces.retain(|piece| !self.index.contains(&piece.digest()));
         let head = Head::of(entry, envelope);
-        self.write(pieces, head, messages)
+        self.write(pieces, head, &messages)
     }
 
     /// Stores what the provider says the request consumed.
     pub fn settle(&mut self, request: &str, usage: &Usage, residual: Option<i64>) -> Result<(), Fault> {
-        self.push(&Line::Usage { request: request.to_owned(), usage: usage.clone(), residual });
+        self.push(&Line::Usage { request: request.to_owned(), usage: Box::new(usage.clone()), residual });
         self.log.flush()
     }
 
@@ -119,7 +119,7 @@ impl<M: Medium> Sidecar<M> {
         self.log.sync()
     }
 
-    fn write(&mut self, pieces: Vec<Piece>, head: Head, messages: Vec<Digest>) -> Result<(), Fault> {
+    fn write(&mut self, pieces: Vec<Piece>, head: Head, messages: &[Digest]) -> Result<(), Fault> {
         if self.log.end() == 0 {
             self.push(&Line::Envelopes { version: 1 });
         }
@@ -129,10 +129,10 @@ impl<M: Medium> Sidecar<M> {
                 self.push(&piece.into());
             }
         }
-        let same = self.index.last().iter().zip(&messages).take_while(|(one, other)| one == other).count();
+        let same = self.index.last().iter().zip(messages).take_while(|(one, other)| one == other).count();
         let share = if self.index.list().len().is_multiple_of(STRIDE) { 0 } else { same };
-        let whole = line::whole(&messages);
-        self.push(&Line::Envelope { head, share, messages: messages[share..].to_vec(), whole });
+        let whole = line::whole(messages);
+        self.push(&Line::Envelope { head: Box::new(head), share, messages: messages[share..].to_vec(), whole });
         self.log.flush()
     }
 

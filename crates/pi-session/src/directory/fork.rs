@@ -12,7 +12,7 @@ use pi_transcript::{
 
 use super::Project;
 use crate::{
-    file::{self, OpenError, Opened, ReadError, Reader, create_folder, replace},
+    file::{self, Fault, OpenError, Opened, ReadError, Reader, create_folder, replace},
     sidecar::{self, SidecarError},
     tree::{Kind, NoEntry, Place, Tree},
 };
@@ -44,6 +44,8 @@ pub enum ForkError {
     Read(#[from] ReadError),
     #[error("cannot write the fork")]
     Io(#[from] io::Error),
+    #[error("cannot write the bookmarks of the fork")]
+    Write(#[from] Fault),
     #[error("cannot copy the envelopes")]
     Envelopes(#[from] SidecarError),
     #[error("cannot open the fork")]
@@ -73,7 +75,8 @@ pub fn fork(
     let parent_session = Some(reader.path().display().to_string());
     let header = Header { parent_session, ..project.header(now, &mut random) };
     let target = project.path(now, &header.id);
-    let mut opened = if path.iter().any(|place| tree.kind(*place) == Kind::User) {
+    let has_begun = path.iter().any(|place| tree.kind(*place) == Kind::User);
+    let mut opened = if has_begun {
         write(tree, reader, &path, &header, &target)?;
         let kept = path.iter().map(|place| tree.id(*place)).collect();
         sidecar::fork(reader.path(), &target, &kept)?;
@@ -90,6 +93,9 @@ pub fn fork(
         let make = |base| Entry::Label(Label { base, target_id, label, extra: Extra::new() });
         let line = opened.tree.append(now, make).line;
         opened.log.push(format!("{}\n", line.text).as_bytes());
+    }
+    if has_begun {
+        opened.log.sync()?;
     }
     Ok(Forked { opened, text })
 }

@@ -138,7 +138,7 @@ impl Index {
         // Back to one that shares nothing, then forward again.
         let start = (0..=index).rev().find(|index| self.places[*index].share == 0).ok_or(RebuildError::Broken)?;
         let mut digests: Vec<Digest> = Vec::new();
-        let mut last: Option<(Head, Digest)> = None;
+        let mut last: Option<(Box<Head>, Digest)> = None;
         for place in &self.places[start..=index] {
             let Line::Envelope { head, share, messages, whole } = serde_json::from_slice(&fetch(place.span)?)? else {
                 return Err(RebuildError::Broken);
@@ -201,7 +201,7 @@ impl Index {
             Line::Usage { request, usage, residual } => {
                 if let Some(index) = self.by_request.get(request) {
                     let listed = &mut self.envelopes[*index];
-                    (listed.usage, listed.residual) = (Some(usage.clone()), *residual);
+                    (listed.usage, listed.residual) = (Some(Usage::clone(usage)), *residual);
                 }
             }
         }

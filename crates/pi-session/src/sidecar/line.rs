@@ -28,7 +28,7 @@ pub(super) enum Line {
     },
     Envelope {
         #[serde(flatten)]
-        head: Head,
+        head: Box<Head>,
         /// How many messages are those of the envelope before this one.
         share: usize,
         messages: Vec<Digest>,
@@ -37,7 +37,7 @@ pub(super) enum Line {
     },
     Usage {
         request: String,
-        usage: Usage,
+        usage: Box<Usage>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         residual: Option<i64>,
     },

@@ -148,6 +148,9 @@ fn fork_takes_its_path_its_labels_and_its_envelopes_along() {
     assert_eq!((opened.tree.len(), opened.tree.label_of(&"a".into()), opened.tree.name()), (5, Some("mark"), None));
     assert_eq!(opened.header.parent_session, Some(path.display().to_string()));
     assert_eq!(forked.text, None);
+    drop(opened);
+    let again = file::view(&target, random()).unwrap();
+    assert_eq!((again.tree.len(), again.tree.label_of(&"a".into())), (5, Some("mark")));
     let copied: Vec<&str> = fs::read_to_string(&target).unwrap().leak().lines().skip(1).take(4).collect();
     let original: Vec<&str> = fs::read_to_string(&path).unwrap().leak().lines().skip(1).take(4).collect();
     assert_eq!(copied, original);

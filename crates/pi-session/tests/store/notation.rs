@@ -51,15 +51,15 @@ fn entry(line: &str) -> Entry {
     let word = |index: usize| rest.get(index).copied().unwrap_or_default();
     let after = |index: usize| rest.get(index..).unwrap_or_default().join(" ");
     let payload = match kind {
-        "user" => message(json!({"role": "user", "content": after(0), "timestamp": 1})),
-        "assistant" => message(answer("stop", &after(0))),
-        "failed" => message(answer("error", &after(0))),
-        "aborted" => message(answer("aborted", &after(0))),
-        "result" => message(json!({
+        "user" => message(&json!({"role": "user", "content": after(0), "timestamp": 1})),
+        "assistant" => message(&answer("stop", &after(0))),
+        "failed" => message(&answer("error", &after(0))),
+        "aborted" => message(&answer("aborted", &after(0))),
+        "result" => message(&json!({
             "role": "toolResult", "toolCallId": word(0), "toolName": "read", "timestamp": 1, "isError": false,
             "content": [{"type": "text", "text": after(1)}],
         })),
-        "bash" => message(json!({
+        "bash" => message(&json!({
             "role": "bashExecution", "command": after(0), "output": "", "cancelled": false, "truncated": false, "timestamp": 1,
         })),
         "model" => json!({"type": "model_change", "provider": word(0), "modelId": word(1)}),
@@ -85,7 +85,7 @@ fn entry(line: &str) -> Entry {
     serde_json::from_value(Value::Object(object)).unwrap()
 }
 
-fn message(message: Value) -> Value {
+fn message(message: &Value) -> Value {
     json!({"type": "message", "message": message})
 }
 

@@ -22,10 +22,10 @@ fn message(id: usize, text: &str) -> Value {
 /// An envelope of a request with one message a text.
 pub(crate) fn envelope(request: &str, texts: &[&str]) -> Envelope {
     let messages: Vec<Value> = texts.iter().enumerate().map(|(index, text)| message(index, text)).collect();
-    made(request, messages)
+    made(request, &messages)
 }
 
-fn made(request: &str, messages: Vec<Value>) -> Envelope {
+fn made(request: &str, messages: &[Value]) -> Envelope {
     let meta = json!({"request": {"id": request, "provider": "p", "model": "m", "time": 12}});
     serde_json::from_value(json!({"version": "1.0", "model": "m", "messages": messages, "meta": meta})).unwrap()
 }
@@ -66,12 +66,12 @@ fn size_is_linear_in_what_is_new() {
     let mut sizes = Vec::new();
     for turn in 0..200 {
         messages.push(message(turn, &format!("{turn} {text}")));
-        sidecar.record(&"e".into(), &made(&turn.to_string(), messages.clone())).unwrap();
+        sidecar.record(&"e".into(), &made(&turn.to_string(), &messages)).unwrap();
         sizes.push(fs::metadata(sidecar::path_of(&path)).unwrap().len());
     }
     let growth = |from: usize, to: usize| (sizes[to] - sizes[from]) / (to - from) as u64;
     assert!(growth(100, 127) < growth(1, 28) + 100, "{} then {}", growth(1, 28), growth(100, 127));
-    assert_eq!(sidecar.get("199").unwrap(), Some(made("199", messages)));
+    assert_eq!(sidecar.get("199").unwrap(), Some(made("199", &messages)));
 }
 
 #[test]
@@ -164,7 +164,7 @@ proptest! {
         let disk = Faulty::default();
         let mut sidecar = Sidecar::new(Log::at(disk.clone(), 0));
         let envelopes: Vec<Envelope> =
-            conversation.into_iter().enumerate().map(|(turn, messages)| made(&turn.to_string(), messages)).collect();
+            conversation.into_iter().enumerate().map(|(turn, messages)| made(&turn.to_string(), &messages)).collect();
         for (turn, envelope) in envelopes.iter().enumerate() {
             sidecar.record(&"e".into(), envelope).unwrap();
             if turn == synced {
