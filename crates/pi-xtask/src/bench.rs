@@ -22,7 +22,7 @@ use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request, tools or loopback
+    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request, tools, open or loopback
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -42,6 +42,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("decode", "pi-provider"),
     ("request", "pi-provider"),
     ("tools", "pi-tools"),
+    ("open", "pi-session"),
 ];
 const STARTUP: &str = "startup";
 const LOOPBACK: &str = "loopback";
