@@ -1,4 +1,4 @@
-//! `bash`: runs a command and tells what it printed. [`run`] does the same for a command that a person typed.
+//! `bash`: runs a command and tells what it printed. [`run_command`] does the same for a command that a person typed.
 
 mod collect;
 mod sanitise;
@@ -73,7 +73,7 @@ pub struct BashExecution {
 /// Runs a command that a person typed; the line stands in the grant. A failure means that it was not started.
 ///
 /// Dropping the future kills the command with everything that it started.
-pub async fn run(
+pub async fn run_command(
     workspace: &Arc<Workspace>,
     grant: Grant,
     cancel: &CancellationToken,

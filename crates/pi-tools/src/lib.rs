@@ -28,7 +28,7 @@ mod workspace;
 mod write;
 
 pub use self::{
-    bash::{BashExecution, run},
+    bash::{BashExecution, run_command},
     environment::{Environment, Withheld},
     progress::{Progress, Reports, progress},
     registry::{DEFAULT_ACTIVE, Registry},

@@ -223,7 +223,7 @@ async fn command_of_a_person_gives_what_a_session_writes_down() {
     let run = async |command: &str, cancel: CancellationToken| {
         let arguments = json!({ "command": command }).as_object().expect("an object").clone();
         let grant = room.grant("bash", &arguments).await.expect("a grant");
-        pi_tools::run(&room.workspace, grant, &cancel, &Progress::unheard()).await.expect("an execution")
+        pi_tools::run_command(&room.workspace, grant, &cancel, &Progress::unheard()).await.expect("an execution")
     };
     let plain = BashExecution {
         output: "hi\n".to_owned(),

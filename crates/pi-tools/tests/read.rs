@@ -79,6 +79,22 @@ async fn long_file_is_cut_at_whole_lines() {
 }
 
 #[tokio::test]
+async fn huge_file_does_not_fill_the_memory() {
+    let room = Room::new();
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("our memory");
+        pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number") * 4096
+    };
+    std::fs::File::create(room.at("huge")).and_then(|file| file.set_len(300_000_000)).expect("a file with a hole");
+    let before = resident();
+    let told = room.told("read", json!({ "path": "huge" })).await;
+    let advice = "Use bash: sed -n '1p' huge | head -c 51200";
+    assert_eq!(told, format!("[Line 1 is 286.1MB, exceeds 50.0KB limit. {advice}]"));
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 32 * 1024 * 1024, "grew by {grown} bytes");
+}
+
+#[tokio::test]
 async fn paths_are_found_as_they_are_written() {
     let room = Room::new();
     for path in ["a b.txt", "@scope/x", "Shot 3.15\u{202f}PM.png.txt", "e\u{301}.txt", "it\u{2019}s", "odd\u{a0}name"] {
