@@ -50,7 +50,46 @@ pub struct Cost {
     pub extra: Extra,
 }
 
+impl Cost {
+    fn add(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.input, &other.input),
+            (&mut self.output, &other.output),
+            (&mut self.cache_read, &other.cache_read),
+            (&mut self.cache_write, &other.cache_write),
+            (&mut self.total, &other.total),
+        ];
+        for (own, other) in pairs {
+            *own = own.plus(other);
+        }
+        self.total_from_provider = match (&self.total_from_provider, &other.total_from_provider) {
+            (Some(own), Some(other)) => Some(own.plus(other)),
+            (own, other) => own.clone().or_else(|| other.clone()),
+        };
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 impl Usage {
+    /// Adds what another call consumed. Members that we do not know stay as they are.
+    pub fn add(&mut self, other: &Self) {
+        let total = self.total().saturating_add(other.total());
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_write_1h = sum(self.cache_write_1h, other.cache_write_1h);
+        self.reasoning = sum(self.reasoning, other.reasoning);
+        self.total_tokens = Some(total);
+        self.cost.add(&other.cost);
+    }
+
     /// All tokens: as the provider counted them, or else the sum of the parts.
     pub fn total(&self) -> u64 {
         let parts = [self.output, self.cache_read, self.cache_write];

@@ -23,6 +23,12 @@ impl Amount {
     pub fn as_f64(&self) -> f64 {
         self.0.as_f64().expect("without arbitrary precision every number is a finite double")
     }
+
+    /// The sum; one that no double holds is the first of the two.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self::try_from(self.as_f64() + other.as_f64()).unwrap_or_else(|_| self.clone())
+    }
 }
 
 impl Default for Amount {
