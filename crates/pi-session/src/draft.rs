@@ -11,6 +11,8 @@ use pi_transcript::{
 };
 use serde_json::Value;
 
+use crate::cut::Keep;
+
 /// The member of an entry in which we remember which stretches of its message came from elsewhere. Pi does not look at
 /// it; without it the origin of an attached file would be forgotten with the next start.
 pub(crate) const SPANS: &str = "spans";
@@ -21,7 +23,7 @@ pub(crate) enum Draft {
     Message { message: Message, spans: Vec<Span> },
     ModelChange { provider: ProviderId, model: ModelId },
     ThinkingLevelChange(ThinkingLevel),
-    Compaction { summary: String, first_kept: EntryId, tokens_before: u64, details: Option<Value>, by: Author },
+    Compaction { summary: String, keep: Keep, tokens_before: u64, details: Option<Value>, by: Author },
     BranchSummary { from: EntryId, summary: String, details: Option<Value>, by: Author },
     Custom { custom_type: String, data: Option<Value> },
     CustomMessage { custom_type: String, content: Content, display: bool, details: Option<Value> },
@@ -60,8 +62,12 @@ impl Draft {
             Self::ThinkingLevelChange(level) => {
                 Entry::ThinkingLevelChange(ThinkingLevelChange { base, thinking_level: Open::Known(level), extra })
             }
-            Self::Compaction { summary, first_kept, tokens_before, details, by } => {
+            Self::Compaction { summary, keep, tokens_before, details, by } => {
                 let (from_hook, usage) = by.members();
+                let first_kept = match keep {
+                    Keep::From(id) => id,
+                    Keep::Nothing => base.id.clone(),
+                };
                 Entry::Compaction(Box::new(Compaction {
                     base,
                     summary,

@@ -1,6 +1,6 @@
 //! Makes sessions: from what a process has, and what somebody wants for one.
 
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use pi_envelope::SystemPart;
 use pi_exthost::{Guests, Questions, questions::Audience};
@@ -11,6 +11,8 @@ use pi_transcript::{AgentEvent, RequestId, SessionId, ThinkingLevel};
 use tokio::sync::mpsc;
 
 use crate::{
+    archive::Archive,
+    cut,
     file::Opened,
     mailbox::{Equipment, Letter, Mailbox, Scribe},
     models::{Choice, Models},
@@ -39,6 +41,7 @@ pub struct Blueprint {
     pub guests: Arc<Guests>,
     pub audience: Audience,
     pub retry: RetrySettings,
+    pub compaction: cut::Settings,
     pub steering: Delivery,
     pub follow_up: Delivery,
     pub storage: Storage,
@@ -56,9 +59,12 @@ pub enum Storage {
 pub fn start(blueprint: Blueprint) -> io::Result<Session> {
     let (letters, received) = mpsc::channel::<Letter>(LETTERS);
     let (emit, heard) = mpsc::unbounded_channel::<AgentEvent>();
-    let (scribe, tree) = match blueprint.storage {
-        Storage::File(opened) => (Scribe::on_disk(opened.log)?, opened.tree),
-        Storage::Memory => (Scribe::in_memory()?, Tree::new(Destination::Memory, fastrand::Rng::new())),
+    let (scribe, tree, path) = match blueprint.storage {
+        Storage::File(opened) => {
+            let path = opened.reader.path().to_owned();
+            (Scribe::on_disk(opened.log)?, opened.tree, Some(path))
+        }
+        Storage::Memory => (Scribe::in_memory()?, Tree::new(Destination::Memory, fastrand::Rng::new()), None),
     };
     let questions = questions(blueprint.audience, &blueprint.id, emit);
     let parts = Parts {
@@ -67,6 +73,8 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
         guests: blueprint.guests,
         questions,
         redactor: blueprint.redactor,
+        archive: Archive::start(path)?,
+        requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
     };
     let guest_tools = parts.guests.tools();
@@ -78,11 +86,11 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
         thinking: blueprint.choice.clamp(blueprint.thinking),
         choice: blueprint.choice,
         retry: blueprint.retry,
+        compaction: blueprint.compaction,
         queues: Queues::new(blueprint.steering, blueprint.follow_up),
         tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
         system: blueprint.system.into(),
         running: None,
-        shown: VecDeque::new(),
         letters: letters.downgrade(),
     };
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.

@@ -6,6 +6,7 @@
 //!
 //! Start with [`Session`], then [`Blueprint`], of which [`start`] makes one.
 
+mod archive;
 pub mod context;
 pub mod cut;
 pub mod directory;
@@ -32,5 +33,5 @@ pub use self::{
     factory::{Blueprint, Storage, start},
     herald::{Silence, Subscription},
     run::Ending,
-    session::{PromptError, Prompted, Session, SessionGone, State},
+    session::{CompactError, PromptError, Prompted, Session, SessionGone, State},
 };

@@ -7,13 +7,13 @@ mod letter;
 mod prompt;
 mod scribe;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
-use pi_envelope::{Envelope, SystemPart};
+use pi_envelope::SystemPart;
 use pi_exthost::guests::GuestTool;
 use pi_policy::{Policy, decide};
 use pi_tools::{Registry, Workspace};
-use pi_transcript::{AgentEvent, EntryId, Message, RequestId, ThinkingLevel};
+use pi_transcript::{AgentEvent, EntryId, Message, ThinkingLevel, event::CompactionResult};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -25,7 +25,7 @@ pub(crate) use self::{
     scribe::Scribe,
 };
 use crate::{
-    context,
+    context, cut,
     draft::Draft,
     herald::{self, Outgoing},
     models::Choice,
@@ -33,15 +33,13 @@ use crate::{
     retry::RetrySettings,
     run::{
         Ending, Parts, Run, Signals,
+        compact::Compacted,
         desk::{Desk, Note, Plan},
         tools::ToolSet,
     },
-    session::{PromptError, Prompted, State},
+    session::{CompactError, PromptError, Prompted, State},
     tree::{Kept, Tree},
 };
-
-/// Envelopes that are held for whoever looks; all of them are in the sidecar.
-const SHOWN: usize = 16;
 
 /// Everything that a session is.
 pub(crate) struct Mailbox {
@@ -52,11 +50,11 @@ pub(crate) struct Mailbox {
     pub(crate) choice: Arc<Choice>,
     pub(crate) thinking: ThinkingLevel,
     pub(crate) retry: RetrySettings,
+    pub(crate) compaction: cut::Settings,
     pub(crate) queues: Queues,
     pub(crate) tools: Equipment,
     pub(crate) system: Arc<[SystemPart]>,
     pub(crate) running: Option<Running>,
-    pub(crate) shown: VecDeque<(RequestId, Arc<Envelope>)>,
     /// For the desks of runs; weak, so that a session ends when nobody holds it.
     pub(crate) letters: mpsc::WeakSender<Letter>,
 }
@@ -144,6 +142,7 @@ impl Mailbox {
         }
         self.parts.guests.shutdown().await;
         self.scribe.close().await;
+        self.parts.archive.sync().await;
     }
 
     fn note(&mut self, note: Note) {
@@ -160,7 +159,7 @@ impl Mailbox {
                 let policy = std::mem::take(&mut self.policy);
                 self.policy = policy.with_answer(*answer);
             }
-            Note::Shown(envelope, id) => self.keep_envelope(*envelope, id),
+            Note::Path(reply) => answer(reply, self.tree.entries()),
         }
     }
 
@@ -172,6 +171,8 @@ impl Mailbox {
             system: Arc::clone(&self.system),
             messages: prompt::messages(&self.tree),
             retry: self.retry,
+            compaction: self.compaction,
+            leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
         }
     }
 
@@ -217,21 +218,40 @@ impl Mailbox {
         self.scribe.record(Vec::new(), Outgoing::Events(events));
     }
 
-    fn keep_envelope(&mut self, envelope: Envelope, id: RequestId) {
-        if self.shown.len() == SHOWN {
-            self.shown.pop_front();
-        }
-        self.shown.push_back((id, Arc::new(envelope)));
-    }
-
     /// Begins a run with what somebody said.
     fn start_run(&mut self, opening: Vec<Saying>, reply: Option<oneshot::Sender<Result<Prompted, PromptError>>>) {
+        self.start_job(reply, |run| async move { run.go(opening).await });
+    }
+
+    /// Compacts, unless a run is in flight.
+    fn compact(
+        &mut self,
+        instructions: Option<String>,
+        reply: oneshot::Sender<Result<CompactionResult, CompactError>>,
+    ) {
+        if self.running.is_some() {
+            return answer(reply, Err(CompactError::Busy));
+        }
+        self.start_job(None, |run| async move {
+            let compacted = run.compact_by_hand(instructions).await;
+            let is_aborted = compacted == Compacted::Aborted;
+            answer(reply, compacted.into());
+            if is_aborted { Ending::Aborted } else { Ending::Done }
+        });
+    }
+
+    /// Begins something that nothing else may go on beside.
+    fn start_job<F: Future<Output = Ending> + Send + 'static>(
+        &mut self,
+        reply: Option<oneshot::Sender<Result<Prompted, PromptError>>>,
+        job: impl FnOnce(Run) -> F,
+    ) {
         let Some(letters) = self.letters.upgrade() else { return };
         let cancel = CancellationToken::new();
         let signals = Signals { give_up: cancel.child_token(), cancel };
-        let run = Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone());
+        let job = job(Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone()));
         let task = tokio::spawn(async move {
-            let ending = run.go(opening).await;
+            let ending = job.await;
             // A session that is gone has nobody left to be told.
             drop(letters.send(Letter::Ended(ending)).await);
         });
@@ -310,13 +330,25 @@ impl Mailbox {
                 self.append(Vec::new(), vec![Draft::Name(Some(name))], told);
                 answer(reply, ());
             }
-            Request::Envelope(id, reply) => {
-                let found = match id {
-                    Some(id) => self.shown.iter().find(|(shown, _)| *shown == id),
-                    None => self.shown.back(),
-                };
-                answer(reply, found.map(|(_, envelope)| Arc::clone(envelope)));
+            Request::Envelope(id, reply) => self.parts.archive.get(id.map(|id| id.0), reply),
+            Request::Requests(reply) => self.parts.archive.list(reply),
+            Request::Compact(instructions, reply) => self.compact(instructions, reply),
+            Request::SetAutoCompaction(enabled, reply) => {
+                self.compaction.enabled = enabled;
+                answer(reply, ());
             }
+            Request::SetAutoRetry(enabled, reply) => {
+                self.retry.enabled = enabled;
+                answer(reply, ());
+            }
+            Request::Label(target, label, reply) => {
+                let known = self.tree.find(&target).map(drop);
+                if known.is_ok() {
+                    self.append(Vec::new(), vec![Draft::Label { target, label }], Vec::new());
+                }
+                answer(reply, known);
+            }
+            Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
             Request::Subscribe(reply) => {
                 let (subscriber, subscription) = herald::subscription();
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));

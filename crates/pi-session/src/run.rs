@@ -5,6 +5,7 @@
 //! whole), an attempt is a row of *turns*, a turn is one answer of the model and the calls in it.
 
 mod calls;
+pub(crate) mod compact;
 pub(crate) mod desk;
 pub(crate) mod hooks;
 mod intercept;
@@ -12,24 +13,34 @@ mod permission;
 pub(crate) mod tools;
 mod turn;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use pi_envelope::{Origin, Provenance, SystemPart, SystemText};
 use pi_exthost::{Guests, Questions, verdict::MessageVerdict};
 use pi_extproto::hook::event::payload::{BeforeAgentStartEvent, MessageEvent, TurnEndEvent};
 use pi_policy::Moment;
 use pi_redact::Redactor;
-use pi_transcript::{AgentEvent, Content, EntryId, Message, RequestId, SessionId, json::Extra, message::CustomMessage};
+use pi_transcript::{
+    AgentEvent, Content, EntryId, Message, RequestId, SessionId, event::CompactionReason, json::Extra,
+    message::CustomMessage,
+};
 use serde_json::Value;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    compact::{Compacted, Next},
     desk::{Desk, Gone},
     hooks::Position,
     turn::Turned,
 };
 use crate::{
+    archive::Archive,
     draft::Draft,
     models::Models,
     queue::{Saying, When},
@@ -43,6 +54,9 @@ pub(crate) struct Parts {
     pub(crate) guests: Arc<Guests>,
     pub(crate) questions: Questions,
     pub(crate) redactor: Arc<Redactor>,
+    pub(crate) archive: Archive,
+    /// Requests to models so far.
+    pub(crate) requests: AtomicU64,
     pub(crate) now: fn() -> Moment,
 }
 
@@ -77,9 +91,6 @@ pub(crate) struct Run {
     turns: u64,
     /// The system text of this run, where an extension replaced it.
     system: Option<Arc<[SystemPart]>>,
-    /// What goes on beside the run and must end with it: envelopes that are being counted.
-    aside: JoinSet<()>,
-    requests: u64,
 }
 
 /// How an attempt ended.
@@ -92,20 +103,27 @@ enum Attempt {
 impl Run {
     pub(crate) fn new(parts: Arc<Parts>, desk: Desk, signals: Signals) -> Self {
         let Signals { cancel, give_up } = signals;
-        Self { parts, desk, cancel, give_up, first: None, turns: 0, system: None, aside: JoinSet::new(), requests: 0 }
+        Self { parts, desk, cancel, give_up, first: None, turns: 0, system: None }
     }
 
     /// Runs to the end. Cancelling ends it early and in order; dropping the future ends it at once.
     pub(crate) async fn go(mut self, opening: Vec<Saying>) -> Ending {
         let ending = self.attempts(opening).await;
-        while self.aside.join_next().await.is_some() {}
         // A session that is gone has nobody left to be told.
         ending.unwrap_or(Ending::Aborted)
     }
 
+    /// Compacts because somebody asked for it.
+    pub(crate) async fn compact_by_hand(mut self, instructions: Option<String>) -> Compacted {
+        let compacted = self.compact(CompactionReason::Manual, instructions.as_deref(), Next::Settle).await;
+        // A session that is gone has nobody left to be told.
+        compacted.unwrap_or(Compacted::Aborted)
+    }
+
     async fn attempts(&mut self, opening: Vec<Saying>) -> Result<Ending, Gone> {
+        self.compact_if_due().await?;
         let mut sayings = self.hear_start(opening).await;
-        let mut tries = 0u32;
+        let (mut tries, mut is_compacted) = (0u32, false);
         let ending = loop {
             let attempt = self.attempt(std::mem::take(&mut sayings)).await?;
             let (fault, message) = match attempt {
@@ -122,6 +140,14 @@ impl Run {
             let plan = self.desk.plan().await?;
             let wait = match fault {
                 Fault::Passing { wait } => wait,
+                Fault::Overflow if !is_compacted => {
+                    is_compacted = true;
+                    match self.compact(CompactionReason::Overflow, None, Next::Retry).await? {
+                        Compacted::Done(_) => continue,
+                        Compacted::Aborted => break Ending::Aborted,
+                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(tries, message).await?,
+                    }
+                }
                 Fault::Overflow | Fault::Lasting => break self.give_up_trying(tries, message).await?,
             };
             let Some(delay) = plan.retry.delay(tries + 1, wait) else {
@@ -132,6 +158,9 @@ impl Run {
                 break self.give_up_trying(tries, message).await?;
             }
         };
+        if ending == Ending::Done {
+            self.compact_if_due().await?;
+        }
         self.tell(AgentEvent::AgentSettled { aborted: Some(ending == Ending::Aborted) }).await?;
         self.desk.durable().await?;
         Ok(ending)
@@ -214,7 +243,7 @@ impl Run {
         };
         let verdict = self.parts.guests.before_agent_start(event, &self.cancel).await;
         for (_, draft) in verdict.messages {
-            let content = draft.content.into_iter().map(calls::from_shown).collect::<Vec<_>>();
+            let content = pi_exthost::content::from_protocol(draft.content);
             opening.push(Saying::new(Message::Custom(CustomMessage {
                 custom_type: draft.custom_type,
                 content: Content::Blocks(content),
@@ -308,10 +337,11 @@ impl Run {
         (self.parts.now)()
     }
 
-    fn next_request(&mut self) -> RequestId {
-        self.requests += 1;
+    /// A name that no other request of the session has, in this process or an earlier one.
+    fn next_request(&self) -> RequestId {
+        let number = self.parts.requests.fetch_add(1, Ordering::Relaxed);
         let now = self.now().unix_millis();
-        RequestId::from(format!("{}-{now:x}-{}", self.parts.session, self.requests))
+        RequestId::from(format!("{}-{now:x}-{number}", self.parts.session))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_transcript::{EntryId, Model, RequestId, SessionId, ThinkingLevel};
+use pi_transcript::{EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -15,7 +15,9 @@ use crate::{
     mailbox::{Letter, Request},
     models::Choice,
     queue::{Delivery, Saying, Waiting, When},
-    run::Ending,
+    run::{Ending, compact::Compacted},
+    sidecar::Listed,
+    tree::NoEntry,
 };
 
 /// How a session stands.
@@ -46,6 +48,21 @@ pub enum Prompted {
 pub enum PromptError {
     #[error("the model is at work; say whether to steer it or to follow up")]
     Busy,
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// Why a conversation was not compacted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompactError {
+    #[error("the model is at work; wait, or abort it")]
+    Busy,
+    #[error("there is nothing to compact")]
+    Nothing,
+    #[error("the compaction was aborted")]
+    Aborted,
+    #[error("{message}")]
+    Failed { message: String },
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }
@@ -133,6 +150,35 @@ impl Session {
         self.ask(|reply| Request::Envelope(Some(request), reply)).await
     }
 
+    /// Every request to a model of which the envelope is kept, the oldest first.
+    pub async fn requests(&self) -> Result<Vec<Listed>, SessionGone> {
+        self.ask(Request::Requests).await
+    }
+
+    /// Puts a summary in the place of the older part of the conversation, and waits for it. Refused while a run is in
+    /// flight; [`Session::abort`] ends it.
+    pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, CompactError> {
+        self.ask(|reply| Request::Compact(instructions, reply)).await?
+    }
+
+    pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetAutoCompaction(enabled, reply)).await
+    }
+
+    pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetAutoRetry(enabled, reply)).await
+    }
+
+    /// Bookmarks an entry; nothing removes the bookmark.
+    pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<Result<(), NoEntry>, SessionGone> {
+        self.ask(|reply| Request::Label(entry, label, reply)).await
+    }
+
+    /// Returns when everything that was said is on the disk, or cannot get there.
+    pub async fn flush(&self) -> Result<(), SessionGone> {
+        self.ask(Request::Flush).await
+    }
+
     /// How the session stands, and everything that happens from then on.
     pub async fn subscribe(&self) -> Result<(State, Subscription), SessionGone> {
         self.ask(Request::Subscribe).await
@@ -152,5 +198,16 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.mailbox.send(Letter::Client(make(reply))).await.map_err(|_| SessionGone)?;
         answer.await.map_err(|_| SessionGone)
+    }
+}
+
+impl From<Compacted> for Result<CompactionResult, CompactError> {
+    fn from(compacted: Compacted) -> Self {
+        match compacted {
+            Compacted::Done(result) => Ok(result),
+            Compacted::Nothing => Err(CompactError::Nothing),
+            Compacted::Aborted => Err(CompactError::Aborted),
+            Compacted::Failed(message) => Err(CompactError::Failed { message }),
+        }
     }
 }

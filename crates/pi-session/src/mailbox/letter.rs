@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_transcript::{RequestId, ThinkingLevel};
+use pi_transcript::{EntryId, RequestId, ThinkingLevel, event::CompactionResult};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
     models::Choice,
     queue::{Delivery, Saying, When},
     run::{Ending, desk::Note},
-    session::{PromptError, Prompted, State},
+    session::{CompactError, PromptError, Prompted, State},
+    sidecar::Listed,
+    tree::NoEntry,
 };
 
 #[derive(Debug)]
@@ -44,6 +46,14 @@ pub(crate) enum Request {
     Rename(String, oneshot::Sender<()>),
     /// The last one, unless one is named.
     Envelope(Option<RequestId>, oneshot::Sender<Option<Arc<Envelope>>>),
+    /// Every request to a model, the oldest first.
+    Requests(oneshot::Sender<Vec<Listed>>),
+    Compact(Option<String>, oneshot::Sender<Result<CompactionResult, CompactError>>),
+    SetAutoCompaction(bool, oneshot::Sender<()>),
+    SetAutoRetry(bool, oneshot::Sender<()>),
+    Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),
+    /// Answered when everything so far is on the disk.
+    Flush(oneshot::Sender<()>),
     Subscribe(oneshot::Sender<(State, Subscription)>),
     Close(oneshot::Sender<()>),
 }

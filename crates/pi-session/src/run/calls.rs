@@ -4,14 +4,12 @@ use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 use pi_exthost::{
+    content,
     guest::{ToolAnswer, ToolInvocation},
     guests::GuestTool,
     verdict::{ToolCallVerdict, ToolResultVerdict},
 };
-use pi_extproto::{
-    connector::tool::{ContentBlock, ImageBlock, TextBlock},
-    hook::event::payload::{ToolCallEvent, ToolResultEvent},
-};
+use pi_extproto::hook::event::payload::{ToolCallEvent, ToolResultEvent};
 use pi_policy::{Decision, Grant, Subject};
 use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
 use pi_transcript::{
@@ -26,7 +24,7 @@ use super::{
     permission,
     tools::{ActiveTool, Manner, Runner, ToolSet},
 };
-use crate::draft::Draft;
+use crate::{draft::Draft, scrub};
 
 /// Updates of a guest that may wait; those beyond are dropped, the next one says more.
 const UPDATES: usize = 16;
@@ -271,14 +269,14 @@ impl Run {
             tool_name: call.name.clone(),
             tool_call_id: call.id.to_string(),
             input,
-            content: outcome.output.content.iter().filter_map(to_shown).collect(),
+            content: content::to_protocol(&outcome.output.content),
             details: outcome.output.details.clone(),
             is_error: outcome.is_error,
         };
         match self.parts.guests.tool_result(event, &self.cancel).await {
             ToolResultVerdict::Keep => outcome,
             ToolResultVerdict::Transformed { content, details, is_error } => {
-                let content = content.into_iter().map(from_shown).collect();
+                let content = content::from_protocol(content);
                 let output = ToolOutput { content, details, extra: outcome.output.extra };
                 Outcome { output, is_error, terminate: outcome.terminate }
             }
@@ -287,15 +285,9 @@ impl Run {
 
     /// Takes out what must not be written: from here the result goes to the model, the file and the clients.
     fn scrub(&self, mut outcome: Outcome) -> Outcome {
-        for block in &mut outcome.output.content {
-            if let Block::Text(text) = block
-                && let std::borrow::Cow::Owned(redacted) = self.parts.redactor.redact_text(&text.text)
-            {
-                text.text = redacted;
-            }
-        }
+        (outcome.output.content, _) = scrub::blocks(&self.parts.redactor, outcome.output.content);
         if let Some(details) = &mut outcome.output.details {
-            self.parts.redactor.redact_value(details);
+            scrub::details(&self.parts.redactor, details);
         }
         outcome
     }
@@ -328,25 +320,6 @@ async fn prepare(tool: &ActiveTool, call: &ToolCall) -> Result<Arguments, Failur
         Runner::Guest(tool) => arguments::fit(&tool.offer.definition.parameters, written),
     };
     prepared.map_err(Failure::from)
-}
-
-/// A block as extensions see it; they know text and images.
-fn to_shown(block: &Block) -> Option<ContentBlock> {
-    match block {
-        Block::Text(text) => Some(ContentBlock::Text(TextBlock { text: text.text.clone() })),
-        Block::Image(image) => {
-            let (data, mime_type) = (image.data.clone(), image.mime_type.clone());
-            Some(ContentBlock::Image(ImageBlock { data, mime_type }))
-        }
-        Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
-    }
-}
-
-pub(super) fn from_shown(block: ContentBlock) -> Block {
-    match block {
-        ContentBlock::Text(text) => Block::text(text.text),
-        ContentBlock::Image(image) => Block::image(image.data, image.mime_type),
-    }
 }
 
 fn to_output(output: Output) -> ToolOutput {

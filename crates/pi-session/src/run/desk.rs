@@ -4,18 +4,20 @@
 
 use std::sync::Arc;
 
-use pi_envelope::{Envelope, Said, SystemPart};
+use pi_envelope::{Said, SystemPart};
 use pi_policy::{Decision, Remembered, Request};
-use pi_transcript::{AgentEvent, EntryId, Message, RequestId, ThinkingLevel};
+use pi_transcript::{AgentEvent, EntryId, Message, ThinkingLevel};
 use tokio::sync::{mpsc, oneshot};
 
 use super::tools::ToolSet;
 use crate::{
+    cut,
     draft::Draft,
     mailbox::Letter,
     models::Choice,
     queue::{Saying, When},
     retry::RetrySettings,
+    tree::Kept,
 };
 
 /// What a run tells or asks its session.
@@ -38,10 +40,10 @@ pub(crate) enum Note {
     Due(When, oneshot::Sender<Vec<Saying>>),
     /// The messages that were appended since, that entry included.
     Since(EntryId, oneshot::Sender<Vec<Message>>),
+    /// The entries that the next prompt is made of.
+    Path(oneshot::Sender<Vec<Arc<Kept>>>),
     Judge(Box<Request>, oneshot::Sender<Decision>),
     Remember(Box<Remembered>),
-    /// What a model was shown.
-    Shown(Box<Envelope>, RequestId),
 }
 
 /// What a turn is made of, as it stands when the turn begins: changes of model, level and tools take effect here.
@@ -53,6 +55,9 @@ pub(crate) struct Plan {
     pub(crate) system: Arc<[SystemPart]>,
     pub(crate) messages: Vec<Said>,
     pub(crate) retry: RetrySettings,
+    pub(crate) compaction: cut::Settings,
+    /// Where the conversation stands.
+    pub(crate) leaf: Option<EntryId>,
 }
 
 /// The session that the run belongs to has ended.
@@ -119,8 +124,8 @@ impl Desk {
         self.send(Note::Remember(Box::new(answer))).await
     }
 
-    pub(crate) async fn shown(&self, envelope: Envelope, request: RequestId) -> Result<(), Gone> {
-        self.send(Note::Shown(Box::new(envelope), request)).await
+    pub(crate) async fn path(&self) -> Result<Vec<Arc<Kept>>, Gone> {
+        self.ask(Note::Path).await
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Note) -> Result<T, Gone> {

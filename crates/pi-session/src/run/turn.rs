@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use futures_util::FutureExt;
-use pi_envelope::{Envelope, Prompt, Provenance, Said, meta, project, reconcile};
+use pi_envelope::{Prompt, Provenance, Said, meta};
 use pi_exthost::verdict::ContextVerdict;
 use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent};
 use pi_extproto::hook::{Hook, event::Event};
@@ -11,11 +11,9 @@ use pi_provider::{
     CallError, Options,
     assembly::{Assembly, End},
     client::{Answer, Facts},
-    tokens,
 };
 use pi_transcript::{
     AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
-    Usage,
     json::{Loose, Open},
     message::AssistantMessage,
 };
@@ -26,7 +24,11 @@ use super::{
     intercept::Hooked,
     to_value,
 };
-use crate::{draft::Draft, retry::Fault};
+use crate::{
+    archive::{Counted, Shown},
+    draft::Draft,
+    retry::Fault,
+};
 
 /// How many steps of an answer are told at once when they are there at once.
 const BATCH: usize = 64;
@@ -60,8 +62,9 @@ impl Run {
         let plan = self.desk.plan().await?;
         let prompt = Arc::new(self.assemble(&plan).await);
         let request = self.next_request();
+        self.show(&plan, &prompt, &request);
         let heard = self.listen(&plan, &prompt).await?;
-        self.keep_envelope(&plan, prompt, request, &heard);
+        self.count(&request, &heard);
         let Heard { message, unfinished, fault, facts: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
@@ -192,28 +195,25 @@ impl Run {
         self.parts.guests.notice(Hook::AfterProviderResponse, event, &self.cancel).await;
     }
 
-    /// Counts the prompt and puts its envelope beside the session, while the run goes on.
-    fn keep_envelope(&mut self, plan: &Plan, prompt: Arc<Prompt>, id: RequestId, heard: &Heard) {
+    /// Hands over what the model is shown, before it is.
+    fn show(&self, plan: &Plan, prompt: &Arc<Prompt>, id: &RequestId) {
         let request = meta::Request {
             id: id.to_string(),
             provider: plan.choice.provider().clone(),
             model: ModelId::from(plan.choice.id()),
-            time: heard.message.timestamp,
+            time: self.now().unix_millis(),
         };
+        self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() });
+    }
+
+    /// Hands over what the provider counted.
+    fn count(&self, id: &RequestId, heard: &Heard) {
         let usage = match &heard.message.usage {
             Loose::Known(usage) => Some(usage.clone()),
             Loose::Other(_) => None,
         };
         let replaced = heard.facts.as_ref().and_then(replacement);
-        let desk = self.desk.clone();
-        self.aside.spawn(async move {
-            let counting = tokio::task::spawn_blocking(move || envelope(&prompt, &request, usage.as_ref(), replaced));
-            match counting.await {
-                // A session that is gone has no use for it.
-                Ok(envelope) => drop(desk.shown(envelope, id).await),
-                Err(error) => tracing::error!(%error, "an envelope was not made"),
-            }
-        });
+        self.parts.archive.count(Counted { request: id.to_string(), usage, replaced });
     }
 }
 
@@ -282,7 +282,7 @@ fn overflows(message: &AssistantMessage, window: u64) -> Option<Fault> {
 }
 
 /// An error with its causes.
-fn words(error: &CallError) -> String {
+pub(super) fn words(error: &CallError) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
@@ -297,21 +297,4 @@ fn replacement(facts: &Facts) -> Option<meta::Replacement> {
         }
     };
     Some(meta::Replacement { by, digest: pi_transcript::json::Digest::of(body) })
-}
-
-fn envelope(
-    prompt: &Prompt,
-    request: &meta::Request,
-    usage: Option<&Usage>,
-    replaced: Option<meta::Replacement>,
-) -> Envelope {
-    let count = tokens::counter(request.model.as_str());
-    let mut envelope = project(prompt, request, &count);
-    if let Some(usage) = usage {
-        reconcile(&mut envelope, usage);
-    }
-    if let Some(meta) = meta::Meta::write(&mut envelope.meta) {
-        meta.replaced = replaced;
-    }
-    envelope
 }

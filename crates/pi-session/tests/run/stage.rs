@@ -78,6 +78,7 @@ impl Stage {
             guests: Arc::new(guests),
             audience: Audience::Somebody,
             retry: RetrySettings { base: std::time::Duration::from_millis(1), ..RetrySettings::default() },
+            compaction: pi_session::cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
             storage: Storage::File(Box::new(opened)),

@@ -1,0 +1,251 @@
+//! The thread that keeps what the model was shown.
+//!
+//! To count the tokens of a prompt and to write its envelope takes time, so it happens beside the run: the prompt is
+//! handed over before the model is asked, what the provider counted follows. Every model call of a session goes through
+//! here, those of compactions and of extensions too.
+
+use std::{
+    collections::VecDeque,
+    io,
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    thread,
+};
+
+use pi_envelope::{Envelope, Prompt, meta, reconcile};
+use pi_transcript::{EntryId, Usage};
+use tokio::sync::oneshot;
+
+use crate::{
+    sidecar::{Listed, Sidecar},
+    weights::Weights,
+};
+
+/// Envelopes that are held, where no file keeps them and until the provider has counted.
+const HELD: usize = 64;
+
+/// The way to the thread. Cheap to clone; the thread ends with the last clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Archive {
+    orders: mpsc::Sender<Order>,
+}
+
+/// What is shown to a model.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) prompt: Arc<Prompt>,
+    pub(crate) request: meta::Request,
+    /// Where the conversation stands.
+    pub(crate) entry: Option<EntryId>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) request: String,
+    pub(crate) usage: Option<Usage>,
+    /// Somebody sent another payload.
+    pub(crate) replaced: Option<meta::Replacement>,
+}
+
+#[derive(Debug)]
+enum Order {
+    Show(Box<Shown>),
+    Count(Box<Counted>),
+    /// The last one, unless one is named.
+    Get(Option<String>, oneshot::Sender<Option<Arc<Envelope>>>),
+    List(oneshot::Sender<Vec<Listed>>),
+    Sync(oneshot::Sender<()>),
+}
+
+impl Archive {
+    /// Starts the thread. Without a path envelopes are only held.
+    pub(crate) fn start(session: Option<PathBuf>) -> io::Result<Self> {
+        let (orders, received) = mpsc::channel();
+        let mut keeper =
+            Keeper { session, sidecar: None, weights: Weights::new(""), held: VecDeque::new(), listed: Vec::new() };
+        // It is not joined: it ends when nobody can give it orders, after it has carried out those that it has.
+        thread::Builder::new().name("pi-archive".to_owned()).spawn(move || {
+            for order in received {
+                keeper.carry_out(order);
+            }
+        })?;
+        Ok(Self { orders })
+    }
+
+    pub(crate) fn show(&self, shown: Shown) {
+        self.order(Order::Show(Box::new(shown)));
+    }
+
+    pub(crate) fn count(&self, counted: Counted) {
+        self.order(Order::Count(Box::new(counted)));
+    }
+
+    pub(crate) fn get(&self, request: Option<String>, reply: oneshot::Sender<Option<Arc<Envelope>>>) {
+        self.order(Order::Get(request, reply));
+    }
+
+    pub(crate) fn list(&self, reply: oneshot::Sender<Vec<Listed>>) {
+        self.order(Order::List(reply));
+    }
+
+    /// Returns when everything so far is on the disk, or cannot get there.
+    pub(crate) async fn sync(&self) {
+        let (done, synced) = oneshot::channel();
+        self.order(Order::Sync(done));
+        if synced.await.is_err() {
+            tracing::error!("the thread that keeps envelopes ended in a panic");
+        }
+    }
+
+    fn order(&self, order: Order) {
+        if self.orders.send(order).is_err() {
+            tracing::error!("the thread that keeps envelopes is gone");
+        }
+    }
+}
+
+/// What the thread owns.
+struct Keeper {
+    session: Option<PathBuf>,
+    sidecar: Option<Sidecar>,
+    weights: Weights,
+    held: VecDeque<(EntryId, Envelope)>,
+    /// Of those that are only held.
+    listed: Vec<Listed>,
+}
+
+impl Keeper {
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Show(shown) => self.show(*shown),
+            Order::Count(counted) => self.count(*counted),
+            // Whoever asked may have gone away.
+            Order::Get(request, reply) => drop(reply.send(self.get(request.as_deref()))),
+            Order::List(reply) => drop(reply.send(self.list())),
+            Order::Sync(reply) => {
+                if let Some(Err(fault)) = self.sidecar.as_mut().map(Sidecar::sync) {
+                    tracing::warn!(%fault, "envelopes are not on the disk");
+                }
+                let _ = reply.send(());
+            }
+        }
+    }
+
+    fn show(&mut self, shown: Shown) {
+        let envelope = self.weights.project(&shown.prompt, &shown.request);
+        let entry = shown.entry.unwrap_or_else(|| EntryId::from(""));
+        self.store(&entry, &envelope);
+        if self.held.len() == HELD {
+            self.held.pop_front();
+        }
+        self.held.push_back((entry, envelope));
+    }
+
+    fn count(&mut self, counted: Counted) {
+        let Some((entry, envelope)) = self.held.iter_mut().rev().find(|(_, held)| is(held, &counted.request)) else {
+            return;
+        };
+        if let Some(usage) = &counted.usage {
+            reconcile(envelope, usage);
+        }
+        let is_replaced = counted.replaced.is_some();
+        if let Some(meta) = meta::Meta::write(&mut envelope.meta) {
+            meta.replaced = counted.replaced;
+        }
+        let residual = ours(envelope).and_then(|meta| meta.residual);
+        let (entry, envelope) = (entry.clone(), envelope.clone());
+        if is_replaced {
+            self.store(&entry, &envelope);
+        }
+        match (&mut self.sidecar, &counted.usage) {
+            (Some(sidecar), Some(usage)) => {
+                if let Err(fault) = sidecar.settle(&counted.request, usage, residual) {
+                    tracing::warn!(%fault, "what a request consumed was not kept");
+                }
+            }
+            (None, usage) => {
+                if let Some(listed) = self.listed.iter_mut().find(|listed| listed.request == counted.request) {
+                    (listed.usage, listed.residual) = (usage.clone(), residual);
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+
+    fn store(&mut self, entry: &EntryId, envelope: &Envelope) {
+        match self.open() {
+            Some(sidecar) => {
+                if let Err(fault) = sidecar.record(entry, envelope) {
+                    tracing::warn!(%fault, "an envelope was not kept");
+                }
+            }
+            None => {
+                let request = ours(envelope).and_then(|meta| meta.request.clone());
+                let (request, time) = request.map(|request| (request.id, request.time)).unwrap_or_default();
+                self.listed.retain(|listed| listed.request != request);
+                self.listed.push(Listed {
+                    request,
+                    entry: entry.clone(),
+                    time,
+                    model: envelope.model.clone(),
+                    messages: envelope.messages.len(),
+                    usage: None,
+                    residual: None,
+                });
+                let surplus = self.listed.len().saturating_sub(HELD);
+                self.listed.drain(..surplus);
+            }
+        }
+    }
+
+    fn get(&mut self, request: Option<&str>) -> Option<Arc<Envelope>> {
+        let held = match request {
+            Some(request) => self.held.iter().rev().find(|(_, held)| is(held, request)),
+            None => self.held.back(),
+        };
+        if let Some((_, envelope)) = held {
+            return Some(Arc::new(envelope.clone()));
+        }
+        let sidecar = self.open()?;
+        let request = match request {
+            Some(request) => request.to_owned(),
+            None => sidecar.list().last()?.request.clone(),
+        };
+        match sidecar.get(&request) {
+            Ok(found) => found.map(Arc::new),
+            Err(error) => {
+                tracing::warn!(%error, "an envelope cannot be read");
+                None
+            }
+        }
+    }
+
+    fn list(&mut self) -> Vec<Listed> {
+        self.open().map(|sidecar| sidecar.list().to_vec()).unwrap_or_else(|| self.listed.clone())
+    }
+
+    /// The sidecar, opened when it is first needed. One that cannot be opened is not tried again.
+    fn open(&mut self) -> Option<&mut Sidecar> {
+        if self.sidecar.is_none()
+            && let Some(session) = self.session.take()
+        {
+            match Sidecar::open(&session) {
+                Ok(sidecar) => self.sidecar = Some(sidecar),
+                Err(error) => tracing::warn!(%error, "envelopes are only held in memory"),
+            }
+        }
+        self.sidecar.as_mut()
+    }
+}
+
+fn ours(envelope: &Envelope) -> Option<&meta::EnvelopeMeta> {
+    match envelope.meta.as_ref()? {
+        meta::Meta::Ours(ours) => Some(ours),
+        meta::Meta::Foreign(_) => None,
+    }
+}
+
+fn is(envelope: &Envelope, request: &str) -> bool {
+    ours(envelope).and_then(|meta| meta.request.as_ref()).is_some_and(|own| own.id == request)
+}

@@ -1,0 +1,333 @@
+//! Makes room: the older part of a conversation becomes a summary.
+
+use std::sync::Arc;
+
+use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, meta};
+use pi_exthost::verdict::CompactionVerdict;
+use pi_extproto::hook::{
+    Hook,
+    event::{
+        Event,
+        payload::{self, CompactionPreparation, SessionBeforeCompactEvent, SessionCompactEvent},
+    },
+};
+use pi_provider::{
+    CallError, Options,
+    assembly::{Assembly, End},
+};
+use pi_transcript::{
+    AgentEvent, Block, EntryId, Message, StopReason, ThinkingLevel, Usage,
+    event::{CompactionReason, CompactionResult},
+    json::{Loose, Open},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Run,
+    desk::{Gone, Plan},
+    to_value,
+};
+use crate::{
+    archive::{Counted, Shown},
+    cut::{self, Cut, Keep},
+    draft::{Author, Draft},
+    retry::Fault,
+    tree::Kept,
+};
+
+/// What follows a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    Settle,
+    /// The turn that did not fit is made again.
+    Retry,
+}
+
+/// What came of a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Compacted {
+    Done(CompactionResult),
+    /// There was nothing to summarise.
+    Nothing,
+    /// Somebody stopped it, or an extension objected.
+    Aborted,
+    Failed(String),
+}
+
+/// Why a compaction is made, with what wishes, and what follows it.
+#[derive(Clone, Copy)]
+struct Occasion<'a> {
+    reason: CompactionReason,
+    instructions: Option<&'a str>,
+    next: Next,
+}
+
+/// A summary, and who wrote it.
+struct Summary {
+    text: String,
+    keep: Keep,
+    tokens_before: u64,
+    details: Option<Value>,
+    by: Author,
+}
+
+/// Why there is no summary.
+enum NoSummary {
+    Aborted,
+    Failed(String),
+}
+
+impl Run {
+    /// Compacts if the conversation leaves too little of the model's window free.
+    pub(super) async fn compact_if_due(&mut self) -> Result<(), Gone> {
+        let plan = self.desk.plan().await?;
+        let path = self.desk.path().await?;
+        if plan.compaction.is_due(cut::context_tokens(&path), plan.choice.model().context_window) {
+            self.compact(CompactionReason::Threshold, None, Next::Settle).await?;
+        }
+        Ok(())
+    }
+
+    /// Compacts and tells of it.
+    pub(super) async fn compact(
+        &mut self,
+        reason: CompactionReason,
+        instructions: Option<&str>,
+        next: Next,
+    ) -> Result<Compacted, Gone> {
+        let plan = self.desk.plan().await?;
+        let path = self.desk.path().await?;
+        let Some(cut) = cut::prepare(&path, &plan.compaction, plan.choice.model().context_window) else {
+            return Ok(Compacted::Nothing);
+        };
+        self.tell(AgentEvent::AutoCompactionStart { reason: Open::Known(reason) }).await?;
+        let summary = self.find_summary(&plan, &path, cut, Occasion { reason, instructions, next }).await;
+        let compacted = match summary {
+            Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
+            Err(NoSummary::Aborted) => Compacted::Aborted,
+            Err(NoSummary::Failed(message)) => Compacted::Failed(message),
+        };
+        let (result, error_message) = match &compacted {
+            Compacted::Done(result) => (Some(Box::new(result.clone())), None),
+            Compacted::Nothing | Compacted::Aborted => (None, None),
+            Compacted::Failed(message) => (None, Some(message.clone())),
+        };
+        self.tell(AgentEvent::AutoCompactionEnd {
+            reason: Some(Open::Known(reason)),
+            will_retry: next == Next::Retry && result.is_some(),
+            result,
+            aborted: compacted == Compacted::Aborted,
+            error_message,
+        })
+        .await?;
+        self.desk.durable().await?;
+        Ok(compacted)
+    }
+
+    /// Takes an extension's summary, or asks the model for one.
+    async fn find_summary(
+        &mut self,
+        plan: &Plan,
+        path: &[Arc<Kept>],
+        cut: Cut,
+        occasion: Occasion<'_>,
+    ) -> Result<Summary, NoSummary> {
+        let Occasion { reason, instructions, next } = occasion;
+        let entries = path.iter().map(|kept| serde_json::to_value(kept.to_entry()).expect("an entry is JSON"));
+        let event = || SessionBeforeCompactEvent {
+            preparation: preparation(&cut, plan),
+            branch_entries: entries.collect(),
+            custom_instructions: instructions.map(str::to_owned),
+            reason: Some(heard(reason)),
+            will_retry: Some(next == Next::Retry),
+        };
+        match self.parts.guests.before_compact(event, &self.cancel).await {
+            CompactionVerdict::Cancelled { .. } => Err(NoSummary::Aborted),
+            CompactionVerdict::Replaced { by: _, summary } => Ok(Summary {
+                text: summary.summary,
+                keep: Keep::From(summary.first_kept_entry_id),
+                tokens_before: summary.tokens_before,
+                details: summary.details,
+                by: Author::Extension,
+            }),
+            CompactionVerdict::Proceed => self.summarise(plan, cut, instructions).await,
+        }
+    }
+
+    async fn write_compaction(
+        &mut self,
+        summary: Summary,
+        reason: payload::CompactionReason,
+        next: Next,
+    ) -> Result<Compacted, Gone> {
+        let Summary { text, keep, tokens_before, details, by } = summary;
+        let from_extension = by == Author::Extension;
+        let usage = match &by {
+            Author::Model(usage) => Some(usage.clone()),
+            Author::Extension => None,
+        };
+        let draft = Draft::Compaction {
+            summary: text.clone(),
+            keep: keep.clone(),
+            tokens_before,
+            details: details.clone(),
+            by,
+        };
+        let id = self.desk.append(Vec::new(), vec![draft], Vec::new()).await?.into_iter().next();
+        let own = id.unwrap_or_else(|| EntryId::from(""));
+        let event = || {
+            let entry = json!({ "type": "compaction", "id": own, "summary": text, "tokensBefore": tokens_before });
+            Event::SessionCompact(SessionCompactEvent {
+                compaction_entry: entry,
+                from_extension,
+                reason: Some(reason),
+                will_retry: Some(next == Next::Retry),
+            })
+        };
+        self.parts.guests.notice(Hook::SessionCompact, event, &self.cancel).await;
+        let first_kept_entry_id = match keep {
+            Keep::From(id) => id,
+            Keep::Nothing => own,
+        };
+        let after = self.desk.path().await?;
+        Ok(Compacted::Done(CompactionResult {
+            summary: text,
+            first_kept_entry_id,
+            tokens_before,
+            details,
+            estimated_tokens_after: Some(cut::context_tokens(&after)),
+            usage,
+        }))
+    }
+
+    async fn summarise(&mut self, plan: &Plan, cut: Cut, instructions: Option<&str>) -> Result<Summary, NoSummary> {
+        let mut usage = Usage::default();
+        let mut answers = [None, None];
+        let questions = [cut.history(&plan.compaction, instructions), cut.beginning(&plan.compaction)];
+        for (question, answer) in questions.into_iter().zip(&mut answers) {
+            if let Some(asked) = question {
+                let (text, used) = self.ask_aside(plan, asked).await?;
+                usage.add(&used);
+                *answer = Some(text);
+            }
+        }
+        let [history, beginning] = &answers;
+        Ok(Summary {
+            text: cut.summary(history.as_deref(), beginning.as_deref()),
+            tokens_before: cut.tokens_before,
+            details: Some(cut.files.details()),
+            keep: cut.keep,
+            by: Author::Model(usage),
+        })
+    }
+
+    /// Asks the model something beside the conversation, again if that may help.
+    async fn ask_aside(&mut self, plan: &Plan, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
+        let prompt = Arc::new(Prompt {
+            tools: Vec::new(),
+            system: vec![SystemPart {
+                id: "summary".to_owned(),
+                provenance: Provenance::usual(Origin::BuiltIn),
+                text: SystemText::Instructions { text: asked.system.to_owned() },
+            }],
+            messages: vec![Said::new(
+                EntryId::from("summary"),
+                Message::user(asked.text.as_str(), self.now().unix_millis()),
+                Provenance::usual(Origin::BuiltIn),
+            )],
+        });
+        let window = plan.choice.model().max_tokens.max(1);
+        let mut options = Options::plain();
+        options.parameters.insert("max_tokens".to_owned(), asked.most_tokens.min(window).into());
+        let mut tries = 0;
+        loop {
+            let (error, fault) = match self.hear_aside(plan, &prompt, &options).await {
+                Ok(answer) => return Ok(answer),
+                Err(_) if self.cancel.is_cancelled() => return Err(NoSummary::Aborted),
+                Err(refused) => refused,
+            };
+            let wait = match fault {
+                Fault::Passing { wait } => wait,
+                Fault::Overflow | Fault::Lasting => return Err(NoSummary::Failed(error)),
+            };
+            tries += 1;
+            let Some(delay) = plan.retry.delay(tries, wait) else { return Err(NoSummary::Failed(error)) };
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Err(NoSummary::Aborted),
+                () = tokio::time::sleep(delay) => {}
+            }
+        }
+    }
+
+    async fn hear_aside(
+        &mut self,
+        plan: &Plan,
+        prompt: &Arc<Prompt>,
+        options: &Options,
+    ) -> Result<(String, Usage), (String, Fault)> {
+        let request = self.next_request().to_string();
+        let time = self.now().unix_millis();
+        self.parts.archive.show(Shown {
+            prompt: Arc::clone(prompt),
+            request: meta::Request {
+                id: request.clone(),
+                provider: plan.choice.provider().clone(),
+                model: plan.choice.id().into(),
+                time,
+            },
+            entry: None,
+        });
+        let failed = |error: &CallError| (super::turn::words(error), Fault::of_call(error));
+        let mut assembly = Assembly::new(plan.choice.asked(ThinkingLevel::Off, time));
+        let asking = self.parts.models.ask(&plan.choice, prompt, options, None, &self.cancel);
+        let mut answer = asking.await.map_err(|error| failed(&error))?;
+        let mut steps = Vec::new();
+        while let Some(event) = answer.next().await {
+            assembly.push(event.map_err(|error| failed(&error))?, &mut steps);
+            steps.clear();
+        }
+        let failure = assembly.failure().map(|failure| (failure.to_string(), Fault::of_failure(failure)));
+        let message = assembly.finish(End::Proper, &mut steps);
+        let usage = match message.usage {
+            Loose::Known(usage) => usage,
+            Loose::Other(_) => Usage::default(),
+        };
+        self.parts.archive.count(Counted { request, usage: Some(usage.clone()), replaced: None });
+        let text: String = message.content.iter().filter_map(Block::as_text).collect();
+        match (message.stop_reason, failure) {
+            (_, Some(failure)) => Err(failure),
+            (Open::Known(StopReason::Stop | StopReason::Length), None) if !text.trim().is_empty() => Ok((text, usage)),
+            (_, None) => Err(("the model gave no summary".to_owned(), Fault::Lasting)),
+        }
+    }
+}
+
+fn preparation(cut: &Cut, plan: &Plan) -> CompactionPreparation {
+    let values = |messages: &[crate::context::Spoken]| messages.iter().map(|(_, message)| to_value(message)).collect();
+    CompactionPreparation {
+        first_kept_entry_id: match &cut.keep {
+            Keep::From(id) => id.clone(),
+            Keep::Nothing => EntryId::from(""),
+        },
+        messages_to_summarize: values(&cut.history),
+        turn_prefix_messages: values(&cut.beginning),
+        is_split_turn: !cut.beginning.is_empty(),
+        tokens_before: cut.tokens_before,
+        previous_summary: cut.previous_summary.clone(),
+        file_ops: Some(cut.files.details()),
+        settings: Some(json!({
+            "enabled": plan.compaction.enabled,
+            "reserveTokens": plan.compaction.reserve_tokens,
+            "keepRecentTokens": plan.compaction.keep_recent_tokens,
+        })),
+    }
+}
+
+fn heard(reason: CompactionReason) -> payload::CompactionReason {
+    match reason {
+        CompactionReason::Manual => payload::CompactionReason::Manual,
+        CompactionReason::Threshold => payload::CompactionReason::Threshold,
+        CompactionReason::Overflow => payload::CompactionReason::Overflow,
+    }
+}

@@ -1,0 +1,134 @@
+//! When a conversation grows too long.
+
+use std::time::Duration;
+
+use pi_exthost::Guests;
+use pi_session::{CompactError, cut::Settings};
+use pi_testkit::model::{Answer, refusal};
+
+use crate::stage::Stage;
+
+/// Due above 19 000 of the model's 20 000 tokens; nearly nothing is kept.
+const EARLY: Settings = Settings { enabled: true, reserve_tokens: 1000, keep_recent_tokens: 1 };
+
+async fn stage(answers: impl IntoIterator<Item = pi_testkit::Reply>) -> Stage {
+    Stage::with(answers, Guests::none(), |blueprint| blueprint.compaction = EARLY).await
+}
+
+fn lines<'a>(told: &'a str, wanted: &[&str]) -> Vec<&'a str> {
+    told.lines().filter(|line| wanted.iter().any(|start| line.starts_with(start))).collect()
+}
+
+#[tokio::test]
+async fn conversation_that_fills_the_window_is_summarised_after_the_run() {
+    let answers = [
+        Answer::new().text("One.").usage(100, 5).reply(),
+        Answer::new().text("Two.").usage(19_500, 5).reply(),
+        Answer::new().text("We counted.").reply(),
+        Answer::new().text("It asked.").reply(),
+        Answer::new().text("Three.").reply(),
+    ];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    let told = stage.play("second").await;
+    let wanted = ["assistant \"", "agent_end", "compaction", "entry", "settled"];
+    let expected = [
+        "assistant \"Two.\" Stop",
+        "agent_end with 2",
+        "compaction starts",
+        "entry compaction",
+        "compaction ends, aborted: false",
+        "settled",
+    ];
+    assert_eq!(lines(&told, &wanted), expected);
+    stage.play("third").await;
+    let asked = stage.server.requests()[2].json().to_string();
+    assert!(asked.contains("first") && asked.contains("One."), "{asked}");
+    let sent = stage.server.requests()[4].json();
+    let texts = sent["messages"].to_string();
+    assert!(texts.contains("We counted.") && texts.contains("third"), "{texts}");
+    assert!(!texts.contains("first"), "{texts}");
+}
+
+#[tokio::test]
+async fn prompt_that_is_refused_as_too_long_is_compacted_and_sent_again() {
+    let answers = [
+        Answer::new().text("One.").reply(),
+        refusal(400, "context_length_exceeded", "maximum context length"),
+        Answer::new().text("Short.").reply(),
+        Answer::new().text("Two.").reply(),
+    ];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    let told = stage.play("second").await;
+    let wanted = ["assistant \"", "compaction", "settled", "=>"];
+    let found = lines(&told, &wanted);
+    assert_eq!(
+        found[1..],
+        ["compaction starts", "compaction ends, aborted: false", "assistant \"Two.\" Stop", "settled"]
+    );
+    assert_eq!(stage.server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn second_overflow_ends_the_run() {
+    let overflow = || refusal(400, "context_length_exceeded", "maximum context length");
+    let answers = [Answer::new().text("One.").reply(), overflow(), Answer::new().text("Short.").reply(), overflow()];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    let told = stage.play("second").await;
+    assert!(told.contains("=> Ran(Failed"), "{told}");
+    assert_eq!(stage.server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn compaction_by_hand_takes_instructions_and_tries_again() {
+    let answers = [
+        Answer::new().text("One.").reply(),
+        Answer::new().text("Two.").reply(),
+        refusal(503, "overloaded_error", "busy"),
+        Answer::new().text("Kept the names.").reply(),
+        Answer::new().text("It asked.").reply(),
+    ];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let result = stage.session.compact(Some("keep the names".to_owned())).await.unwrap();
+    assert!(result.summary.starts_with("Kept the names."), "{}", result.summary);
+    let asked = stage.server.requests()[3].json().to_string();
+    assert!(asked.contains("keep the names"), "{asked}");
+    assert_eq!(stage.session.compact(None).await, Err(CompactError::Nothing));
+    assert_eq!(stage.lines().await, ["session", "user", "assistant", "user", "assistant", "compaction"]);
+}
+
+#[tokio::test]
+async fn compaction_can_be_aborted_and_changes_nothing() {
+    let answers =
+        [Answer::new().text("One.").reply(), Answer::new().text("Two.").reply(), Answer::new().hold().reply()];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let compacting = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.compact(None).await })
+    };
+    stage.server.received(3).await;
+    tokio::time::timeout(Duration::from_secs(5), stage.session.abort()).await.unwrap().unwrap();
+    assert_eq!(compacting.await.unwrap(), Err(CompactError::Aborted));
+    assert_eq!(stage.lines().await, ["session", "user", "assistant", "user", "assistant"]);
+}
+
+#[tokio::test]
+async fn every_request_has_its_envelope() {
+    let answers = [Answer::new().text("One.").usage(50, 2).reply(), Answer::new().text("Two.").usage(70, 2).reply()];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let requests = stage.session.requests().await.unwrap();
+    assert_eq!(requests.iter().map(|listed| listed.messages).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(requests.iter().map(|listed| listed.usage.as_ref().unwrap().input).collect::<Vec<_>>(), [50, 70]);
+    let last = stage.session.last_envelope().await.unwrap().unwrap();
+    let first = stage.session.envelope(requests[0].request.as_str().into()).await.unwrap().unwrap();
+    assert_eq!((first.messages.len(), last.messages.len()), (2, 4));
+    assert!(pi_envelope::is_valid(&serde_json::to_vec(&*last).unwrap()));
+}
