@@ -37,7 +37,7 @@ pub enum Report<T> {
     Synced { durable: Result<(), Fault>, then: T },
     /// From here on nothing reaches the disk.
     Failed(Fault),
-    /// Everything that was missing is in the file again.
+    /// Everything that was missing is in the file again, and safe if that was what failed.
     Recovered,
 }
 
@@ -69,12 +69,12 @@ enum Step<T> {
 impl<T: Send + 'static> Recorder<T> {
     /// Starts the thread. It calls `tell` for every report; that must not wait for who calls the recorder.
     pub fn start<M: Medium + 'static>(log: Log<M>, tell: impl FnMut(Report<T>) + Send + 'static) -> io::Result<Self> {
-        Self::run(Thread { begun: log.written() > 0, log: Some(log), tell, failing: false })
+        Self::run(Thread { begun: log.written() > 0, log: Some(log), tell, failing: None })
     }
 
     /// A recorder for a conversation without a file.
     pub fn without_file(tell: impl FnMut(Report<T>) + Send + 'static) -> io::Result<Self> {
-        Self::run(Thread::<super::Disk, _> { log: None, tell, begun: false, failing: false })
+        Self::run(Thread::<super::Disk, _> { log: None, tell, begun: false, failing: None })
     }
 
     /// Takes a step. Nobody waits: steps that do not fit stay here, and the caller is told.
@@ -131,7 +131,15 @@ struct Thread<M, F> {
     tell: F,
     /// Whether there is something that makes the file worth its while.
     begun: bool,
-    failing: bool,
+    failing: Option<Stage>,
+}
+
+/// How far bytes get before the disk fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Write,
+    /// A write that succeeds is then no good news.
+    Sync,
 }
 
 impl<M: Medium, F> Thread<M, F> {
@@ -162,7 +170,7 @@ impl<M: Medium, F> Thread<M, F> {
             }
         }
         let flushed = self.attempt(Log::flush);
-        self.note(&flushed);
+        self.note(&flushed, Stage::Write);
         let mut durable: Option<Result<(), Fault>> = None;
         for step in batch {
             match step {
@@ -174,7 +182,7 @@ impl<M: Medium, F> Thread<M, F> {
                     // All lines of the batch are written by now, so the first sync is good for every one.
                     if durable.is_none() {
                         let synced = self.sync();
-                        self.note(&synced);
+                        self.note(&synced, Stage::Sync);
                         durable = Some(synced);
                     }
                     let durable = durable.clone().unwrap_or(Ok(()));
@@ -185,16 +193,22 @@ impl<M: Medium, F> Thread<M, F> {
     }
 
     /// Says that the disk began to fail, or that it works again.
-    fn note<T>(&mut self, result: &Result<(), Fault>)
+    fn note<T>(&mut self, result: &Result<(), Fault>, stage: Stage)
     where
         F: FnMut(Report<T>),
     {
         match (result, self.failing) {
-            (Err(fault), false) => (self.tell)(Report::Failed(fault.clone())),
-            (Ok(()), true) => (self.tell)(Report::Recovered),
-            (Err(_), true) | (Ok(()), false) => {}
+            (Err(fault), None) => {
+                self.failing = Some(stage);
+                (self.tell)(Report::Failed(fault.clone()));
+            }
+            (Err(_), Some(before)) => self.failing = Some(before.max(stage)),
+            (Ok(()), Some(before)) if stage >= before => {
+                self.failing = None;
+                (self.tell)(Report::Recovered);
+            }
+            (Ok(()), Some(_) | None) => {}
         }
-        self.failing = result.is_err();
     }
 
     fn sync(&mut self) -> Result<(), Fault> {

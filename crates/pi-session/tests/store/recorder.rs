@@ -97,6 +97,25 @@ fn full_disk_is_told_once_and_everything_arrives_when_there_is_room() {
     assert_eq!(String::from_utf8(disk.bytes()).unwrap(), expected);
 }
 
+#[test]
+fn disk_that_takes_everything_and_keeps_nothing_is_told_once() {
+    let disk = Faulty::default();
+    let (mut recorder, reports) = recorder(&disk);
+    record(&mut recorder, 0, Begins::Now);
+    let length = disk_length(&reports);
+    disk.change(|state| state.bad_syncs = 2);
+    assert_eq!(recorder.sync(1), Pressure::Free);
+    assert_eq!(next(&reports), ["failed: the disk failed", "1 not safe: the disk failed"]);
+    record(&mut recorder, 2, Begins::Later);
+    let [written] = next(&reports);
+    assert!(written.starts_with("2@") && written != format!("2@{length}"), "{written}");
+    assert_eq!(recorder.sync(3), Pressure::Free);
+    assert_eq!(next(&reports), ["3 not safe: the disk failed"]);
+    assert_eq!(recorder.sync(4), Pressure::Free);
+    assert_eq!(next(&reports), ["recovered", "4 safe"]);
+    assert_eq!(String::from_utf8(disk.bytes()).unwrap(), format!("{HEADER}\n{}\n{}\n", line(0), line(2)));
+}
+
 fn disk_length(reports: &Receiver<String>) -> usize {
     let [words] = next(reports);
     words.split_once('@').unwrap().1.parse().unwrap()
