@@ -15,7 +15,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use pi_policy::{Extent, Grant, Location, Places};
+use pi_policy::{Extent, Grant, Location, Place, Places};
 
 use crate::files::{FileFault, Folder, Missing, Spot};
 use ignored::Rules;
@@ -115,12 +115,20 @@ impl Tree<'_> {
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         let entries = entries.into_iter().filter(|(name, _)| name != GIT);
         let entries = entries.map(|(name, kind)| Entry { below: below.join(name), kind });
-        entries.filter(|entry| self.is_shown(entry, &rules)).map(|entry| (entry, Rc::clone(&rules))).collect()
+        let files_are_permitted = self.permits_files_of(&self.absolute(below));
+        let is_shown = |entry: &Entry| {
+            let absolute = self.absolute(&entry.below);
+            let is_known = files_are_permitted && entry.kind != Kind::Folder;
+            !rules.ignore(&absolute, entry.kind) && (is_known || self.permits(&absolute))
+        };
+        entries.filter(is_shown).map(|entry| (entry, Rc::clone(&rules))).collect()
     }
 
-    fn is_shown(&self, entry: &Entry, rules: &Rules) -> bool {
-        let absolute = self.absolute(&entry.below);
-        !rules.ignore(&absolute, entry.kind) && self.permits(&absolute)
+    /// Whether everything in a folder of the project is permitted but perhaps for other folders: then nobody need be asked
+    /// about each file. Elsewhere a single file may be a place of its own.
+    fn permits_files_of(&self, absolute: &str) -> bool {
+        let folder = self.places.locate(absolute, Extent::Tree);
+        folder.is_ok_and(|folder| folder.place() == Place::Project && self.grant.permits(&folder))
     }
 
     /// Whether the grant extends to a path in the tree.
