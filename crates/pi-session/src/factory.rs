@@ -8,7 +8,8 @@ use pi_policy::{Moment, Policy};
 use pi_redact::Redactor;
 use pi_tools::{Registry, Workspace};
 use pi_transcript::{AgentEvent, RequestId, SessionId, ThinkingLevel};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     archive::Archive,
@@ -59,11 +60,8 @@ pub enum Storage {
 pub fn start(blueprint: Blueprint) -> io::Result<Session> {
     let (letters, received) = mpsc::channel::<Letter>(LETTERS);
     let (emit, heard) = mpsc::unbounded_channel::<AgentEvent>();
-    let (scribe, tree, path) = match blueprint.storage {
-        Storage::File(opened) => {
-            let path = opened.reader.path().to_owned();
-            (Scribe::on_disk(opened.log)?, opened.tree, Some(path))
-        }
+    let (scribe, tree, reader) = match blueprint.storage {
+        Storage::File(opened) => (Scribe::on_disk(opened.log)?, opened.tree, Some(Arc::new(opened.reader))),
         Storage::Memory => (Scribe::in_memory()?, Tree::new(Destination::Memory, fastrand::Rng::new()), None),
     };
     let questions = questions(blueprint.audience, &blueprint.id, emit);
@@ -73,12 +71,13 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
         guests: blueprint.guests,
         questions,
         redactor: blueprint.redactor,
-        archive: Archive::start(path)?,
+        archive: Archive::start(reader.as_ref().map(|reader| reader.path().to_owned()))?,
+        reader,
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
     };
     let guest_tools = parts.guests.tools();
-    let mailbox = Mailbox {
+    let mut mailbox = Mailbox {
         parts: Arc::new(parts),
         tree,
         scribe,
@@ -91,8 +90,13 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
         tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
         system: blueprint.system.into(),
         running: None,
+        is_closing: false,
+        asides: JoinSet::new(),
+        errands: CancellationToken::new(),
+        ran: Vec::new(),
         letters: letters.downgrade(),
     };
+    mailbox.begin();
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
     tokio::spawn(mailbox.work(received, heard));
     Ok(Session::new(letters))

@@ -33,5 +33,8 @@ pub use self::{
     factory::{Blueprint, Storage, start},
     herald::{Silence, Subscription},
     run::Ending,
-    session::{CompactError, PromptError, Prompted, Session, SessionGone, State},
+    session::{
+        BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, Session, SessionGone, State,
+        Summarise, Went,
+    },
 };

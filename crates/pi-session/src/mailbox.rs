@@ -6,17 +6,22 @@
 mod letter;
 mod prompt;
 mod scribe;
+mod tree;
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt;
 use pi_envelope::SystemPart;
 use pi_exthost::guests::GuestTool;
 use pi_policy::{Policy, decide};
 use pi_tools::{Registry, Workspace};
-use pi_transcript::{AgentEvent, EntryId, Message, ThinkingLevel, event::CompactionResult};
+use pi_transcript::{
+    AgentEvent, EntryId, Message, ModelId, ThinkingLevel, event::CompactionResult, json::Open,
+    message::BashExecutionMessage,
+};
 use tokio::{
     sync::{mpsc, oneshot},
-    task::JoinHandle,
+    task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -33,11 +38,12 @@ use crate::{
     retry::RetrySettings,
     run::{
         Ending, Parts, Run, Signals,
+        bash::Errand,
         compact::Compacted,
         desk::{Desk, Note, Plan},
         tools::ToolSet,
     },
-    session::{CompactError, PromptError, Prompted, State},
+    session::{BashError, CompactError, Exposure, NavigateError, PromptError, Prompted, State},
     tree::{Kept, Tree},
 };
 
@@ -55,6 +61,14 @@ pub(crate) struct Mailbox {
     pub(crate) tools: Equipment,
     pub(crate) system: Arc<[SystemPart]>,
     pub(crate) running: Option<Running>,
+    /// Nothing is begun any more.
+    pub(crate) is_closing: bool,
+    /// Commands that people run; they end with the session.
+    pub(crate) asides: JoinSet<()>,
+    /// Ends those commands.
+    pub(crate) errands: CancellationToken,
+    /// Commands that have ended and are not yet said.
+    pub(crate) ran: Vec<Message>,
     /// For the desks of runs; weak, so that a session ends when nobody holds it.
     pub(crate) letters: mpsc::WeakSender<Letter>,
 }
@@ -71,12 +85,29 @@ pub(crate) struct Equipment {
 /// The run that is in flight.
 pub(crate) struct Running {
     signals: Signals,
-    task: JoinHandle<()>,
     /// Told how it ends.
     waiting: Vec<oneshot::Sender<Result<Prompted, PromptError>>>,
 }
 
 impl Mailbox {
+    /// Says what the session begins with, where the file does not say the same.
+    pub(crate) fn begin(&mut self) {
+        let known = context::build(&self.tree.entries());
+        let (provider, model) = (self.choice.provider().clone(), self.choice.id().into());
+        let mut drafts = Vec::new();
+        if known.model
+            != Some(context::ModelChoice { provider: provider.clone(), model: ModelId::from(self.choice.id()) })
+        {
+            drafts.push(Draft::ModelChange { provider, model });
+        }
+        if self.tree.is_empty() || known.thinking_level != Open::Known(self.thinking) {
+            drafts.push(Draft::ThinkingLevelChange(self.thinking));
+        }
+        if !drafts.is_empty() {
+            self.append(Vec::new(), drafts, Vec::new());
+        }
+    }
+
     /// Takes letters until nobody can write any more, or somebody closes the session.
     pub(crate) async fn work(
         mut self,
@@ -119,25 +150,24 @@ impl Mailbox {
 
     /// Ends what runs and lets the recorder write what it has.
     async fn close(mut self, mut letters: mpsc::Receiver<Letter>) {
-        if let Some(running) = self.running.take() {
+        self.is_closing = true;
+        if let Some(running) = &self.running {
             running.signals.cancel.cancel();
             self.parts.questions.cancel_all();
-            let mut task = running.task;
-            // The run still has something to tell before it is over.
-            loop {
-                tokio::select! {
-                    biased;
-                    Some(letter) = letters.recv() => self.take(letter),
-                    ended = &mut task => {
-                        if let Err(error) = ended {
-                            tracing::error!(%error, "a run ended in a panic");
-                        }
-                        break;
-                    }
-                }
+        }
+        // The run still has something to tell before it is over, and whoever waits for it is told how it ended.
+        while self.running.is_some() {
+            match letters.recv().await {
+                Some(letter) => self.take(letter),
+                None => break,
             }
-            while let Ok(letter) = letters.try_recv() {
-                self.take(letter);
+        }
+        self.errands.cancel();
+        while !self.asides.is_empty() {
+            tokio::select! {
+                biased;
+                Some(letter) = letters.recv() => self.take(letter),
+                _ = self.asides.join_next() => {}
             }
         }
         self.parts.guests.shutdown().await;
@@ -158,6 +188,25 @@ impl Mailbox {
             Note::Remember(answer) => {
                 let policy = std::mem::take(&mut self.policy);
                 self.policy = policy.with_answer(*answer);
+            }
+            Note::Survey(target, reply) => answer(reply, tree::survey(&self.tree, &target)),
+            Note::GoTo(leaf, reply) => {
+                let place = leaf.and_then(|leaf| self.tree.find(&leaf).ok());
+                self.tree.move_leaf(place);
+                answer(reply, self.tree.missing());
+            }
+            Note::Hold(entries, reply) => {
+                for (place, kept) in entries {
+                    self.tree.hold(place, kept.to_entry());
+                }
+                answer(reply, self.tree.missing());
+            }
+            Note::Ran(message, reply) => {
+                self.ran.push(Message::BashExecution(*message));
+                if self.running.is_none() {
+                    self.say_what_ran();
+                }
+                answer(reply, ());
             }
             Note::Path(reply) => answer(reply, self.tree.entries()),
         }
@@ -240,7 +289,34 @@ impl Mailbox {
         });
     }
 
-    /// Begins something that nothing else may go on beside.
+    /// Runs a command of a person beside whatever else goes on.
+    fn bash(
+        &mut self,
+        command: String,
+        exposure: Exposure,
+        reply: oneshot::Sender<Result<BashExecutionMessage, BashError>>,
+    ) {
+        let Some(letters) = self.letters.upgrade() else { return };
+        let errand = Errand {
+            parts: Arc::clone(&self.parts),
+            desk: Desk::new(letters),
+            workspace: Arc::clone(&self.tools.workspace),
+            cancel: self.errands.child_token(),
+        };
+        self.asides.spawn(async move { answer(reply, errand.run(command, exposure).await) });
+    }
+
+    /// Says what was run while the model was at work: between a call and its result nothing else may stand.
+    fn say_what_ran(&mut self) {
+        for message in std::mem::take(&mut self.ran) {
+            let start = vec![AgentEvent::MessageStart { message: message.clone() }];
+            let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
+            self.append(start, vec![Draft::message(message)], end);
+        }
+    }
+
+    /// Begins something that nothing else may go on beside. Its task belongs to the session, which waits for its last
+    /// letter before it ends.
     fn start_job<F: Future<Output = Ending> + Send + 'static>(
         &mut self,
         reply: Option<oneshot::Sender<Result<Prompted, PromptError>>>,
@@ -250,20 +326,25 @@ impl Mailbox {
         let cancel = CancellationToken::new();
         let signals = Signals { give_up: cancel.child_token(), cancel };
         let job = job(Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone()));
-        let task = tokio::spawn(async move {
-            let ending = job.await;
+        tokio::spawn(async move {
+            // Whoever waits must hear of the end, whatever happens to the run.
+            let ending = AssertUnwindSafe(job).catch_unwind().await.unwrap_or_else(|_| {
+                tracing::error!("a run ended in a panic");
+                Ending::Failed { message: "something in pi itself broke; the conversation is kept".to_owned() }
+            });
             // A session that is gone has nobody left to be told.
             drop(letters.send(Letter::Ended(ending)).await);
         });
-        self.running = Some(Running { signals, task, waiting: reply.into_iter().collect() });
+        self.running = Some(Running { signals, waiting: reply.into_iter().collect() });
     }
 
     fn end_run(&mut self, ending: &Ending) {
         let Some(running) = self.running.take() else { return };
+        self.say_what_ran();
         for waiting in running.waiting {
             answer(waiting, Ok(Prompted::Ran(ending.clone())));
         }
-        if !self.queues.is_empty() && *ending == Ending::Done {
+        if !self.queues.is_empty() && *ending == Ending::Done && !self.is_closing {
             // It came after the run had looked for the last time.
             let when = if self.queues.waiting().steering.is_empty() { When::FollowUp } else { When::Steer };
             let due = self.due(when);
@@ -332,6 +413,20 @@ impl Mailbox {
             }
             Request::Envelope(id, reply) => self.parts.archive.get(id.map(|id| id.0), reply),
             Request::Requests(reply) => self.parts.archive.list(reply),
+            Request::Bash(command, exposure, reply) => self.bash(command, exposure, reply),
+            Request::AbortBash(reply) => {
+                std::mem::take(&mut self.errands).cancel();
+                answer(reply, ());
+            }
+            Request::Navigate(journey, reply) => {
+                if self.running.is_some() {
+                    return answer(reply, Err(NavigateError::Busy));
+                }
+                self.start_job(None, |run| async move {
+                    answer(reply, run.navigate(*journey).await);
+                    Ending::Done
+                });
+            }
             Request::Compact(instructions, reply) => self.compact(instructions, reply),
             Request::SetAutoCompaction(enabled, reply) => {
                 self.compaction.enabled = enabled;

@@ -4,11 +4,13 @@
 //! [`Desk`], and what happens it tells there. A run is a row of *attempts* (an answer that fails is tried again as a
 //! whole), an attempt is a row of *turns*, a turn is one answer of the model and the calls in it.
 
+pub(crate) mod bash;
 mod calls;
 pub(crate) mod compact;
 pub(crate) mod desk;
 pub(crate) mod hooks;
 mod intercept;
+mod navigate;
 mod permission;
 pub(crate) mod tools;
 mod turn;
@@ -42,6 +44,7 @@ use self::{
 use crate::{
     archive::Archive,
     draft::Draft,
+    file::Reader,
     models::Models,
     queue::{Saying, When},
     retry::Fault,
@@ -55,6 +58,8 @@ pub(crate) struct Parts {
     pub(crate) questions: Questions,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) archive: Archive,
+    /// Reads what is in the file and not held; a conversation without a file holds everything.
+    pub(crate) reader: Option<Arc<Reader>>,
     /// Requests to models so far.
     pub(crate) requests: AtomicU64,
     pub(crate) now: fn() -> Moment,

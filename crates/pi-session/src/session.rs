@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_transcript::{EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult};
+use pi_transcript::{
+    EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
     mailbox::{Letter, Request},
     models::Choice,
     queue::{Delivery, Saying, Waiting, When},
-    run::{Ending, compact::Compacted},
+    run::{Ending, compact::Compacted, desk::Gone},
     sidecar::Listed,
     tree::NoEntry,
 };
@@ -60,6 +62,66 @@ pub enum CompactError {
     #[error("there is nothing to compact")]
     Nothing,
     #[error("the compaction was aborted")]
+    Aborted,
+    #[error("{message}")]
+    Failed { message: String },
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// Whether the model sees a command that a person runs, and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    Shown,
+    Hidden,
+}
+
+/// Why a command of a person was not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BashError {
+    #[error("{reason}")]
+    Refused { reason: String },
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// A way to another entry of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Journey {
+    pub target: EntryId,
+    pub summarise: Summarise,
+    /// A bookmark for the entry.
+    pub label: Option<String>,
+}
+
+/// Whether what is left is summarised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Summarise {
+    No,
+    Yes,
+    /// With these instructions beside our own.
+    With(String),
+    /// With these instead of our own.
+    Instead(String),
+}
+
+/// Where a conversation went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Went {
+    pub leaf: Option<EntryId>,
+    /// What the person said there and may want to say anew.
+    pub text: Option<String>,
+    pub is_summarised: bool,
+}
+
+/// Why a conversation stayed where it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NavigateError {
+    #[error("the model is at work; wait, or abort it")]
+    Busy,
+    #[error(transparent)]
+    NoEntry(#[from] NoEntry),
+    #[error("it was aborted")]
     Aborted,
     #[error("{message}")]
     Failed { message: String },
@@ -169,6 +231,21 @@ impl Session {
         self.ask(|reply| Request::SetAutoRetry(enabled, reply)).await
     }
 
+    /// Runs a shell command for a person and waits for its end; the conversation remembers it. It may run beside a run.
+    pub async fn bash(&self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
+        self.ask(|reply| Request::Bash(command, exposure, reply)).await?
+    }
+
+    /// Ends the commands that people run; those of the model end with [`Session::abort`].
+    pub async fn abort_bash(&self) -> Result<(), SessionGone> {
+        self.ask(Request::AbortBash).await
+    }
+
+    /// Goes to another entry: what is said next is its child. Waits for the summary, if there is to be one.
+    pub async fn navigate(&self, journey: Journey) -> Result<Went, NavigateError> {
+        self.ask(|reply| Request::Navigate(Box::new(journey), reply)).await?
+    }
+
     /// Bookmarks an entry; nothing removes the bookmark.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<Result<(), NoEntry>, SessionGone> {
         self.ask(|reply| Request::Label(entry, label, reply)).await
@@ -198,6 +275,18 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.mailbox.send(Letter::Client(make(reply))).await.map_err(|_| SessionGone)?;
         answer.await.map_err(|_| SessionGone)
+    }
+}
+
+impl From<Gone> for BashError {
+    fn from(Gone: Gone) -> Self {
+        Self::Gone(SessionGone)
+    }
+}
+
+impl From<Gone> for NavigateError {
+    fn from(Gone: Gone) -> Self {
+        Self::Gone(SessionGone)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_transcript::{EntryId, RequestId, ThinkingLevel, event::CompactionResult};
+use pi_transcript::{EntryId, RequestId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     models::Choice,
     queue::{Delivery, Saying, When},
     run::{Ending, desk::Note},
-    session::{CompactError, PromptError, Prompted, State},
+    session::{BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, State, Went},
     sidecar::Listed,
     tree::NoEntry,
 };
@@ -49,6 +49,9 @@ pub(crate) enum Request {
     /// Every request to a model, the oldest first.
     Requests(oneshot::Sender<Vec<Listed>>),
     Compact(Option<String>, oneshot::Sender<Result<CompactionResult, CompactError>>),
+    Bash(String, Exposure, oneshot::Sender<Result<BashExecutionMessage, BashError>>),
+    AbortBash(oneshot::Sender<()>),
+    Navigate(Box<Journey>, oneshot::Sender<Result<Went, NavigateError>>),
     SetAutoCompaction(bool, oneshot::Sender<()>),
     SetAutoRetry(bool, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),

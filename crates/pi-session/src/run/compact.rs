@@ -72,7 +72,7 @@ struct Summary {
 }
 
 /// Why there is no summary.
-enum NoSummary {
+pub(super) enum NoSummary {
     Aborted,
     Failed(String),
 }
@@ -222,7 +222,7 @@ impl Run {
     }
 
     /// Asks the model something beside the conversation, again if that may help.
-    async fn ask_aside(&mut self, plan: &Plan, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
+    pub(super) async fn ask_aside(&mut self, plan: &Plan, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
         let prompt = Arc::new(Prompt {
             tools: Vec::new(),
             system: vec![SystemPart {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pi_envelope::{Said, SystemPart};
 use pi_policy::{Decision, Remembered, Request};
-use pi_transcript::{AgentEvent, EntryId, Message, ThinkingLevel};
+use pi_transcript::{AgentEvent, EntryId, Message, ThinkingLevel, message::BashExecutionMessage};
 use tokio::sync::{mpsc, oneshot};
 
 use super::tools::ToolSet;
@@ -17,7 +17,7 @@ use crate::{
     models::Choice,
     queue::{Saying, When},
     retry::RetrySettings,
-    tree::Kept,
+    tree::{Kept, NoEntry, Place, Span},
 };
 
 /// What a run tells or asks its session.
@@ -42,6 +42,14 @@ pub(crate) enum Note {
     Since(EntryId, oneshot::Sender<Vec<Message>>),
     /// The entries that the next prompt is made of.
     Path(oneshot::Sender<Vec<Arc<Kept>>>),
+    /// What lies between the leaf and an entry.
+    Survey(EntryId, oneshot::Sender<Result<Survey, NoEntry>>),
+    /// Moves the leaf; answers what must be read from the file.
+    GoTo(Option<EntryId>, oneshot::Sender<Vec<(Place, Span)>>),
+    /// What was read; answers what must be read beyond it.
+    Hold(Vec<(Place, Arc<Kept>)>, oneshot::Sender<Vec<(Place, Span)>>),
+    /// A command of a person has ended.
+    Ran(Box<BashExecutionMessage>, oneshot::Sender<()>),
     Judge(Box<Request>, oneshot::Sender<Decision>),
     Remember(Box<Remembered>),
 }
@@ -58,6 +66,28 @@ pub(crate) struct Plan {
     pub(crate) compaction: cut::Settings,
     /// Where the conversation stands.
     pub(crate) leaf: Option<EntryId>,
+}
+
+/// An entry, or where it is in the file.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    Held(Arc<Kept>),
+    At(Span),
+}
+
+/// What a way through the tree leaves and where it leads.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Where the conversation stands.
+    pub(crate) from: Option<EntryId>,
+    /// Where it will stand: at the entry, or before it if a person said it, who may want to say it anew.
+    pub(crate) leaf: Option<EntryId>,
+    /// The last entry that both ways share.
+    pub(crate) shared: Option<EntryId>,
+    /// From there to where it stands, the oldest first.
+    pub(crate) left: Vec<Piece>,
+    /// What a person may want to say anew.
+    pub(crate) editor: Option<Piece>,
 }
 
 /// The session that the run belongs to has ended.
@@ -126,6 +156,22 @@ impl Desk {
 
     pub(crate) async fn path(&self) -> Result<Vec<Arc<Kept>>, Gone> {
         self.ask(Note::Path).await
+    }
+
+    pub(crate) async fn survey(&self, target: EntryId) -> Result<Result<Survey, NoEntry>, Gone> {
+        self.ask(|reply| Note::Survey(target, reply)).await
+    }
+
+    pub(crate) async fn go_to(&self, leaf: Option<EntryId>) -> Result<Vec<(Place, Span)>, Gone> {
+        self.ask(|reply| Note::GoTo(leaf, reply)).await
+    }
+
+    pub(crate) async fn hold(&self, entries: Vec<(Place, Arc<Kept>)>) -> Result<Vec<(Place, Span)>, Gone> {
+        self.ask(|reply| Note::Hold(entries, reply)).await
+    }
+
+    pub(crate) async fn ran(&self, message: BashExecutionMessage) -> Result<(), Gone> {
+        self.ask(|reply| Note::Ran(Box::new(message), reply)).await
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Note) -> Result<T, Gone> {

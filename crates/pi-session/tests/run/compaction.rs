@@ -98,7 +98,7 @@ async fn compaction_by_hand_takes_instructions_and_tries_again() {
     let asked = stage.server.requests()[3].json().to_string();
     assert!(asked.contains("keep the names"), "{asked}");
     assert_eq!(stage.session.compact(None).await, Err(CompactError::Nothing));
-    assert_eq!(stage.lines().await, ["session", "user", "assistant", "user", "assistant", "compaction"]);
+    assert_eq!(stage.lines().await[3..], ["user", "assistant", "user", "assistant", "compaction"]);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn compaction_can_be_aborted_and_changes_nothing() {
     stage.server.received(3).await;
     tokio::time::timeout(Duration::from_secs(5), stage.session.abort()).await.unwrap().unwrap();
     assert_eq!(compacting.await.unwrap(), Err(CompactError::Aborted));
-    assert_eq!(stage.lines().await, ["session", "user", "assistant", "user", "assistant"]);
+    assert_eq!(stage.lines().await[3..], ["user", "assistant", "user", "assistant"]);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod compaction;
+mod journey;
 mod stage;
 mod tell;
 
@@ -28,7 +29,7 @@ turn_end with 0
 agent_end with 2
 settled";
     assert_eq!(told, expected);
-    assert_eq!(stage.lines().await, ["session", "user", "assistant"]);
+    assert_eq!(stage.lines().await, ["session", "model_change", "thinking_level_change", "user", "assistant"]);
 }
 
 #[tokio::test]
@@ -60,7 +61,10 @@ settled";
     let sent = stage.server.requests()[1].json();
     let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "tool"]);
-    assert_eq!(stage.lines().await, ["session", "user", "assistant", "toolResult", "assistant"]);
+    assert_eq!(
+        stage.lines().await,
+        ["session", "model_change", "thinking_level_change", "user", "assistant", "toolResult", "assistant"]
+    );
 }
 
 #[tokio::test]
@@ -111,7 +115,10 @@ agent_end with 1
 retry helped
 settled";
     assert_eq!(told, expected);
-    assert_eq!(stage.lines().await, ["session", "user", "assistant", "assistant"]);
+    assert_eq!(
+        stage.lines().await,
+        ["session", "model_change", "thinking_level_change", "user", "assistant", "assistant"]
+    );
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         At(4),
         "session",
-        Only(&["transcript", "envelope", "policy", "provider", "tools", "exthost", "redact"]),
+        Only(&["transcript", "envelope", "extproto", "policy", "provider", "tools", "exthost", "redact"]),
         Never(&[&["axum", "pi-wire", "pi-server", "pi-guests"], WASM, SCRIPT]),
     ),
     row(

@@ -1,0 +1,103 @@
+//! A shell command that a person runs, beside whatever else goes on.
+
+use std::sync::Arc;
+
+use pi_exthost::verdict::BashVerdict;
+use pi_extproto::hook::event::payload::UserBashEvent;
+use pi_policy::{Answer, Decision, Subject};
+use pi_tools::{Arguments, BashExecution, Workspace, progress};
+use pi_transcript::{AgentEvent, Block, json::Extra, message::BashExecutionMessage};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Parts,
+    desk::{Desk, Gone},
+};
+use crate::{
+    scrub,
+    session::{BashError, Exposure},
+};
+
+/// What is needed to run a command of a person.
+pub(crate) struct Errand {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) desk: Desk,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Errand {
+    /// Runs it to its end, or until somebody cancels; then says so in the conversation.
+    pub(crate) async fn run(self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
+        let execution = self.execute(&command, exposure).await?;
+        let (output, _) = scrub::text(&self.parts.redactor, &execution.output);
+        let message = BashExecutionMessage {
+            output: output.into_owned(),
+            command,
+            exit_code: execution.exit_code,
+            cancelled: execution.cancelled,
+            truncated: execution.truncated,
+            full_output_path: execution.full_output_path,
+            exclude_from_context: match exposure {
+                Exposure::Shown => None,
+                Exposure::Hidden => Some(true),
+            },
+            timestamp: (self.parts.now)().unix_millis(),
+            extra: Extra::new(),
+        };
+        self.desk.ran(message.clone()).await?;
+        Ok(message)
+    }
+
+    async fn execute(&self, command: &str, exposure: Exposure) -> Result<BashExecution, BashError> {
+        let event = || UserBashEvent {
+            command: command.to_owned(),
+            exclude_from_context: exposure == Exposure::Hidden,
+            cwd: self.workspace.project().to_owned(),
+        };
+        match self.parts.guests.user_bash(event, &self.cancel).await {
+            BashVerdict::Proceed => {}
+            BashVerdict::Handled { by: _, result } => {
+                return Ok(BashExecution {
+                    output: result.output,
+                    exit_code: result.exit_code.map(i64::from),
+                    cancelled: result.cancelled,
+                    truncated: result.truncated,
+                    full_output_path: result.full_output_path,
+                });
+            }
+            BashVerdict::Blocked { by: _, reason } => return Err(BashError::Refused { reason }),
+        }
+        let refused = |reason: String| BashError::Refused { reason };
+        let arguments: Arguments = [("command".to_owned(), command.into())].into_iter().collect();
+        let asking = pi_tools::request(self.workspace.places(), Subject::Agent, "bash", &arguments, (self.parts.now)());
+        let request = asking.await.map_err(|bad| refused(bad.to_string()))?;
+        let grant = match self.desk.judge(request).await? {
+            Decision::Allow(grant) => grant,
+            // Whoever would be asked has just typed it.
+            Decision::Ask(question) => question.answer(Answer::Yes).map_err(|denial| refused(denial.to_string()))?,
+            Decision::Deny(denial) => return Err(refused(denial.to_string())),
+        };
+        let (progress, mut reports) = progress();
+        let mut running = std::pin::pin!(pi_tools::run_command(&self.workspace, grant, &self.cancel, &progress));
+        let mut told = String::new();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut running => return done.map_err(|failure| refused(failure.text)),
+                Some(report) = reports.next() => {
+                    let text: String = report.content.iter().filter_map(Block::as_text).collect();
+                    self.tell_output(&text, &mut told).await?;
+                }
+            }
+        }
+    }
+
+    /// Tells what was added to the output. One that was cut at its beginning is told again from there.
+    async fn tell_output(&self, output: &str, told: &mut String) -> Result<(), Gone> {
+        let (output, _) = scrub::text(&self.parts.redactor, output);
+        let delta = output.strip_prefix(told.as_str()).unwrap_or(&output).to_owned();
+        *told = output.into_owned();
+        self.desk.tell(AgentEvent::BashExecutionUpdate { id: None, delta }).await
+    }
+}
