@@ -68,10 +68,16 @@ fn wanted_colours(arguments: &[OsString]) -> When {
     }
 }
 
-/// Whoever wrote `--json` reads JSON even if the other arguments are wrong.
+/// Whoever wrote `--json` or `--mode json` reads JSON even if the other arguments are wrong.
 pub(crate) fn wanted_reader(arguments: &[OsString]) -> Reader {
     let mut words = arguments.iter().take_while(|word| *word != "--");
-    if words.any(|word| word == "--json") { Reader::Machine } else { Reader::Person }
+    let mut before = None;
+    let asks = words.any(|word| {
+        let is_mode = word == "--mode=json" || (before == Some("--mode") && word == "json");
+        before = word.to_str();
+        is_mode || word == "--json"
+    });
+    if asks { Reader::Machine } else { Reader::Person }
 }
 
 #[cfg(test)]

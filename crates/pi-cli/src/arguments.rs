@@ -2,12 +2,21 @@
 
 mod help;
 pub(crate) mod model;
+pub(crate) mod talk;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    builder::NonEmptyStringValueParser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use pi_provider::likeness;
 
-use self::model::{AskArguments, ModelsArguments, ProviderCommand};
+use self::{
+    model::{AskArguments, ModelsArguments, ProviderCommand},
+    talk::{Mode, TalkArguments},
+};
 use crate::{
     answer::{self, Answer},
     command,
@@ -21,15 +30,19 @@ const VERSION: &str = match option_env!("PI_BUILD") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// A coding agent as a service: ask models, look into its prompts, its protocols and its decisions.
+const USAGE: &str = "pi [OPTIONS] [MESSAGE]...\n       pi [OPTIONS] <COMMAND>";
+
+/// A coding agent as a service: talk to it, ask models, look into its prompts, its protocols and its decisions.
 #[derive(Parser)]
-#[command(name = "pi", version = VERSION, styles = help::STYLES, arg_required_else_help = true, subcommand_required = true)]
+#[command(name = "pi", version = VERSION, styles = help::STYLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
+    #[command(flatten)]
+    pub(crate) talk: TalkArguments,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -238,18 +251,67 @@ pub(crate) fn described() -> clap::Command {
 impl Arguments {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let parse = |words: &[OsString]| {
-            let matches = described().try_get_matches_from(words);
+        let parse = |command: clap::Command, words: &[OsString]| {
+            let matches = command.try_get_matches_from(words);
             let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
             read.map_err(|error| Answer::new(error, &arguments))
         };
-        let read = parse(&arguments)?;
-        match read.command.later_help() {
+        if !names_command(&arguments) {
+            // A message may be a word that is the name of a command, but not the first word.
+            let read = parse(described().args_conflicts_with_subcommands(true), &arguments)?;
+            return match read.talk.misspelt_command() {
+                Some(error) => Err(Answer::new(error, &arguments)),
+                None => Ok(read),
+            };
+        }
+        let read = parse(described(), &arguments)?;
+        match read.command.as_ref().and_then(Command::later_help) {
             // What takes any arguments takes `--help` for one of them.
-            Some(name) => parse(&["pi", name, "--help"].map(OsString::from)),
+            Some(name) => parse(described(), &["pi", name, "--help"].map(OsString::from)),
             None => Ok(read),
         }
     }
+
+    /// Who will read what is printed.
+    pub(crate) fn reader(&self) -> Reader {
+        match (&self.command, self.talk.mode) {
+            (Some(command), _) => command.reader(),
+            (None, Mode::Json) => Reader::Machine,
+            (None, Mode::Text) => Reader::Person,
+        }
+    }
+}
+
+impl TalkArguments {
+    /// Whoever writes a single word without `--print` that is nearly the name of a command means the command.
+    fn misspelt_command(&self) -> Option<clap::Error> {
+        let [word] = &*self.messages else { return None };
+        if self.print || word.contains(|letter: char| letter.is_whitespace() || "/@?!.".contains(letter)) {
+            return None;
+        }
+        let mut command = described();
+        let names = command.get_subcommands().map(|it| it.get_name().to_owned()).collect::<Vec<_>>();
+        let meant = (*likeness::nearest(word, names.iter().map(String::as_str)).first()?).to_owned();
+        let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(&command);
+        error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word.clone()));
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+        Some(error)
+    }
+}
+
+/// Whether the first word, but for those about colours, is the name of a command.
+fn names_command(arguments: &[OsString]) -> bool {
+    let command = Arguments::command();
+    let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if word == "--color" {
+            words.next();
+        } else if !word.starts_with("--color=") {
+            return word == "help" || command.find_subcommand(&*word).is_some();
+        }
+    }
+    false
 }
 
 impl Command {

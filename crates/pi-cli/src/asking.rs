@@ -198,14 +198,14 @@ impl fmt::Display for Retry {
 
 /// The credential that a call would have.
 pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Providers) -> Result<Resolved, Failure> {
-    let explicit = match &reach.api_key_env {
-        None => None,
-        Some(name) => {
-            let value = env::lookup(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-            Some(Secret::new(value.ok_or_else(|| not_set(name))?))
-        }
-    };
-    Ok(providers.credential(&chosen.entry, explicit.as_ref()))
+    Ok(providers.credential(&chosen.entry, explicit(reach)?.as_ref()))
+}
+
+/// The credential that was spelled out by the name of its variable.
+pub(crate) fn explicit(reach: &ReachArguments) -> Result<Option<Secret>, ModelFailure> {
+    let Some(name) = &reach.api_key_env else { return Ok(None) };
+    let value = env::lookup(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    Ok(Some(Secret::new(value.ok_or_else(|| not_set(name))?)))
 }
 
 /// Whoever writes the key where its name belongs shall not read it again in an error: only what looks like a name is

@@ -19,12 +19,13 @@ use url::Url;
 
 use crate::{
     console::Console,
-    env::{self, Environment},
+    env,
     failure::{Failure, ModelFailure},
     providers::{DEMO, Providers, Shown, is_local},
 };
 
-use self::{preference::Preference, usual::usual_model};
+pub(crate) use self::preference::Preference;
+use self::usual::usual_model;
 
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.
 const SERVER: &str = include_str!("choice/server.yaml");
@@ -46,6 +47,8 @@ pub(crate) struct Chosen {
 pub(crate) enum Why {
     Named,
     Settings,
+    /// It answered before.
+    Session,
     Credential {
         /// Where it is.
         source: String,
@@ -93,6 +96,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Why::Named => f.write_str("as asked for"),
+            Why::Session => f.write_str("the model of this session"),
             Why::Settings => f.write_str("the default in settings.json"),
             Why::Credential { source, count: ..=1 } => write!(f, "its credential is found in {source}"),
             Why::Credential { source, count } => write!(
@@ -109,8 +113,8 @@ impl fmt::Display for Why {
 
 pub(crate) async fn choose(
     wanted: Wanted<'_>,
+    preference: Option<Preference>,
     providers: &mut Providers,
-    environment: &Environment,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
     if let Some(address) = wanted.base_url {
@@ -119,7 +123,7 @@ pub(crate) async fn choose(
     if let Some(name) = wanted.model {
         return named(name, Why::Named, providers, console).await;
     }
-    if let Some(preference) = Preference::of_settings(environment, console) {
+    if let Some(preference) = preference {
         let chosen = named(&preference.name, Why::Settings, providers, console).await;
         return chosen.map_err(|failure| preference.blame(failure));
     }
@@ -137,6 +141,15 @@ pub(crate) async fn choose(
     let demo = providers.get(DEMO)?;
     let found = usual_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
     Ok(Chosen::of(&found, Why::Demo)?)
+}
+
+/// The model that answered in a session before, by its full name.
+pub(crate) async fn of_session(
+    name: &str,
+    providers: &mut Providers,
+    console: &mut Console,
+) -> Result<Chosen, Failure> {
+    named(name, Why::Session, providers, console).await
 }
 
 /// A model behind an address. A provider's manifest is used if a model that it lists is named in full; everything else is the name of

@@ -9,17 +9,19 @@ mod models;
 mod provider;
 pub(crate) mod schema;
 mod stats;
+mod talk;
 mod validate;
 
 use crate::{
-    arguments::{Command, EnvelopeCommand, ExtMessageCommand, PolicyCommand},
+    arguments::{Arguments, Command, EnvelopeCommand, ExtMessageCommand, PolicyCommand},
     console::Console,
     env::Environment,
     exit::Exit,
     failure::Failure,
 };
 
-pub(crate) fn run(command: &Command, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+    let Some(command) = &arguments.command else { return talk::run(&arguments.talk, environment, console) };
     match command {
         Command::Models(arguments) => models::run(arguments, environment, console),
         Command::Provider(command) => provider::run(command, environment, console),

@@ -187,6 +187,12 @@ impl Console {
         failure.exit()
     }
 
+    /// Says what went wrong with something that was done.
+    pub(crate) fn complaint(&mut self, text: &str) {
+        let error = paint(self.error_colours, Tone::Bad, "error:");
+        self.complain(&format!("{error} {}", printable(text)));
+    }
+
     /// Advises on standard error, once for each advice.
     pub(crate) fn hint(&mut self, text: &str) {
         if !self.hints.iter().any(|hint| hint == text) {

@@ -1,6 +1,6 @@
 //! Every environment variable that `pi` looks at, read once.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
 pub(crate) const VARIABLES: [(&str, &str); 9] = [
@@ -18,6 +18,11 @@ pub(crate) const VARIABLES: [(&str, &str); 9] = [
 /// The value of a variable that a manifest names. Everything else is in [`Environment`].
 pub(crate) fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// Every variable, for the processes that tools start and to know which values are secret.
+pub(crate) fn all() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
 }
 
 /// What the variables say.

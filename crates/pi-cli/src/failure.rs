@@ -1,12 +1,16 @@
 //! Why a command could not be carried out, and what to do about it.
 
 mod model;
+mod session;
 
 use std::{error::Error, io, iter};
 
 use pi_transcript::json::Problem;
 
-pub(crate) use self::model::{ModelFailure, call_hint};
+pub(crate) use self::{
+    model::{ModelFailure, call_hint},
+    session::SessionFailure,
+};
 use crate::{exit::Exit, refusal::Refusal};
 
 /// A command that was not carried out. A message repeats neither its source nor the problems in what was read;
@@ -47,6 +51,8 @@ pub(crate) enum Failure {
     OtherExtension { manifest: String, found: String, wanted: String },
     #[error(transparent)]
     Model(#[from] ModelFailure),
+    #[error(transparent)]
+    Session(#[from] SessionFailure),
     #[error("nothing can be done at the same time here")]
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
@@ -94,6 +100,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
+            | Failure::Session(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => Vec::new(),
@@ -120,6 +127,7 @@ impl Failure {
             | Failure::NotACall { .. }
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
+            | Failure::Session(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => None,
@@ -152,6 +160,7 @@ impl Failure {
             Failure::BadPath { .. } => "write an absolute path".to_owned(),
             Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
             Failure::Model(failure) => failure.hint(),
+            Failure::Session(failure) => failure.hint(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
@@ -162,6 +171,7 @@ impl Failure {
         match self {
             Failure::NotBuilt { .. } => Exit::NotBuilt,
             Failure::Model(failure) => failure.exit(),
+            Failure::Session(failure) => failure.exit(),
             Failure::Unreadable { .. }
             | Failure::UnreadableCall { .. }
             | Failure::UnwritableFile { .. }

@@ -21,6 +21,7 @@ mod refusal;
 mod runtime;
 mod table;
 mod verdict;
+mod workshop;
 
 use std::process::ExitCode;
 
@@ -32,8 +33,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => return answer.print(&environment).into(),
     };
-    let mut console = Console::new(&environment, arguments.color, arguments.command.reader());
-    let outcome = command::run(&arguments.command, &environment, &mut console);
+    let mut console = Console::new(&environment, arguments.color, arguments.reader());
+    let outcome = command::run(&arguments, &environment, &mut console);
     let exit = outcome.unwrap_or_else(|failure| console.fail(&failure));
     console.close().map_or_else(|failure| console::report_lost_output(&failure), |()| exit).into()
 }

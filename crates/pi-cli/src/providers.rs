@@ -6,21 +6,26 @@
 
 use std::{
     path::Path,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use pi_provider::{
     Catalog, Manifest, Secret,
     catalog::{Entry, Origin, Source},
+    client::{self, Client},
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
     manifest::Severity,
     transport::{Network, Transport},
 };
-use pi_session::settings::{
-    DefaultTrust,
-    trust::{self, Decisions},
+use pi_session::{
+    models::{Keys, Models},
+    settings::{
+        DefaultTrust, Settings,
+        trust::{self, Decisions},
+    },
 };
 use pi_transcript::ProviderId;
 use serde::Serialize;
@@ -152,6 +157,19 @@ impl Providers {
             self.found.push(server.provider.clone());
             self.catalog.take_local(server);
         }
+    }
+
+    /// The same for sessions, with a client that asks; `explicit` is a credential that somebody spelled out.
+    pub(crate) fn into_models(
+        self,
+        explicit: Option<(ProviderId, Secret)>,
+        settings: &Settings,
+    ) -> Result<Models, ModelFailure> {
+        let mut client = client::Settings::new(Network::from_environment(&env::lookup));
+        client.timeouts.idle = Duration::from_millis(settings.http_idle_timeout_ms);
+        let client = Client::new(client).map_err(ModelFailure::Network)?;
+        let keys = Keys { environment: Arc::new(env::lookup), auth_file: self.auth_file, explicit, now };
+        Ok(Models::new(self.catalog, client, keys))
     }
 
     /// Servers that were found on this machine.

@@ -18,7 +18,9 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["serve", "ext", "completions", "help"]),
 ];
 
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 9] = [
+    ("pi -p 'What does this project do?'", "let the agent work in this folder, and print its last answer"),
+    ("git diff | pi -p 'Review this' @notes.md", "put a text and a file in front of the message"),
     ("pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5", "ask a model and see the answer as it comes"),
     ("pi models --available", "see which models can be asked now"),
     ("pi envelope validate logs/", "check every envelope in a folder"),

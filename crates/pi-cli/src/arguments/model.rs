@@ -250,7 +250,7 @@ pub(crate) struct HowArguments {
     pub(crate) json_object: bool,
 }
 
-fn thinking(text: &str) -> Result<ThinkingLevel, String> {
+pub(super) fn thinking(text: &str) -> Result<ThinkingLevel, String> {
     let levels = ThinkingLevel::ALL.map(ThinkingLevel::as_str);
     ThinkingLevel::ALL
         .into_iter()

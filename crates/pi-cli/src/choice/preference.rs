@@ -1,6 +1,6 @@
 //! The model that the user's settings name.
 
-use pi_session::settings::{self, Layer};
+use pi_session::settings::{self, Layer, Settings};
 
 use crate::{
     console::Console,
@@ -9,14 +9,14 @@ use crate::{
 };
 
 /// What a settings file names.
-pub(super) struct Preference {
+pub(crate) struct Preference {
     pub(super) name: String,
     file: String,
 }
 
 impl Preference {
     /// Pi's `defaultProvider` and `defaultModel`. A file that cannot be read names nothing, and that is said.
-    pub(super) fn of_settings(environment: &Environment, console: &mut Console) -> Option<Self> {
+    pub(crate) fn of_settings(environment: &Environment, console: &mut Console) -> Option<Self> {
         let path = environment.agent_directory.as_ref()?.join("settings.json");
         let file = path.display().to_string();
         let layer = match Layer::read(settings::Origin::User, &path) {
@@ -27,13 +27,12 @@ impl Preference {
             }
         };
         let settings = settings::resolve(vec![layer]).settings;
-        let name = match (settings.default_provider, settings.default_model) {
-            (Some(provider), Some(model)) => format!("{provider}/{model}"),
-            (None, Some(model)) => model.0,
-            (Some(provider), None) => provider.0,
-            (None, None) => return None,
-        };
-        Some(Preference { name, file })
+        Some(Preference { name: name(&settings)?, file })
+    }
+
+    /// The same of settings that were resolved.
+    pub(crate) fn of_resolved(settings: &Settings) -> Option<Self> {
+        Some(Preference { name: name(settings)?, file: "settings.json".to_owned() })
     }
 
     /// Says where a name comes from that cannot be used.
@@ -44,5 +43,14 @@ impl Preference {
             }
             other => other,
         }
+    }
+}
+
+fn name(settings: &Settings) -> Option<String> {
+    match (&settings.default_provider, &settings.default_model) {
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (None, Some(model)) => Some(model.to_string()),
+        (Some(provider), None) => Some(provider.to_string()),
+        (None, None) => None,
     }
 }

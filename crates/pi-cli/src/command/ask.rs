@@ -21,7 +21,7 @@ use crate::{
     amount::grouped,
     arguments::model::AskArguments,
     asking::{self, Answered, Asker, Manner, News, Wish},
-    choice::{self, Chosen, Wanted},
+    choice::{self, Chosen, Preference, Wanted},
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
@@ -37,7 +37,9 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
     let wanted = Wanted { model: arguments.model.as_deref(), base_url: arguments.reach.base_url.as_deref() };
     runtime::start()?.block_on(async {
-        let mut chosen = choice::choose(wanted, &mut providers, environment, console).await?;
+        let is_named = wanted.model.is_some() || wanted.base_url.is_some();
+        let preference = if is_named { None } else { Preference::of_settings(environment, console) };
+        let mut chosen = choice::choose(wanted, preference, &mut providers, console).await?;
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }

@@ -33,6 +33,8 @@ pub(crate) enum ModelFailure {
     NotFound(FindError),
     #[error("{provider} comes from a project that nobody has trusted, and is not asked")]
     Untrusted { provider: String, file: String },
+    #[error(transparent)]
+    CannotAsk(pi_session::models::ModelError),
     #[error("{pattern:?} may be {}{}", candidates.join(", "), and_more(*more))]
     Several { pattern: String, candidates: Vec<String>, more: usize },
     #[error("{name}, the default in {file}, cannot be asked")]
@@ -81,6 +83,7 @@ impl ModelFailure {
             | Self::NotAnId { .. }
             | Self::NoSuchProvider { .. }
             | Self::NotFound(_)
+            | Self::CannotAsk(_)
             | Self::Several { .. }
             | Self::NotForQuestions { .. }
             | Self::NoSuchTool { .. }
@@ -153,7 +156,9 @@ impl ModelFailure {
             Self::NotFound(FindError::Ambiguous { .. }) | Self::Several { .. } => {
                 "write one of them in full".to_owned()
             }
-            Self::NotFound(_) => "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned(),
+            Self::NotFound(_) | Self::CannotAsk(_) => {
+                "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned()
+            }
             Self::Untrusted { file, .. } => format!(
                 "read {file}; if you trust this project, write its folder into trust.json of the agent directory: \
                  {{\"/path/to/project\": true}} (docs/models.md)"

@@ -21,9 +21,11 @@ fn version_is_one_line() {
 #[test]
 fn help_is_grouped_with_examples_codes_and_variables() {
     assert_snapshot!(World::new().run("--help"), @r"
-    A coding agent as a service: ask models, look into its prompts, its protocols and its decisions
+    A coding agent as a service: talk to it, ask models, look into its prompts, its protocols and its
+    decisions
 
-    Usage: pi [OPTIONS] <COMMAND>
+    Usage: pi [OPTIONS] [MESSAGE]...
+           pi [OPTIONS] <COMMAND>
 
     Talk to models:
       ask       Ask a model
@@ -45,11 +47,46 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       help         Print help for a command
 
     Options:
-          --color <WHEN>  When to use colours [default: auto] [possible values: auto, always, never]
-      -h, --help          Print help
-      -V, --version       Print version
+          --color <WHEN>                 When to use colours [default: auto] [possible values: auto,
+                                         always, never]
+      -p, --print                        Print the last answer and end; so it is anyway where standard
+                                         output is no terminal
+          --mode <MODE>                  What is printed: text (the last answer) or json (every event,
+                                         one object per line)
+      -c, --continue                     Go on with the last session of this folder
+      -r, --resume                       Choose a session of this folder to go on with
+          --session <SESSION>            Go on with this session: its file, or the beginning of its id
+          --no-session                   Keep nothing of it
+          --session-dir <DIR>            Keep sessions below this folder instead of the agent directory
+      -m, --model <MODEL>                The model as PROVIDER/MODEL, PROVIDER or MODEL; :LEVEL behind
+                                         it says how hard to think [default: of the session, then as in
+                                         `pi ask`]
+          --provider <PROVIDER>          The provider of that model, if its name does not say it
+          --thinking <LEVEL>             How hard to think: off, minimal, low, medium, high, xhigh or
+                                         max
+          --base-url <URL>               Ask here instead of at the provider's address; without a
+                                         provider, a server of the OpenAI kind
+          --api-key-env <NAME>           Take the credential from this variable
+          --provider-dir <DIR>           Also read manifests from this folder or file; may be repeated,
+                                         and a later one wins
+          --system-prompt <TEXT>         Instructions instead of ours
+          --append-system-prompt <TEXT>  More instructions; may be repeated
+          --skill <PATH>                 Also use this skill, or those in this folder; may be repeated
+          --no-skills                    Use no skills but those that are named
+          --prompt-template <PATH>       Also use this prompt template, or those in this folder; may be
+                                         repeated
+          --no-prompt-templates          Use no prompt templates but those that are named
+          --no-context-files             Read no AGENTS.md or CLAUDE.md
+          --tools <NAMES>                The only tools that are offered, such as read,grep,find,ls
+          --no-tools                     Offer no tools
+      -h, --help                         Print help
+      -V, --version                      Print version
 
     Examples:
+      pi -p 'What does this project do?'
+          let the agent work in this folder, and print its last answer
+      git diff | pi -p 'Review this' @notes.md
+          put a text and a file in front of the message
       pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5
           ask a model and see the answer as it comes
       pi models --available
@@ -137,9 +174,13 @@ fn help_of_a_command_names_its_arguments() {
 }
 
 #[test]
-fn no_arguments_show_the_help_and_are_an_error() {
-    let shown = World::new().run("");
-    assert!(shown.contains("Usage: pi [OPTIONS] <COMMAND>") && shown.ends_with("--- exit 2"), "{shown}");
+fn no_arguments_and_no_terminal_are_nothing_to_say() {
+    assert_snapshot!(World::new().run(""), @r"
+    --- on standard error
+    error: there is nothing to say
+    hint: write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in
+    --- exit 2
+    ");
 }
 
 #[test]
@@ -150,7 +191,8 @@ fn wrong_arguments_say_what_is_right() {
 
       tip: a similar subcommand exists: 'envelope'
 
-    Usage: pi [OPTIONS] <COMMAND>
+    Usage: pi [OPTIONS] [MESSAGE]...
+           pi [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     --- exit 2

@@ -78,7 +78,7 @@ pub(crate) fn run(
     };
     runtime::start()?.block_on(async {
         let wanted = Wanted { model: Some(&name), base_url: None };
-        let mut chosen = choice::choose(wanted, &mut providers, environment, console).await?;
+        let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
         chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
         let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
         asker.stop_on_interrupt();

@@ -1,0 +1,279 @@
+//! Everything that a session needs beside its conversation: settings, models, tools, policy, and what a model is told.
+//!
+//! [`Workshop::open`] reads it from the arguments, the environment and the files of the person and the project, says what
+//! is odd about them, and asks nobody. Which conversation it is for is decided in [`seat`], who answers in [`model`].
+
+pub(crate) mod model;
+pub(crate) mod seat;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pi_envelope::SystemPart;
+use pi_exthost::{Guests, questions::Audience};
+use pi_policy::{
+    Moment, Policy,
+    config::{self, Noted},
+};
+use pi_provider::credential;
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_session::{
+    Blueprint, cut,
+    models::Models,
+    resources::{
+        self, Discovery, Places, Resources, Switches, Wanted,
+        assembly::{Ingredients, ToolNote, assemble},
+    },
+    scrub,
+    settings::{self, Files, Settings, trust::Decisions},
+    tree::stamp,
+};
+use pi_tools::{
+    DEFAULT_ACTIVE, Environment as Variables, Images, Registry, Shell, Withheld, Workspace,
+    files::{FileQueue, Folders},
+};
+
+use self::{model::Answering, seat::Seat};
+use crate::{
+    arguments::talk::{TalkArguments, ToldArguments},
+    asking,
+    console::Console,
+    env::{self, Environment},
+    failure::{Failure, SessionFailure},
+    input,
+    providers::Providers,
+};
+
+/// What every session of this process shares.
+pub(crate) struct Workshop {
+    pub(crate) settings: Settings,
+    pub(crate) places: Places,
+    pub(crate) resources: Resources,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) models: Models,
+    policy: Policy,
+    tools: Registry,
+    active_tools: Vec<String>,
+    workspace: Arc<Workspace>,
+    system: Vec<SystemPart>,
+}
+
+/// What is known before any model is chosen.
+pub(crate) struct Ground {
+    /// The folder in which tools work: absolute, without links.
+    pub(crate) directory: PathBuf,
+    pub(crate) settings: Settings,
+    decisions: Decisions,
+    trust: settings::trust::Trust,
+}
+
+impl Ground {
+    /// Finds the project, whether it is trusted, and the settings.
+    pub(crate) fn survey(environment: &Environment, console: &mut Console) -> Result<Self, Failure> {
+        let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
+        let directory = here.canonicalize().unwrap_or(here);
+        let agent = environment.agent_directory.as_deref();
+        let decisions = agent.map(Decisions::read).unwrap_or_default();
+        // What holds where nobody decided is the person's to say, so their own file is read first.
+        let untrusted = settings::trust::Trust::Untrusted;
+        let own = settings::load(&Files { agent, project: None, trust: untrusted }, Vec::new());
+        let trust = decisions.trust(&directory, own.settings.default_project_trust);
+        let resolved = settings::load(&Files { agent, project: Some(&directory), trust }, Vec::new());
+        for notice in &resolved.notices {
+            console.note(&notice.to_string());
+        }
+        Ok(Ground { directory, settings: resolved.settings, decisions, trust })
+    }
+}
+
+impl Workshop {
+    pub(crate) fn open(
+        arguments: &TalkArguments,
+        ground: Ground,
+        providers: Providers,
+        answering: &Answering,
+        environment: &Environment,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
+        let Ground { directory, settings, decisions, trust } = ground;
+        let credentials: Vec<String> =
+            providers.catalog.providers().flat_map(|entry| credential::variables(&entry.manifest)).collect();
+        let redactor = Arc::new(redactor(&credentials));
+        let places = Places {
+            decisions,
+            default_trust: settings.default_project_trust,
+            context_files: discovery(arguments.told.no_context_files),
+            skills: wanted(arguments.told.no_skills, &arguments.told.skill, &settings.skills),
+            templates: wanted(arguments.told.no_prompt_templates, &arguments.told.prompt_template, &settings.prompts),
+            ..Places::usual(environment.agent_directory.clone(), environment.home.clone(), directory.clone(), trust)
+        };
+        let mut resources = resources::discover(&places);
+        for notice in &resources.notices {
+            console.note(&notice.to_string());
+        }
+        if resources.scrub(&redactor) > 0 {
+            console.note("context files, skills or templates hold secrets; the model does not see them");
+        }
+        let policy = policy(environment.agent_directory.as_deref(), console)?;
+        let tools = Registry::built_in();
+        let active_tools = active_tools(arguments, &settings, &tools, console)?;
+        let system = system(&arguments.told, &resources, &tools, &active_tools, &directory)?;
+        let workspace = workspace(&directory, &settings, environment, credentials)?;
+        let models = providers.into_models(answering.key.clone(), &settings)?;
+        Ok(Self { settings, places, resources, redactor, models, policy, tools, active_tools, workspace, system })
+    }
+
+    /// Everything for a session that goes on at `seat`.
+    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, audience: Audience) -> Blueprint {
+        let id = seat.header.id.clone();
+        Blueprint {
+            id,
+            models: self.models.clone(),
+            choice: Arc::clone(&answering.choice),
+            thinking: answering.thinking,
+            policy: self.policy.clone(),
+            redactor: Arc::clone(&self.redactor),
+            tools: self.tools.clone(),
+            active_tools: self.active_tools.clone(),
+            workspace: Arc::clone(&self.workspace),
+            system: self.system.clone(),
+            guests: Arc::new(Guests::none()),
+            audience,
+            retry: self.settings.retry,
+            compaction: compaction(&self.settings),
+            steering: self.settings.steering_mode,
+            follow_up: self.settings.follow_up_mode,
+            storage: seat.storage,
+            now,
+        }
+    }
+}
+
+pub(crate) fn now() -> Moment {
+    Moment::from_unix_millis(asking::milliseconds())
+}
+
+fn compaction(settings: &Settings) -> cut::Settings {
+    let settings::Compaction { enabled, reserve_tokens, keep_recent_tokens } = settings.compaction;
+    cut::Settings { enabled, reserve_tokens, keep_recent_tokens }
+}
+
+fn discovery(is_off: bool) -> Discovery {
+    if is_off { Discovery::Off } else { Discovery::On }
+}
+
+fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> Wanted {
+    Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
+}
+
+/// Knows the values of variables whose names are those of secrets, and of those in which providers look for credentials.
+fn redactor(credentials: &[String]) -> Redactor {
+    let readable = env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut secrets = scrub::secrets(readable);
+    secrets.extend(credentials.iter().filter_map(|name| env::lookup(name)));
+    Redactor::new(Options { secrets, evidence: Evidence::Shapes, personal: Personal::Keep })
+}
+
+/// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.
+fn policy(agent: Option<&Path>, console: &mut Console) -> Result<Policy, Failure> {
+    let Some(path) = agent.map(|agent| agent.join("settings.json")).filter(|path| path.exists()) else {
+        return Ok(Policy::default());
+    };
+    let file = path.display().to_string();
+    let document = input::read(&path)?;
+    if document.bytes().trim_ascii().is_empty() {
+        return Ok(Policy::default());
+    }
+    let Noted { value, notices } = config::load(document.bytes())
+        .map_err(|invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems })?;
+    for notice in notices {
+        console.note(&format!("{file}: {notice}"));
+    }
+    Ok(value)
+}
+
+fn active_tools(
+    arguments: &TalkArguments,
+    settings: &Settings,
+    tools: &Registry,
+    console: &mut Console,
+) -> Result<Vec<String>, Failure> {
+    if arguments.no_tools {
+        return Ok(Vec::new());
+    }
+    let known = |name: &String| tools.get(name).is_some();
+    let names = || tools.names().map(str::to_owned).collect();
+    if let Some(name) = arguments.tools.iter().find(|name| !known(name)) {
+        return Err(SessionFailure::NoSuchTool { name: name.clone(), names: names() }.into());
+    }
+    if !arguments.tools.is_empty() {
+        return Ok(arguments.tools.clone());
+    }
+    let mut active = settings.tools(&DEFAULT_ACTIVE);
+    for name in active.extract_if(.., |name| !known(name)) {
+        console.note(&format!("defaultTools names {name}, and there is no such tool"));
+    }
+    Ok(active)
+}
+
+fn system(
+    told: &ToldArguments,
+    resources: &Resources,
+    tools: &Registry,
+    active: &[String],
+    directory: &Path,
+) -> Result<Vec<SystemPart>, Failure> {
+    let note = |name: &String| {
+        let definition = tools.get(name)?.definition();
+        let (snippet, guidelines) = (definition.prompt_snippet.clone(), definition.prompt_guidelines.clone());
+        Some(ToolNote { name: name.clone(), snippet, guidelines })
+    };
+    let notes: Vec<ToolNote> = active.iter().filter_map(note).collect();
+    let instead = told.system_prompt.as_deref().map(text_or_file).transpose()?;
+    let appended = told.append_system_prompt.iter().map(|text| text_or_file(text)).collect::<Result<Vec<_>, _>>()?;
+    Ok(assemble(&Ingredients {
+        resources,
+        switches: &Switches::default(),
+        tools: &notes,
+        instead: instead.as_deref(),
+        appended: &appended,
+        directory,
+        day: &stamp(now())[..10],
+    }))
+}
+
+/// As in Pi: what is the name of a file stands for its text.
+fn text_or_file(text: &str) -> Result<String, Failure> {
+    let path = Path::new(text);
+    if path.is_file() { input::read_text(path) } else { Ok(text.to_owned()) }
+}
+
+fn workspace(
+    directory: &Path,
+    settings: &Settings,
+    environment: &Environment,
+    credentials: Vec<String>,
+) -> Result<Arc<Workspace>, Failure> {
+    let agent = environment.agent_directory.clone();
+    let withheld = Withheld { credentials, passed: Vec::new() };
+    let mut variables = Variables::new(env::all(), &withheld);
+    if let Some(agent) = &agent {
+        variables = variables.with_programs_of(&agent.join("bin"));
+    }
+    let folders = Folders { project: directory.to_owned(), home: environment.home.clone(), agent };
+    let places = folders.places().map_err(|source| Failure::BadPath {
+        what: "the project",
+        path: directory.display().to_string(),
+        source,
+    })?;
+    let images = if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre };
+    let settings = pi_tools::Settings {
+        shell: Shell { path: settings.shell_path.clone(), prefix: settings.shell_command_prefix.clone() },
+        environment: variables,
+        temporary: std::env::temp_dir(),
+        images,
+    };
+    Ok(Arc::new(Workspace::new(places, settings, Arc::new(FileQueue::default()))))
+}

@@ -1,0 +1,163 @@
+//! Which conversation is gone on with: a new one, one of the files, or one that is kept nowhere.
+
+use std::path::{Path, PathBuf};
+
+use pi_session::{
+    Storage,
+    context::{self, ModelChoice},
+    directory::{self, Project},
+    file::{self, Notice, Opened},
+};
+use pi_transcript::{
+    Entry, Header, ThinkingLevel,
+    entry::{ModelChange, ThinkingLevelChange},
+    json::{Extra, Open},
+};
+
+use super::{Ground, model::Answering, now};
+use crate::{
+    arguments::talk::SessionArguments,
+    console::Console,
+    env::Environment,
+    failure::{Failure, SessionFailure},
+};
+
+/// A conversation that nobody else writes to.
+pub(crate) struct Seat {
+    pub(crate) header: Header,
+    pub(crate) storage: Storage,
+    /// What it says about itself so far.
+    pub(crate) past: Past,
+}
+
+/// What a conversation was led with.
+pub(crate) struct Past {
+    pub(crate) model: Option<ModelChoice>,
+    pub(crate) thinking: Option<ThinkingLevel>,
+}
+
+/// The sessions of this folder. `None` if there is no place for any: no home folder, and none was named.
+pub(crate) fn project(arguments: Option<&Path>, ground: &Ground, environment: &Environment) -> Option<Project> {
+    let chosen = arguments.map(|folder| ground.directory.join(folder));
+    let chosen = chosen.or_else(|| ground.settings.session_directory(environment.home.as_deref()));
+    let usual = || environment.agent_directory.as_ref().map(|agent| agent.join("sessions"));
+    let sessions = chosen.or_else(usual)?;
+    Some(Project { sessions, cwd: ground.directory.display().to_string() })
+}
+
+impl Seat {
+    /// Finds or begins it, as the arguments say.
+    pub(crate) fn take(
+        arguments: &SessionArguments,
+        ground: &Ground,
+        environment: &Environment,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
+        let project = project(arguments.session_dir.as_deref(), ground, environment);
+        if arguments.no_session {
+            let cwd = ground.directory.display().to_string();
+            let header = Project { sessions: PathBuf::new(), cwd }.create(now(), fastrand::Rng::new()).header;
+            let past = Past { model: None, thinking: None };
+            return Ok(Seat { header, storage: Storage::Memory, past });
+        }
+        let project = project.ok_or(SessionFailure::Homeless)?;
+        if arguments.resume {
+            return Err(choose(&project)?);
+        }
+        let found = match (&arguments.session, arguments.last) {
+            (Some(word), _) => Some(project.find(word).map_err(SessionFailure::Find)?),
+            (None, true) => project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?,
+            (None, false) => None,
+        };
+        match found {
+            Some(path) => Self::at(&path, ground, console),
+            None => {
+                if arguments.last {
+                    console.remark("there is no session in this folder yet; a new one begins");
+                }
+                Ok(Self::begin(&project))
+            }
+        }
+    }
+
+    /// A new session; its file is made when something is said.
+    pub(crate) fn begin(project: &Project) -> Self {
+        let opened = project.create(now(), fastrand::Rng::new());
+        Self {
+            header: opened.header.clone(),
+            past: Past { model: None, thinking: None },
+            storage: Storage::File(Box::new(opened)),
+        }
+    }
+
+    /// The session of a file, which nobody else can write to from here on.
+    pub(crate) fn at(path: &Path, ground: &Ground, console: &mut Console) -> Result<Self, Failure> {
+        let opened = file::open(path, now(), fastrand::Rng::new()).map_err(SessionFailure::Open)?;
+        for notice in &opened.notices {
+            console.note(&told(notice));
+        }
+        let begun = opened.header.cwd.as_deref().filter(|cwd| Path::new(cwd) != ground.directory);
+        if let Some(begun) = begun.filter(|cwd| !cwd.is_empty()) {
+            let here = ground.directory.display();
+            console.note(&format!("this session was begun in {begun}; tools work in {here}"));
+        }
+        Ok(Self::of(opened))
+    }
+
+    fn of(opened: Opened) -> Self {
+        let entries = opened.tree.entries();
+        let context = context::build(&entries);
+        let thinking = match context.thinking_level {
+            Open::Known(level) => Some(level),
+            Open::Other(_) => None,
+        };
+        let past = Past { model: context.model, thinking };
+        Self { header: opened.header.clone(), past, storage: Storage::File(Box::new(opened)) }
+    }
+
+    /// Writes down who answers from here on, where that is not what the file says already.
+    pub(crate) fn note(&mut self, answering: &Answering) {
+        let Storage::File(opened) = &mut self.storage else { return };
+        let (choice, level) = (&answering.choice, answering.choice.clamp(answering.thinking));
+        let provider = choice.provider().clone();
+        let chosen = ModelChoice { provider, model: choice.id().into() };
+        if self.past.model.as_ref() != Some(&chosen) {
+            let ModelChoice { provider, model: model_id } = chosen;
+            append(opened, |base| Entry::ModelChange(ModelChange { base, provider, model_id, extra: Extra::new() }));
+        }
+        if self.past.thinking != Some(level) {
+            let thinking_level = Open::Known(level);
+            let change = |base| ThinkingLevelChange { base, thinking_level, extra: Extra::new() };
+            append(opened, |base| Entry::ThinkingLevelChange(change(base)));
+        }
+    }
+}
+
+fn append(opened: &mut Opened, make: impl FnOnce(pi_transcript::entry::Base) -> Entry) {
+    let line = opened.tree.append(now(), make).line;
+    opened.log.push(format!("{}\n", line.text).as_bytes());
+}
+
+/// Where nobody can choose, what there is to choose from.
+fn choose(project: &Project) -> Result<Failure, Failure> {
+    let sessions = directory::list(project).map_err(|error| SessionFailure::Find(error.into()))?;
+    Ok(SessionFailure::NobodyChooses { sessions }.into())
+}
+
+/// What a person should know about a file that was opened.
+pub(crate) fn told(notice: &Notice) -> String {
+    match notice {
+        Notice::Trimmed { bytes, kept } => {
+            format!("the end of the session file was torn: {bytes} bytes are now in {}", kept.display())
+        }
+        Notice::Torn { bytes } => format!("the end of the session file is torn: {bytes} bytes are passed over"),
+        Notice::Unreadable { lines } => format!("{lines} lines of the session file cannot be read and are passed over"),
+        Notice::Migrated { version, kept } => {
+            format!("the session file had version {version} and is rewritten; as it was it is in {}", kept.display())
+        }
+        Notice::Newer { version } => {
+            format!("the session file has version {version}, which is newer than this program")
+        }
+        Notice::NotLocked => "the file system knows no locks: do not open this session twice".to_owned(),
+    }
+}
