@@ -192,10 +192,10 @@ impl Tree {
         let place = self.add_whole(entry);
         if kind == Kind::Compaction {
             self.region = self.compute_region();
-            self.crowded = true;
-        } else {
+        } else if kind.is_seen() {
             self.region.push(place);
         }
+        self.crowded |= kind == Kind::Compaction || !kind.is_seen();
         if let Destination::File { end } = &mut self.destination {
             // A line of four gigabytes is written like any other, and stays held.
             if let Ok(length) = u32::try_from(text.len()) {

@@ -61,6 +61,23 @@ impl Kind {
         }
     }
 
+    /// Whether what the model sees can depend on it.
+    pub const fn is_seen(self) -> bool {
+        match self {
+            Self::User
+            | Self::Assistant
+            | Self::ToolResult
+            | Self::OtherMessage
+            | Self::ModelChange
+            | Self::ThinkingLevelChange
+            | Self::Compaction
+            | Self::BranchSummary
+            | Self::CustomMessage
+            | Self::ContextEdit => true,
+            Self::Custom | Self::Label | Self::SessionInfo | Self::Usage | Self::Other => false,
+        }
+    }
+
     /// Whether it is a message of any role.
     pub const fn is_message(self) -> bool {
         matches!(self, Self::User | Self::Assistant | Self::ToolResult | Self::OtherMessage)

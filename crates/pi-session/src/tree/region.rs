@@ -50,7 +50,10 @@ impl Tree {
             }
         }
         let mut region = self.settings_before(&path, start);
-        region.extend(&path[start..]);
+        // The first one counts in any case: a compaction may name an entry that nobody sees.
+        let seen =
+            path[start..].iter().enumerate().filter(|(index, place)| *index == 0 || self.kind(**place).is_seen());
+        region.extend(seen.map(|(_, place)| *place));
         region
     }
 
