@@ -4,13 +4,14 @@
 //! what keeps adversarial input linear.
 
 mod assignment;
+mod pem;
 mod shape;
 
 use std::{borrow::Cow, ops::Range};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use self::{assignment::Counted, shape::VENDORS};
+use self::{assignment::Counted, pem::Blocks, shape::VENDORS};
 use crate::{Evidence, MARK, Redactor, personal};
 
 /// Parts of keys: whoever assigns to a secret key writes one of these.
@@ -34,7 +35,8 @@ enum Alarm {
     Key,
     Scheme,
     Jwt,
-    Pem,
+    PemBegin,
+    PemEnd,
     UserInfo,
     Mail,
     Vendor(usize),
@@ -105,7 +107,8 @@ fn alarms(evidence: Evidence) -> impl Iterator<Item = (&'static str, Alarm)> {
     let vendors = VENDORS.iter().enumerate().map(|(index, vendor)| (vendor.prefix, Alarm::Vendor(index)));
     let rest = [
         ("eyj", Alarm::Jwt),
-        ("-----begin ", Alarm::Pem),
+        (pem::FIRST_LINE, Alarm::PemBegin),
+        (pem::LAST_LINE, Alarm::PemEnd),
         ("://", Alarm::UserInfo),
         ("@", Alarm::Mail),
         ("%40", Alarm::Mail),
@@ -120,6 +123,7 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
     let first = redactor.scanner.automaton.find(text);
     let hits = first.map(|_| redactor.scanner.automaton.find_overlapping_iter(text)).into_iter().flatten();
     let mut progress = Progress::default();
+    let mut blocks = Blocks::default();
     for hit in hits {
         match redactor.scanner.alarms[hit.pattern().as_usize()] {
             Alarm::Key if hit.start() >= progress.key => {
@@ -132,14 +136,8 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
                 progress.jwt = seen;
                 spans.extend(range.map(Span::mark));
             }
-            Alarm::Pem if hit.start() >= progress.shape => {
-                let range = match redactor.evidence {
-                    Evidence::KeysAndShapes => Some(shape::pem(text, hit.start())),
-                    Evidence::Shapes => shape::private_key(text, hit.range()),
-                };
-                progress.shape = range.as_ref().map_or(progress.shape, |range| range.end);
-                spans.extend(range.map(Span::mark));
-            }
+            Alarm::PemBegin => blocks.begin(text, hit.range(), redactor.evidence),
+            Alarm::PemEnd => spans.extend(blocks.end(text, &hit.range()).map(Span::mark)),
             Alarm::Vendor(index) if hit.start() >= progress.shape => {
                 let found = shape::find_vendor(text, &VENDORS[index], hit.start());
                 progress.shape = found.iter().map(|range| range.end).fold(progress.shape, usize::max);
@@ -148,9 +146,10 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
             Alarm::Scheme => spans.extend(shape::scheme(text, hit.range()).map(Span::mark)),
             Alarm::UserInfo => spans.extend(shape::user_info(text, hit.end()).map(Span::mark)),
             Alarm::Mail if !redactor.personal.is_kept() => mails.extend(personal::mail_around(text, hit.range())),
-            Alarm::Key | Alarm::Jwt | Alarm::Pem | Alarm::Vendor(_) | Alarm::Mail => {}
+            Alarm::Key | Alarm::Jwt | Alarm::Vendor(_) | Alarm::Mail => {}
         }
     }
+    spans.extend(blocks.finish(text).map(Span::mark));
     let mut spans = disjoint(text, spans);
     if !redactor.personal.is_kept() {
         add_personal(redactor, text, mails, &mut spans);

@@ -106,6 +106,24 @@ fn repeated_text_takes_linear_time() {
 }
 
 #[test]
+fn rows_of_markers_take_linear_time() {
+    let shapes = &Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
+    for unit in ["-----BEGIN PRIVATE KEY-----", "-----BEGIN A-----\n", "-----BEGIN A-----END B-----", "-----END A-"] {
+        for redactor in [shapes, &*REDACTOR] {
+            check(unit, |size| {
+                let text = unit.repeat(size / unit.len());
+                move || drop(redactor.redact_text(&text))
+            });
+        }
+    }
+    // No label comes twice, and none is ended.
+    check("labels", |size| {
+        let text: String = (0..size / 20).map(|number| format!("-----BEGIN {number}-----")).collect();
+        move || drop(REDACTOR.redact_text(&text))
+    });
+}
+
+#[test]
 fn nested_counts_are_read_once() {
     // Deeper nesting than a JSON parser accepts is hidden as a whole; below that, depth must not multiply the work.
     let nested = |depth: usize| {

@@ -23,6 +23,10 @@ static HASHING: LazyLock<Redactor> = LazyLock::new(|| {
     })
 });
 
+static SHAPES: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep })
+});
+
 fn cases() -> ProptestConfig {
     let cases = std::env::var("PI_TEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -117,6 +121,25 @@ fn fragment() -> impl Strategy<Value = String> {
     ]
 }
 
+/// First and last lines of blocks, whole and in parts, in any order.
+fn markers() -> impl Strategy<Value = String> {
+    let parts = [
+        "-----",
+        "-",
+        "BEGIN ",
+        "END ",
+        "begin ",
+        "EC PRIVATE KEY",
+        "A",
+        "/",
+        " ",
+        "\n",
+        "\\n",
+        "sk-a1b2c3d4e5f6g7h8i9j0",
+    ];
+    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..12).prop_map(|parts| parts.concat())
+}
+
 proptest! {
     #![proptest_config(cases())]
 
@@ -125,6 +148,21 @@ proptest! {
         let text = format!("{before} {} {after}", secret.text);
         let redacted = REDACTOR.redact_text(&text);
         prop_assert!(!redacted.contains(&secret.needle), "{text:?} became {redacted:?}");
+    }
+
+    #[test]
+    fn markers_expose_no_block(
+        before in markers(), inside in markers(), after in markers(),
+        body in "[A-Za-z0-9+/]{20,80}", rest in "[A-Za-z0-9+/]{20,80}",
+    ) {
+        prop_assume!(!inside.contains("-----END EC PRIVATE KEY-----"));
+        let text = format!(
+            "{before}-----BEGIN EC PRIVATE KEY-----\n{body}{inside}\n{rest}\n-----END EC PRIVATE KEY-----{after}"
+        );
+        for redactor in [&*REDACTOR, &*SHAPES] {
+            let redacted = redactor.redact_text(&text);
+            prop_assert!(!redacted.contains(&body) && !redacted.contains(&rest), "{text:?} became {redacted:?}");
+        }
     }
 
     #[test]

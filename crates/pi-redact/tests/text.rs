@@ -5,6 +5,9 @@ use std::{borrow::Cow, sync::LazyLock};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 
 static DEFAULT: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+static SHAPES: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep })
+});
 
 #[test]
 fn values_behind_keys_are_hidden() {
@@ -167,6 +170,67 @@ fn pem_blocks_are_hidden_whole() {
     check(&format!("x {}", block.replace('\n', "\\n")), "x [REDACTED]");
     check(&format!("private_key: {block} end"), "private_key: [REDACTED] end");
     check("cut -----BEGIN PRIVATE KEY-----\nMIIEow\nIBA", "cut [REDACTED]");
+}
+
+#[test]
+fn broken_markers_expose_no_block() {
+    let body = "A+AAAA0AaA00A+a+0+aA";
+    let block = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----");
+    let broken = [
+        "-----BEGIN ",
+        "-----END ",
+        "-----BEGIN -----END ",
+        "-----END -----BEGIN ",
+        "-----END A",
+        "-----END A-",
+        "-----BEGIN A-----",
+        "-----BEGIN A-----END A",
+        "-----END A-----",
+        "-----END PRIVATE KEY----",
+        "-----",
+    ];
+    for redactor in [&*DEFAULT, &*SHAPES] {
+        for (marker, separator) in
+            broken.into_iter().flat_map(|it| ["", " ", "\n", "\\n"].map(|separator| (it, separator)))
+        {
+            let inside = block.replace('\n', &format!("{separator}{marker}\n"));
+            let halved = block.replace("0+aA", &format!("{separator}{marker}\n0+aA"));
+            for text in [
+                format!("{marker}{separator}{block}"),
+                format!("{marker}{separator}{marker}{block}"),
+                format!("{block}{separator}{marker}"),
+                format!("{marker}{separator}{inside}{marker}"),
+                format!("{marker}{separator}{halved}"),
+            ] {
+                let redacted = redactor.redact_text(&text);
+                assert!(!redacted.contains("A+AAAA") && !redacted.contains("0+aA"), "{text:?} became {redacted:?}");
+            }
+        }
+        // Keys whose alphabet has dashes take the first line for a part of themselves.
+        for key in ["sk-a1B2c3D4e5F6g7H8i9J0k1", "eyJa1B2c3D4e5.a1B2c3D4e5.a1B2c3D4e5"] {
+            assert_eq!(redactor.redact_text(&format!("a {key}{block} b")), "a [REDACTED] b");
+        }
+    }
+}
+
+#[test]
+fn blocks_end_at_their_own_last_line() {
+    let block = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----";
+    for (text, expected) in [
+        (format!("-----BEGIN -----END A----- b {block} c"), "[REDACTED] b [REDACTED] c"),
+        (format!("-----BEGIN {block} c"), "[REDACTED] c"),
+        (
+            format!("-----END A----- b {block} c -----END RSA PRIVATE KEY----- d"),
+            "-----END A----- b [REDACTED] c -----END RSA PRIVATE KEY----- d",
+        ),
+        (format!("-----BEGIN A----- {block} b -----END A----- c"), "[REDACTED] c"),
+        (block.replace("IBAAK", "-----END A-----\nIBAAK") + " b", "[REDACTED] b"),
+        (block.to_lowercase() + " b", "[REDACTED] b"),
+        (format!("{block}-----BEGIN A-----\nMII\n-----END A------ b"), "[REDACTED][REDACTED]- b"),
+        (block.replace("END RSA", "END") + " b", "[REDACTED]"),
+    ] {
+        check(&text, expected);
+    }
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 /// A vendor's key: a fixed beginning and a long tail.
 pub(super) struct Vendor {
     pub(super) prefix: &'static str,
@@ -159,35 +157,6 @@ pub(super) fn jwt(text: &str, start: usize) -> (Option<Range<usize>>, usize) {
     (Some(start..end), end)
 }
 
-/// The block that begins at `start`; one that was cut off reaches to the end of the text.
-pub(super) fn pem(text: &str, start: usize) -> Range<usize> {
-    let rest = &text.as_bytes()[start..];
-    let end = memmem::find(rest, b"-----END ").and_then(|last_line| {
-        let label = last_line + "-----END ".len();
-        memmem::find(&rest[label..], b"-----").map(|dashes| label + dashes + 5)
-    });
-    start..end.map_or(text.len(), |length| start + length)
-}
-
-/// The block whose first line begins with `begin`, if it holds a private key: source code that only speaks of blocks, and
-/// certificates, stay.
-pub(super) fn private_key(text: &str, begin: Range<usize>) -> Option<Range<usize>> {
-    const LONGEST_LABEL: usize = 64;
-    const LEAST_BODY: usize = 16;
-    // Encrypted keys and those of PGP have headers before the body.
-    const HEADERS: [&[u8]; 4] = [b"Proc-Type:", b"Version:", b"Comment:", b"Charset:"];
-    let rest = &text.as_bytes()[begin.end..];
-    let is_label = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ';
-    let (label, rest) = rest.split_at(rest.iter().take(LONGEST_LABEL).take_while(is_label).count());
-    let mut body = rest.strip_prefix(b"-----").filter(|_| memmem::find(label, b"PRIVATE").is_some())?;
-    while let [b' ' | b'\t' | b'\r' | b'\n', after @ ..] | [b'\\', b'n' | b'r', after @ ..] = body {
-        body = after;
-    }
-    let has_body = body.get(..LEAST_BODY).is_some_and(|start| start.iter().all(|&byte| is_assignable(byte)));
-    let has_header = HEADERS.iter().any(|header| body.starts_with(header));
-    (has_body || has_header).then(|| pem(text, begin.start))
-}
-
 /// The credentials behind `Bearer` or `Basic`.
 pub(super) fn scheme(text: &str, scheme: Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
@@ -278,7 +247,7 @@ fn is_path(byte: u8) -> bool {
     is_word(byte) || byte == b'/'
 }
 
-fn is_assignable(byte: u8) -> bool {
+pub(super) fn is_assignable(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'+' | b'/' | b'=')
 }
 
