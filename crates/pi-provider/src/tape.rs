@@ -2,17 +2,22 @@
 //!
 //! A stream brings thousands of small texts; a `serde_json::Value` for each would cost an allocation for every string and
 //! every object. A [`Tape`] keeps one flat list of nodes instead. Strings without escapes are not copied at all: a node
-//! remembers where in the text they are. What is not [wanted] is not kept.
+//! remembers where in the text they are. What is not [wanted] is not kept. A text that is shaped like the one before is not
+//! even parsed: see the module `mould`.
 
 mod fill;
+mod mould;
 mod view;
 pub mod wanted;
+
+use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Error as _};
 
 pub use self::view::{Elements, View};
 use self::{
     fill::Fill,
+    mould::{Mould, Noted, Patience},
     wanted::{PlaceId, Seen, Wanted},
 };
 use crate::path::tree::Tree;
@@ -28,6 +33,13 @@ pub struct Tape {
     /// Strings that had escapes, and members that were added.
     unescaped: String,
     seen: Seen,
+    /// Strings without escapes that are no names, as long as the text is being read.
+    noted: Vec<Noted>,
+    /// The text that is being read may become a mould.
+    takes_notes: bool,
+    /// The shape that the nodes have; names in them are read from it.
+    mould: Option<Box<Mould>>,
+    patience: Patience,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,13 +63,31 @@ enum Node {
 struct Span {
     start: u32,
     length: u32,
-    /// In `unescaped` rather than in the text.
-    unescaped: bool,
+    source: Source,
+}
+
+/// Where a text on the tape is to be found.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// In the text that was read.
+    Text,
+    /// In the memory of the tape.
+    Unescaped,
+    /// In the text from which the mould was made.
+    Mould,
 }
 
 impl Tape {
     pub fn new() -> Self {
-        Self { nodes: Vec::new(), unescaped: String::new(), seen: Seen::NOTHING }
+        Self {
+            nodes: Vec::new(),
+            unescaped: String::new(),
+            seen: Seen::NOTHING,
+            noted: Vec::new(),
+            takes_notes: false,
+            mould: None,
+            patience: Patience::default(),
+        }
     }
 
     /// Reads one JSON text; nothing but white space may follow it.
@@ -72,9 +102,13 @@ impl Tape {
     pub fn read_wanted<'a>(
         &'a mut self,
         text: &'a str,
-        wanted: &Wanted,
+        wanted: &Arc<Wanted>,
         members: &[(&str, &str)],
     ) -> Result<View<'a>, serde_json::Error> {
+        if members.is_empty() {
+            self.read_shaped(text, wanted)?;
+            return Ok(View { tape: self, text, at: 0 });
+        }
         self.fill(text, wanted)?;
         for (name, value) in members {
             let root = View { tape: self, text, at: 0 };
@@ -99,6 +133,26 @@ impl Tape {
         View { tape: self, text: "", at: 0 }
     }
 
+    /// Reads a text that may have the shape of the one before.
+    fn read_shaped(&mut self, text: &str, wanted: &Arc<Wanted>) -> Result<(), serde_json::Error> {
+        if let Some(mould) = &self.mould {
+            self.unescaped.clear();
+            if mould.fits(text, wanted, &mut self.nodes, &mut self.unescaped) {
+                self.seen = mould.seen();
+                self.patience.reward();
+                return Ok(());
+            }
+        }
+        self.takes_notes = mould::is_worth(text) && self.patience.is_over();
+        let filled = self.fill(text, wanted);
+        let has_notes = std::mem::take(&mut self.takes_notes);
+        if filled.is_ok() && has_notes && self.unescaped.is_empty() {
+            let mould = Mould::new(wanted, text, &mut self.nodes, &self.noted, self.seen);
+            self.mould = mould.map(Box::new);
+        }
+        filled
+    }
+
     fn fill(&mut self, text: &str, wanted: &Wanted) -> Result<(), serde_json::Error> {
         self.clear();
         if u32::try_from(text.len()).is_err() {
@@ -112,11 +166,16 @@ impl Tape {
 
     /// The bytes that it holds.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + self.unescaped.capacity()
+        self.nodes.capacity() * size_of::<Node>()
+            + self.noted.capacity() * size_of::<Noted>()
+            + self.unescaped.capacity()
+            + self.mould.as_ref().map_or(0, |mould| mould.memory())
     }
 
     fn clear(&mut self) {
         self.seen = Seen::NOTHING;
+        self.mould = None;
+        self.noted.clear();
         self.nodes.clear();
         self.nodes.shrink_to(KEPT / size_of::<Node>());
         self.unescaped.clear();
@@ -125,20 +184,23 @@ impl Tape {
 
     fn append(&mut self, name: &str, value: &str) {
         for text in [name, value] {
-            let span = self.keep(text);
+            let span = Span::kept(&mut self.unescaped, text);
             self.nodes.push(Node::Text(span));
         }
         self.nodes[0] = Node::Object { end: self.length() };
     }
 
-    fn keep(&mut self, text: &str) -> Span {
-        let start = self.unescaped.len();
-        self.unescaped.push_str(text);
-        Span { start: narrow(start), length: narrow(text.len()), unescaped: true }
-    }
-
     fn length(&self) -> u32 {
         narrow(self.nodes.len())
+    }
+}
+
+impl Span {
+    /// A text that is put into the memory of the tape.
+    fn kept(unescaped: &mut String, text: &str) -> Self {
+        let start = unescaped.len();
+        unescaped.push_str(text);
+        Self { start: narrow(start), length: narrow(text.len()), source: Source::Unescaped }
     }
 }
 
@@ -204,7 +266,8 @@ mod tests {
     fn members_are_added_to_an_object_that_lacks_them() {
         let mut tape = Tape::new();
         let added = [("event", "ping"), ("data", "{}")];
-        let mut read = |text: &str| tape.read_wanted(text, &Wanted::everything(), &added).unwrap().to_value();
+        let everything = Arc::new(Wanted::everything());
+        let mut read = |text: &str| tape.read_wanted(text, &everything, &added).unwrap().to_value();
         assert_eq!(read(r#"{"event":"mine"}"#), json!({"event": "mine", "data": "{}"}));
         assert_eq!(read("{}"), json!({"event": "ping", "data": "{}"}));
         assert_eq!(read("[1]"), json!([1]));

@@ -3,7 +3,7 @@
 //! This is the first half of the way from a frame to a [`StreamEvent`](crate::StreamEvent): it finds values and gives
 //! them the manifest's names. What they mean is decided by the interpreter.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Mapping {
     groups: Vec<Group>,
-    wanted: Wanted,
+    wanted: Arc<Wanted>,
 }
 
 /// Neighbouring rules that walk the same arrays; they are applied element by element.
@@ -176,17 +176,17 @@ impl Mapping {
                 _ => groups.push(Group { spine, rules: vec![rule] }),
             }
         }
-        Self { groups, wanted }
+        Self { groups, wanted: Arc::new(wanted) }
     }
 
     /// Prepares a condition that will be asked of the same frames.
     pub fn condition(&mut self, condition: Condition) -> FrameCondition {
-        let needed = self.wanted.add_condition(&condition);
+        let needed = Arc::make_mut(&mut self.wanted).add_condition(&condition);
         FrameCondition { condition, needed }
     }
 
     /// What a frame must be read for.
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &Arc<Wanted> {
         &self.wanted
     }
 

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Node, Span, Tape, narrow,
+    Node, Source, Span, Tape,
+    mould::Noted,
+    narrow,
     wanted::{PlaceId, Wanted},
 };
 
@@ -77,13 +79,17 @@ impl<'de> Visitor<'de> for Fill<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        let span = self.tape.keep(text);
+        let span = Span::kept(&mut self.tape.unescaped, text);
         self.push_text(text, span);
         Ok(())
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
         let span = borrowed(text, self.start);
+        if self.tape.takes_notes {
+            let (node, is_told_apart) = (self.tape.nodes.len(), self.wanted.tells_apart(self.place));
+            self.tape.noted.push(Noted { start: span.start, node, is_told_apart });
+        }
         self.push_text(text, span);
         Ok(())
     }
@@ -140,7 +146,7 @@ impl<'de> Visitor<'de> for Name<'_> {
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
         let Fill { tape, wanted, place, .. } = self.0;
         Ok(wanted.member(place, name).inspect(|_| {
-            let span = tape.keep(name);
+            let span = Span::kept(&mut tape.unescaped, name);
             tape.nodes.push(Node::Text(span));
         }))
     }
@@ -153,5 +159,5 @@ impl<'de> Visitor<'de> for Name<'_> {
 
 /// What is borrowed is a part of the text, so that the distance of the addresses is the place in it.
 fn borrowed(text: &str, start: usize) -> Span {
-    Span { start: narrow(text.as_ptr().addr() - start), length: narrow(text.len()), unescaped: false }
+    Span { start: narrow(text.as_ptr().addr() - start), length: narrow(text.len()), source: Source::Text }
 }

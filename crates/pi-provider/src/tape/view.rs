@@ -4,7 +4,7 @@ use std::{fmt, iter};
 
 use serde_json::{Map, Number, Value};
 
-use super::{Node, Span, Tape, wanted::Seen};
+use super::{Node, Source, Span, Tape, wanted::Seen};
 use crate::path::tree::{Scalar, Tree, position};
 
 /// A place in JSON that a [`Tape`] has read.
@@ -17,24 +17,15 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     pub fn as_str(self) -> Option<&'a str> {
-        match self.node() {
-            Node::Text(span) => Some(self.string(span)),
-            _ => None,
-        }
+        if let Node::Text(span) = self.node() { Some(self.string(span)) } else { None }
     }
 
     pub fn as_u64(self) -> Option<u64> {
-        match self.node() {
-            Node::Unsigned(number) => Some(number),
-            _ => None,
-        }
+        if let Node::Unsigned(number) = self.node() { Some(number) } else { None }
     }
 
     pub fn as_bool(self) -> Option<bool> {
-        match self.node() {
-            Node::Bool(value) => Some(value),
-            _ => None,
-        }
+        if let Node::Bool(value) = self.node() { Some(value) } else { None }
     }
 
     /// What was seen in the whole text that this is a part of.
@@ -48,10 +39,7 @@ impl<'a> View<'a> {
 
     /// The members of an object, in the order of the text.
     pub fn members(self) -> impl Iterator<Item = (&'a str, View<'a>)> {
-        let (mut at, end) = match self.node() {
-            Node::Object { end } => (self.at + 1, end),
-            _ => (0, 0),
-        };
+        let (mut at, end) = if let Node::Object { end } = self.node() { (self.at + 1, end) } else { (0, 0) };
         iter::from_fn(move || {
             (at < end).then(|| {
                 let value = self.at(at + 1);
@@ -96,8 +84,7 @@ impl<'a> View<'a> {
     }
 
     fn string(self, span: Span) -> &'a str {
-        let source = if span.unescaped { &self.tape.unescaped } else { self.text };
-        source.get(span.start as usize..(span.start + span.length) as usize).unwrap_or_default()
+        self.source(span).get(span.start as usize..(span.start + span.length) as usize).unwrap_or_default()
     }
 
     fn is_named(self, name: &str) -> bool {
@@ -105,8 +92,16 @@ impl<'a> View<'a> {
         if span.length as usize != name.len() {
             return false;
         }
-        let source = if span.unescaped { &self.tape.unescaped } else { self.text };
-        source.as_bytes().get(span.start as usize..).is_some_and(|rest| rest.starts_with(name.as_bytes()))
+        let source = self.source(span).as_bytes();
+        source.get(span.start as usize..).is_some_and(|rest| rest.starts_with(name.as_bytes()))
+    }
+
+    fn source(self, span: Span) -> &'a str {
+        match span.source {
+            Source::Text => self.text,
+            Source::Unescaped => &self.tape.unescaped,
+            Source::Mould => self.tape.mould.as_ref().map_or("", |mould| &mould.text),
+        }
     }
 }
 
@@ -136,7 +131,7 @@ impl<'a> Tree<'a> for View<'a> {
         let (end, named) = match self.node() {
             Node::Array { end } => (end, 0),
             Node::Object { end } => (end, 1),
-            _ => (0, 0),
+            Node::Null | Node::Bool(_) | Node::Unsigned(_) | Node::Signed(_) | Node::Float(_) | Node::Text(_) => (0, 0),
         };
         Elements { view: self.at(self.at + 1), end, named }
     }

@@ -146,6 +146,11 @@ impl Wanted {
         fitting.fold(place.mark, |seen, (_, mark)| seen.with(*mark))
     }
 
+    /// Whether it is marked which text stands here, and not only that one does.
+    pub(super) fn tells_apart(&self, at: PlaceId) -> bool {
+        !self.place(at).texts.is_empty()
+    }
+
     /// Where a member belongs; `None` if nobody wants it.
     pub(super) fn member(&self, at: PlaceId, name: &str) -> Option<PlaceId> {
         let place = self.place(at);
@@ -221,6 +226,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -238,7 +245,7 @@ mod tests {
         let (wanted, needed) = wanted(conditions);
         let text = document.to_string();
         let mut tape = Tape::new();
-        let view = tape.read_wanted(&text, &wanted, &[]).unwrap();
+        let view = tape.read_wanted(&text, &Arc::new(wanted), &[]).unwrap();
         assert_eq!(&view.to_value(), kept, "{conditions:?}");
         let missed = conditions.iter().zip(needed).filter(|(_, needed)| !view.seen().has_all(*needed));
         assert_eq!(missed.map(|(condition, _)| *condition).collect::<Vec<_>>(), absent, "{conditions:?}");
@@ -308,7 +315,7 @@ mod tests {
         let conditions: Vec<&str> = names.iter().map(String::as_str).collect();
         let (wanted, needed) = wanted(&conditions);
         let mut tape = Tape::new();
-        let seen = tape.read_wanted("{}", &wanted, &[]).unwrap().seen();
+        let seen = tape.read_wanted("{}", &Arc::new(wanted), &[]).unwrap().seen();
         assert_eq!(needed.iter().filter(|needed| seen.has_all(**needed)).count(), 200 - 128);
     }
 }
