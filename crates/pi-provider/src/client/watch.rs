@@ -3,25 +3,43 @@
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    task::Poll,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
 
-use tokio::time::{Sleep, sleep_until};
+use futures_util::task::AtomicWaker;
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::deadline::{Deadline, Overrun, earliest};
 use crate::error::Phase;
 
-/// Watches over one wait after the other. The timer and the listener are kept between waits: setting them up costs more
-/// than most pieces of an answer do. So the timer is not set anew for every wait; when it rings, it is asked how long
-/// this wait has lasted.
+/// Watches over one wait after the other. Asking the timer and the token costs more than most pieces of an answer do, so
+/// they are asked when they ring the [`Alarm`], and not for every piece. The timer is not set anew for every wait either;
+/// when it rings, it is asked how long this wait has lasted.
 pub(super) struct Watch {
-    cancel: CancellationToken,
     idle: Duration,
     deadline: Option<Deadline>,
-    cancelled: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    is_cancelled: bool,
     timer: Option<Pin<Box<Sleep>>>,
+    /// The timer has rung, or was never asked.
+    must_ask_timer: bool,
+    alarm: Arc<Alarm>,
+    /// What the timer and the token call.
+    ring: Waker,
+    /// Whom the alarm wakes. Absent once it has.
+    woken: Option<Waker>,
+}
+
+/// Remembers that somebody rang, and wakes whoever waits.
+struct Alarm {
+    rang: AtomicBool,
+    task: AtomicWaker,
 }
 
 /// Why a wait ended without what was waited for.
@@ -31,44 +49,94 @@ pub(super) enum Interruption {
     Overrun(Overrun),
 }
 
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.rang.store(true, Ordering::SeqCst);
+        self.task.wake();
+    }
+}
+
 impl Watch {
     /// Each wait may last for `idle`, and none beyond the deadline.
     pub(super) fn new(cancel: CancellationToken, idle: Duration, deadline: Option<Deadline>) -> Self {
-        Self { cancel, idle, deadline, cancelled: None, timer: None }
+        // It has rung, so that the token is asked for the first time.
+        let alarm = Arc::new(Alarm { rang: AtomicBool::new(true), task: AtomicWaker::new() });
+        Self {
+            idle,
+            deadline,
+            cancelled: Box::pin(cancel.cancelled_owned()),
+            is_cancelled: false,
+            timer: None,
+            must_ask_timer: true,
+            ring: Waker::from(Arc::clone(&alarm)),
+            alarm,
+            woken: None,
+        }
     }
 
     /// Waits for the work. When the wait ends otherwise, or is dropped, the work is dropped.
     pub(super) async fn over<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
-        if self.cancel.is_cancelled() {
-            return Err(Interruption::Cancelled);
-        }
         let mut work = pin!(work);
         let mut limit = None;
         poll_fn(|context| {
+            self.hear();
+            if self.is_cancelled {
+                return Poll::Ready(Err(Interruption::Cancelled));
+            }
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));
             }
-            let cancel = &self.cancel;
-            let cancelled = self.cancelled.get_or_insert_with(|| Box::pin(cancel.clone().cancelled_owned()));
-            if cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(Interruption::Cancelled));
-            }
+            self.wake_with(context.waker());
             // The clock is asked once for a wait, and not at all for what is there already. Limits of later waits are
             // never earlier, so that the timer rings in time for each.
             let find_limit = || earliest(Some((Phase::Idle, self.idle)), self.deadline);
-            let Some((at, overrun)) = *limit.get_or_insert_with(find_limit) else {
-                return Poll::Pending;
-            };
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-            while timer.as_mut().poll(context).is_ready() {
-                if timer.deadline() >= at {
-                    return Poll::Ready(Err(Interruption::Overrun(overrun)));
-                }
-                timer.as_mut().reset(at);
+            match *limit.get_or_insert_with(find_limit) {
+                Some((at, overrun)) if self.is_over(at) => Poll::Ready(Err(Interruption::Overrun(overrun))),
+                Some(_) | None => Poll::Pending,
             }
-            Poll::Pending
         })
         .await
+    }
+
+    /// Finds out who rang, if somebody did.
+    fn hear(&mut self) {
+        if !self.alarm.rang.load(Ordering::SeqCst) {
+            return;
+        }
+        self.alarm.rang.store(false, Ordering::SeqCst);
+        self.woken = None;
+        self.must_ask_timer = true;
+        let mut context = Context::from_waker(&self.ring);
+        self.is_cancelled = self.is_cancelled || self.cancelled.as_mut().poll(&mut context).is_ready();
+    }
+
+    /// Has the alarm wake this task.
+    fn wake_with(&mut self, task: &Waker) {
+        if self.woken.as_ref().is_some_and(|woken| woken.will_wake(task)) {
+            return;
+        }
+        self.alarm.task.register(task);
+        self.woken = Some(task.clone());
+        // Whoever rang before the task was known woke nobody.
+        if self.alarm.rang.load(Ordering::SeqCst) {
+            task.wake_by_ref();
+        }
+    }
+
+    /// Whether this moment has come. Where it has not, the timer rings by then.
+    fn is_over(&mut self, at: Instant) -> bool {
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        let mut context = Context::from_waker(&self.ring);
+        while self.must_ask_timer {
+            if timer.as_mut().poll(&mut context).is_pending() {
+                self.must_ask_timer = false;
+            } else if timer.deadline() >= at {
+                return true;
+            } else {
+                timer.as_mut().reset(at);
+            }
+        }
+        false
     }
 }
 
