@@ -1,61 +1,33 @@
 //! An answer, while it comes and when it is there.
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::{fmt, time::Duration};
 
-use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, Stream, StreamExt};
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
 use pi_transcript::ProviderId;
-use reqwest::{Response, header::HeaderMap};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Terms,
     deadline::Deadline,
-    exchange::{Reply, ReplyBody, now},
+    exchange::now,
+    facts::Facts,
     prepared::Prepared,
-    seam::{EventStream, Replacer},
+    source::Source,
     watch::{Interruption, Watch},
 };
 use crate::{
     breaker::{self, Pass},
-    classify::request_id,
-    dialect::Dialect,
     error::{CallError, Failure},
     event::StreamEvent,
-    guardrail::{Finding, OutputGuard},
-    limits::Limits,
+    guardrail::OutputGuard,
     manifest::Auth,
-    request::Change,
     response::Reading,
     secret::{Secret, redactor},
-    stream::{Decoder, FrameTooLarge, Outcome},
+    stream::{FrameTooLarge, Outcome},
     text_call::filter::Filter,
     transport::{TransportFault, next_piece},
 };
-
-/// What is known about a call beside its answer.
-#[derive(Debug, Clone)]
-pub struct Facts {
-    /// Absent where no server was asked.
-    pub status: Option<u16>,
-    pub headers: HeaderMap,
-    pub limits: Limits,
-    /// The provider's number of the request.
-    pub request_id: Option<String>,
-    /// How often it was sent.
-    pub attempts: u32,
-    /// How long was waited between attempts.
-    pub waited: Duration,
-    pub dialect: Dialect,
-    /// What was not sent as it was asked for.
-    pub changes: Vec<Change>,
-    /// Who changed the request after it was built.
-    pub replaced_by: Vec<Replacer>,
-    /// The body that was sent, where somebody changed it.
-    pub sent_body: Option<Bytes>,
-    /// What the guardrails found, in the prompt and so far in the answer.
-    pub findings: Vec<Finding>,
-}
 
 /// An answer that comes in pieces. Dropping it closes the connection.
 pub struct Answer {
@@ -98,79 +70,9 @@ pub struct Whole {
     pub facts: Facts,
 }
 
-/// Where the events come from.
-pub(super) enum Source {
-    Http {
-        first: Option<Bytes>,
-        rest: Box<Response>,
-        decoder: Decoder,
-    },
-    Local {
-        pieces: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
-        decoder: Decoder,
-    },
-    Foreign(EventStream),
-    /// All of it is here, and was not streamed.
-    Whole(Bytes),
-    /// A whole answer although a stream was asked for; the rest of it is still to come.
-    Unstreamed {
-        body: BytesMut,
-        rest: Box<Response>,
-    },
-    Over,
-}
-
 enum Ending {
     Complete,
     Error(CallError),
-}
-
-impl Facts {
-    pub(super) fn new(dialect: Dialect) -> Self {
-        Self {
-            status: None,
-            headers: HeaderMap::new(),
-            limits: Limits::default(),
-            request_id: None,
-            attempts: 0,
-            waited: Duration::ZERO,
-            dialect,
-            changes: Vec::new(),
-            replaced_by: Vec::new(),
-            sent_body: None,
-            findings: Vec::new(),
-        }
-    }
-
-    pub(super) fn take(&mut self, reply: &mut Reply) {
-        self.status = Some(reply.status);
-        self.headers = std::mem::take(&mut reply.headers);
-        self.limits = reply.limits;
-        self.request_id = request_id(&self.headers);
-        self.attempts = reply.attempts;
-        self.waited = reply.waited;
-    }
-}
-
-impl Source {
-    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, secret: Option<&Secret>, headers: &HeaderMap) -> Self {
-        match body {
-            ReplyBody::Whole(body) => Self::Whole(body),
-            ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers) => {
-                Self::Unstreamed { body: first.into(), rest }
-            }
-            ReplyBody::Stream { first, rest } => {
-                Self::Http { first: Some(first), rest, decoder: prepared.decoder(secret) }
-            }
-        }
-    }
-}
-
-/// Some servers answer a request for a stream with one object. Where the manifest's own streams are JSON, that is fine.
-fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap) -> bool {
-    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let format = prepared.manifest.streaming.as_ref().and_then(|streaming| streaming.decoder.format.as_deref());
-    kind.starts_with("application/json") && !format.is_some_and(|format| format.contains("json"))
 }
 
 impl Answer {

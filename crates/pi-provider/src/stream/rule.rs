@@ -3,10 +3,17 @@
 //! This is the first half of the way from a frame to a [`StreamEvent`](crate::StreamEvent): it finds values and gives
 //! them the manifest's names. What they mean is decided by the interpreter.
 
-use std::{fmt, sync::Arc};
+mod found;
+mod word;
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
 
+use serde_json::Value;
+
+pub use self::{
+    found::{Emission, Found, Match, uuid},
+    word::{Kind, Role},
+};
 use crate::{
     condition::Condition,
     manifest::streaming::Rule,
@@ -68,72 +75,6 @@ enum Source {
     Literal(Value),
     /// `_generate_uuid`: a new id where the wire has none.
     Generated,
-}
-
-/// The events that have a meaning here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Content,
-    Thinking,
-    CallStarted,
-    CallPiece,
-    CallEnded,
-    Metadata,
-    FinalCandidate,
-    End,
-    Error,
-    Other,
-}
-
-/// What a field means, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Content,
-    Thinking,
-    Signature,
-    Redacted,
-    CallId,
-    ItemId,
-    ToolName,
-    Arguments,
-    WholeArguments,
-    Calls,
-    Complete,
-    Index,
-    Usage,
-    PromptTokens,
-    CompletionTokens,
-    TotalTokens,
-    FinishReason,
-    CandidateIndex,
-    ResponseId,
-    Model,
-    Error,
-    ErrorCode,
-    ErrorType,
-    ErrorMessage,
-    Other,
-}
-
-/// An event with its fields by the manifest's names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Emission {
-    pub name: String,
-    pub fields: Map<String, Value>,
-}
-
-/// A rule that applies to a place of a frame.
-#[derive(Clone, Copy)]
-pub struct Match<'m, 'a> {
-    rule: &'m CompiledRule,
-    scope: &'m [View<'a>],
-}
-
-/// The value of a field.
-#[derive(Debug, Clone, Copy)]
-pub enum Found<'m, 'a> {
-    InFrame(View<'a>),
-    Literal(&'m Value),
 }
 
 /// A rule cannot be compiled.
@@ -328,188 +269,4 @@ impl Source {
         let steps = text.contains(['.', '[']).then(|| Path::parse(text).ok()).flatten();
         Ok(steps.map_or_else(|| Self::Literal(value.clone()), Self::Path))
     }
-}
-
-impl<'m, 'a> Match<'m, 'a> {
-    pub fn kind(self) -> Kind {
-        self.rule.kind
-    }
-
-    pub fn name(self) -> &'m str {
-        &self.rule.name
-    }
-
-    /// The value of the field with this meaning; `null` counts as absent.
-    pub fn field(self, role: Role) -> Option<Found<'m, 'a>> {
-        self.rule.fields.iter().filter(|field| field.role == role).find_map(|field| self.value(field))
-    }
-
-    pub fn text(self, role: Role) -> Option<&'m str>
-    where
-        'a: 'm,
-    {
-        self.field(role).and_then(Found::as_str)
-    }
-
-    pub fn number(self, role: Role) -> Option<u64> {
-        self.field(role).and_then(Found::as_u64)
-    }
-
-    /// Which of several answers it belongs to.
-    pub fn candidate(self) -> u32 {
-        let told = self.number(Role::CandidateIndex);
-        let found = || self.rule.candidate.as_ref().and_then(|path| path.first_in(self.scope)).and_then(View::as_u64);
-        told.or_else(found).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
-    }
-
-    pub fn to_emission(self) -> Emission {
-        let value = |field: &CompiledField| match &field.source {
-            Source::Generated => Some(Value::String(uuid(&mut fastrand::Rng::new()))),
-            Source::Path(_) | Source::Literal(_) => self.value(field).map(Found::to_value),
-        };
-        let fields = self.rule.fields.iter().filter_map(|field| Some((field.name.to_string(), value(field)?)));
-        Emission { name: self.rule.name.to_string(), fields: fields.collect() }
-    }
-
-    /// In an array, elements without the primary field give no event.
-    fn is_filled(self) -> bool {
-        let primary = self.rule.primary.filter(|_| self.scope.len() > 1);
-        primary.is_none_or(|place| self.value(&self.rule.fields[place]).is_some())
-    }
-
-    fn value(self, field: &'m CompiledField) -> Option<Found<'m, 'a>> {
-        match &field.source {
-            Source::Path(path) => path.first_in(self.scope).filter(|view| !view.is_null()).map(Found::InFrame),
-            Source::Literal(value) => Some(Found::Literal(value)),
-            Source::Generated => None,
-        }
-    }
-}
-
-impl<'m, 'a: 'm> Found<'m, 'a> {
-    pub fn as_str(self) -> Option<&'m str> {
-        match self {
-            Self::InFrame(view) => view.as_str(),
-            Self::Literal(value) => value.as_str(),
-        }
-    }
-}
-
-impl Found<'_, '_> {
-    pub fn as_u64(self) -> Option<u64> {
-        match self {
-            Self::InFrame(view) => view.as_u64(),
-            Self::Literal(value) => value.as_u64(),
-        }
-    }
-
-    pub fn is_true(self) -> bool {
-        match self {
-            Self::InFrame(view) => view.as_bool() == Some(true),
-            Self::Literal(value) => value == &Value::Bool(true),
-        }
-    }
-
-    pub fn to_value(self) -> Value {
-        match self {
-            Self::InFrame(view) => view.to_value(),
-            Self::Literal(value) => value.clone(),
-        }
-    }
-
-    /// A text as it is, anything else as JSON.
-    pub fn to_text(self) -> String {
-        match self.as_str() {
-            Some(text) => text.to_owned(),
-            None => self.to_value().to_string(),
-        }
-    }
-}
-
-impl Kind {
-    fn of(event: &str) -> Self {
-        match event {
-            "PartialContentDelta" => Self::Content,
-            "ThinkingDelta" => Self::Thinking,
-            "ToolCallStarted" => Self::CallStarted,
-            "PartialToolCall" => Self::CallPiece,
-            "ToolCallEnded" => Self::CallEnded,
-            "Metadata" | "UsageReport" => Self::Metadata,
-            "FinalCandidate" => Self::FinalCandidate,
-            "StreamEnd" => Self::End,
-            "StreamError" => Self::Error,
-            _ => Self::Other,
-        }
-    }
-
-    /// The fields that matter most, the first one first.
-    fn primary(self) -> &'static [Role] {
-        match self {
-            Self::Content => &[Role::Content],
-            Self::Thinking => &[Role::Thinking, Role::Signature],
-            Self::CallStarted => &[Role::ToolName, Role::CallId],
-            Self::CallPiece => &[Role::Arguments, Role::Calls, Role::WholeArguments, Role::ToolName],
-            Self::CallEnded => &[Role::Index, Role::CallId],
-            Self::Metadata => &[Role::Usage],
-            Self::FinalCandidate | Self::End => &[Role::FinishReason],
-            Self::Error => &[Role::Error],
-            Self::Other => &[],
-        }
-    }
-
-    /// Whether two events say the same kind of thing.
-    pub fn is_like(self, other: Self) -> bool {
-        let family = |kind| match kind {
-            Self::CallPiece => Self::CallStarted,
-            Self::End => Self::FinalCandidate,
-            kind => kind,
-        };
-        family(self) == family(other) && self != Self::Other
-    }
-}
-
-impl Role {
-    fn of(field: &str) -> Self {
-        match field {
-            "content" | "text" => Self::Content,
-            "thinking" | "reasoning" => Self::Thinking,
-            "signature" => Self::Signature,
-            "redacted" => Self::Redacted,
-            "tool_call_id" | "id" => Self::CallId,
-            "item_id" => Self::ItemId,
-            "tool_name" | "name" => Self::ToolName,
-            "arguments" | "partial_json" | "args" => Self::Arguments,
-            "whole_arguments" => Self::WholeArguments,
-            "tool_calls" | "tool_call" => Self::Calls,
-            "is_complete" => Self::Complete,
-            "index" | "block" => Self::Index,
-            "usage" => Self::Usage,
-            "prompt_tokens" | "input_tokens" => Self::PromptTokens,
-            "completion_tokens" | "output_tokens" => Self::CompletionTokens,
-            "total_tokens" => Self::TotalTokens,
-            "finish_reason" | "stop_reason" => Self::FinishReason,
-            "candidate_index" => Self::CandidateIndex,
-            "response_id" => Self::ResponseId,
-            "model" | "model_version" => Self::Model,
-            "error" => Self::Error,
-            "code" => Self::ErrorCode,
-            "type" => Self::ErrorType,
-            "message" => Self::ErrorMessage,
-            _ => Self::Other,
-        }
-    }
-}
-
-impl fmt::Debug for Match<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_emission().fmt(f)
-    }
-}
-
-/// A random id of version 4.
-pub fn uuid(random: &mut fastrand::Rng) -> String {
-    let bits = random.u128(..);
-    let bits = bits & !(0xF000 << 64) & !(0xC000 << 48) | (0x4000 << 64) | (0x8000 << 48);
-    let (a, b, c) = (bits >> 96, (bits >> 80) & 0xFFFF, (bits >> 64) & 0xFFFF);
-    format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", (bits >> 48) & 0xFFFF, bits & 0xFFFF_FFFF_FFFF)
 }

@@ -1,0 +1,120 @@
+//! The words that manifests use for events and their fields, and what they mean here.
+
+/// The events that have a meaning here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Content,
+    Thinking,
+    CallStarted,
+    CallPiece,
+    CallEnded,
+    Metadata,
+    FinalCandidate,
+    End,
+    Error,
+    Other,
+}
+
+/// What a field means, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Content,
+    Thinking,
+    Signature,
+    Redacted,
+    CallId,
+    ItemId,
+    ToolName,
+    Arguments,
+    WholeArguments,
+    Calls,
+    Complete,
+    Index,
+    Usage,
+    PromptTokens,
+    CompletionTokens,
+    TotalTokens,
+    FinishReason,
+    CandidateIndex,
+    ResponseId,
+    Model,
+    Error,
+    ErrorCode,
+    ErrorType,
+    ErrorMessage,
+    Other,
+}
+
+impl Kind {
+    pub(super) fn of(event: &str) -> Self {
+        match event {
+            "PartialContentDelta" => Self::Content,
+            "ThinkingDelta" => Self::Thinking,
+            "ToolCallStarted" => Self::CallStarted,
+            "PartialToolCall" => Self::CallPiece,
+            "ToolCallEnded" => Self::CallEnded,
+            "Metadata" | "UsageReport" => Self::Metadata,
+            "FinalCandidate" => Self::FinalCandidate,
+            "StreamEnd" => Self::End,
+            "StreamError" => Self::Error,
+            _ => Self::Other,
+        }
+    }
+
+    /// The fields that matter most, the first one first.
+    pub(super) fn primary(self) -> &'static [Role] {
+        match self {
+            Self::Content => &[Role::Content],
+            Self::Thinking => &[Role::Thinking, Role::Signature],
+            Self::CallStarted => &[Role::ToolName, Role::CallId],
+            Self::CallPiece => &[Role::Arguments, Role::Calls, Role::WholeArguments, Role::ToolName],
+            Self::CallEnded => &[Role::Index, Role::CallId],
+            Self::Metadata => &[Role::Usage],
+            Self::FinalCandidate | Self::End => &[Role::FinishReason],
+            Self::Error => &[Role::Error],
+            Self::Other => &[],
+        }
+    }
+
+    /// Whether two events say the same kind of thing.
+    pub fn is_like(self, other: Self) -> bool {
+        let family = |kind| match kind {
+            Self::CallPiece => Self::CallStarted,
+            Self::End => Self::FinalCandidate,
+            kind => kind,
+        };
+        family(self) == family(other) && self != Self::Other
+    }
+}
+
+impl Role {
+    pub(super) fn of(field: &str) -> Self {
+        match field {
+            "content" | "text" => Self::Content,
+            "thinking" | "reasoning" => Self::Thinking,
+            "signature" => Self::Signature,
+            "redacted" => Self::Redacted,
+            "tool_call_id" | "id" => Self::CallId,
+            "item_id" => Self::ItemId,
+            "tool_name" | "name" => Self::ToolName,
+            "arguments" | "partial_json" | "args" => Self::Arguments,
+            "whole_arguments" => Self::WholeArguments,
+            "tool_calls" | "tool_call" => Self::Calls,
+            "is_complete" => Self::Complete,
+            "index" | "block" => Self::Index,
+            "usage" => Self::Usage,
+            "prompt_tokens" | "input_tokens" => Self::PromptTokens,
+            "completion_tokens" | "output_tokens" => Self::CompletionTokens,
+            "total_tokens" => Self::TotalTokens,
+            "finish_reason" | "stop_reason" => Self::FinishReason,
+            "candidate_index" => Self::CandidateIndex,
+            "response_id" => Self::ResponseId,
+            "model" | "model_version" => Self::Model,
+            "error" => Self::Error,
+            "code" => Self::ErrorCode,
+            "type" => Self::ErrorType,
+            "message" => Self::ErrorMessage,
+            _ => Self::Other,
+        }
+    }
+}
