@@ -28,7 +28,7 @@ use self::{
     finish::FinishWords,
     framing::{FRAME_LIMIT, Form, Frame, Framing},
     interpreter::{Interpreter, Knowledge},
-    rule::{FrameCondition, Mapping, RuleError},
+    rule::{FrameCondition, Mapping, RuleError, Selection},
     usage::UsagePaths,
 };
 use crate::{
@@ -300,11 +300,12 @@ impl Reader {
     fn map(&mut self, compiled: &Compiled, frame: View<'_>, out: &mut Vec<StreamEvent>) -> bool {
         let holds =
             |condition: &Option<FrameCondition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
-        let selected = compiled.selector.is_none() || holds(&compiled.selector);
+        let is_passed = compiled.selector.is_none() || holds(&compiled.selector);
+        let selection = if is_passed { Selection::Passed } else { Selection::HeldBack };
         let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
         let interpreter = &mut self.interpreter;
         let mut applied = false;
-        compiled.mapping.each(frame, selected, &mut |event| {
+        compiled.mapping.each(frame, selection, &mut |event| {
             applied = true;
             interpreter.apply(event, knowledge, out);
         });

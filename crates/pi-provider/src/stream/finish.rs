@@ -28,10 +28,10 @@ impl FinishWords {
         Self { words }
     }
 
-    /// What a word means; `called` says whether the answer has tool calls.
-    pub(super) fn read(&self, word: &str, called: bool) -> Finish {
+    /// What a word means by itself, whatever else the answer holds.
+    pub(super) fn read(&self, word: &str) -> Finish {
         let reason = self.words.get(word).copied().or_else(|| standard(word)).unwrap_or(Termination::Other);
-        Finish { reason: if called { reason.of_calls() } else { reason }, raw: word.to_owned() }
+        Finish { reason, raw: word.to_owned() }
     }
 }
 

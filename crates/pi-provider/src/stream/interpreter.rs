@@ -68,8 +68,7 @@ impl Interpreter {
         match event.kind() {
             Kind::Content => content(event, out),
             Kind::Thinking => thinking(event, out),
-            Kind::CallStarted => self.call(event, true, out),
-            Kind::CallPiece => self.call(event, false, out),
+            Kind::CallStarted | Kind::CallPiece => self.call(event, out),
             Kind::CallEnded => {
                 let id = call_id(event);
                 self.calls.end(candidate(event), event.number(Role::Index), id.as_deref(), out);
@@ -115,7 +114,7 @@ impl Interpreter {
         &mut self.candidates[place]
     }
 
-    fn call(&mut self, event: Match<'_, '_>, begins: bool, out: &mut Vec<StreamEvent>) {
+    fn call(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
         let candidate = candidate(event);
         self.candidate(candidate).called = true;
         let is_complete = event.field(Role::Complete).is_some_and(Found::is_true);
@@ -129,7 +128,7 @@ impl Interpreter {
                 arguments: event.field(Role::Arguments),
                 whole_arguments: event.field(Role::WholeArguments),
                 signature: signature(),
-                begins,
+                begins: event.kind() == Kind::CallStarted,
                 is_complete,
             };
             return self.calls.take(candidate, piece, out);
@@ -197,7 +196,10 @@ impl Interpreter {
         if candidate.finish.is_some() {
             return;
         }
-        let finish = knowledge.finish.read(word, candidate.called);
+        let mut finish = knowledge.finish.read(word);
+        if candidate.called {
+            finish.reason = finish.reason.of_calls();
+        }
         candidate.finish = Some(finish.clone());
         self.calls.end_all_of(number, out);
         out.push(StreamEvent::FinalCandidate { candidate: number, finish: Some(finish) });

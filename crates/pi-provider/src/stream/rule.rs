@@ -77,6 +77,14 @@ enum Source {
     Generated,
 }
 
+/// What the manifest's selector says of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    Passed,
+    /// Only rules that do not ask the selector apply.
+    HeldBack,
+}
+
 /// A rule cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rule {number} ({emit}), {member}: {source}")]
@@ -134,12 +142,12 @@ impl Mapping {
     /// Every event of a frame.
     pub fn map(&self, frame: View<'_>) -> Vec<Emission> {
         let mut emissions = Vec::new();
-        self.each(frame, true, &mut |found| emissions.push(found.to_emission()));
+        self.each(frame, Selection::Passed, &mut |found| emissions.push(found.to_emission()));
         emissions
     }
 
-    /// Hands on every rule that applies, in order; `selected` says whether the manifest's selector lets the frame through.
-    pub fn each<'a>(&self, frame: View<'a>, selected: bool, visit: &mut dyn FnMut(Match<'_, 'a>)) {
+    /// Hands on every rule that applies, in order.
+    pub fn each<'a>(&self, frame: View<'a>, selection: Selection, visit: &mut dyn FnMut(Match<'_, 'a>)) {
         let seen = frame.seen();
         for group in &self.groups {
             if !group.rules.iter().any(|rule| seen.has_all(rule.needed)) {
@@ -148,7 +156,7 @@ impl Mapping {
             group.spine.each(frame, &mut |scope| {
                 for rule in &group.rules {
                     let found = Match { rule, scope };
-                    let is_candidate = seen.has_all(rule.needed) && (selected || !rule.selected);
+                    let is_candidate = seen.has_all(rule.needed) && (selection == Selection::Passed || !rule.selected);
                     if is_candidate && rule.condition.holds_in(scope) && found.is_filled() {
                         visit(found);
                     }
