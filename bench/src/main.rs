@@ -73,7 +73,7 @@ fn compare(quick: bool) -> Result<()> {
     }
     let bare = measure("call-bare", 5000)?;
     println!("metric loopback/call_bare {bare} ns");
-    for client in ["pi", "genai"] {
+    for client in ["pi", "genai", "raw"] {
         let cpu = measure(&format!("call-{client}"), 5000)?;
         println!("metric loopback/call_{client} {cpu} ns");
         println!("metric loopback/call_added_{client} {} ns", (cpu - bare).max(0.0));
@@ -105,6 +105,7 @@ async fn client(mode: String, port: u16, rounds: usize) -> Result<f64> {
         ("stream", "raw") => Work::RawStream(Raw::new(style, port)?),
         ("call", "pi") => Work::Call(Ours::new(style, port)?),
         ("call", "genai") => Work::PeerCall(Peer::new(style, port)?),
+        ("call", "raw") => Work::RawCall(Raw::new(style, port)?),
         ("call", "bare") => Work::BareCall(Bare::new(port).await?),
         (kind, who) => bail!("there is no {kind} of {who}"),
     };
@@ -118,6 +119,7 @@ enum Work {
     RawStream(Raw),
     Call(Ours),
     PeerCall(Peer),
+    RawCall(Raw),
     BareCall(Bare),
 }
 
@@ -146,6 +148,7 @@ impl Work {
             Self::RawStream(raw) => raw.stream(&model, PIECES).await?,
             Self::Call(ours) => return ours.complete("whole").await.map(|_| 1),
             Self::PeerCall(peer) => return peer.call("whole").await.map(|_| 1),
+            Self::RawCall(raw) => return raw.call("whole").await.map(|_| 1),
             Self::BareCall(bare) => return bare.call("whole").await.map(|_| 1),
         };
         if pieces != PIECES {

@@ -1,4 +1,4 @@
-//! The least that a stream can cost with the HTTP library that ours and the peer share: its pieces as they come, unread.
+//! The least that an answer can cost with the HTTP library that ours and the peer share: its bytes as they come, unread.
 
 use anyhow::Result;
 
@@ -27,5 +27,15 @@ impl Raw {
         }
         // The first and the last ones hold no text, and some arrive cut in two.
         Ok(pieces.min(most))
+    }
+
+    /// Asks for a whole answer.
+    pub(crate) async fn call(&self, model: &str) -> Result<usize> {
+        let question = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"user","content":"What is the capital of France?"}}]}}"#
+        );
+        let request = self.client.post(&self.address).body(question);
+        let request = request.header("content-type", "application/json").header("authorization", "Bearer none");
+        Ok(request.send().await?.bytes().await?.len())
     }
 }
