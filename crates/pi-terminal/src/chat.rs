@@ -1,0 +1,227 @@
+//! What is said and done in a session, as far as it is not printed yet.
+//!
+//! Events go in with [`Chat::apply`]. What is finished comes out once, with [`Chat::take_finished`], and is forgotten: the
+//! terminal's scrollback keeps it. So the cost of a frame depends on what is going on and not on how long the
+//! conversation is.
+
+mod activity;
+mod card;
+mod item;
+mod stream;
+
+use std::{collections::VecDeque, time::Duration};
+
+use pi_transcript::{AgentEvent, Message, ToolCallId, ToolOutput};
+use ratatui_core::text::Line;
+
+pub use self::{
+    activity::Activity,
+    card::{Card, CardState},
+    item::{Item, Tone},
+};
+use self::{card::Finished, stream::Streaming};
+use crate::look::{Detail, Look};
+
+/// How many messages of a conversation that was opened again are printed.
+pub const MOST_RECALLED: usize = 200;
+/// How many finished cards can be shown again in full.
+const MOST_RECENT: usize = 20;
+
+/// The conversation as it goes on.
+#[derive(Debug, Default)]
+pub struct Chat {
+    items: VecDeque<Item>,
+    /// How many items were taken off the front.
+    taken: usize,
+    streaming: Streaming,
+    activity: Activity,
+    /// Finished cards of the last run, which were printed in short.
+    recent: VecDeque<Card>,
+}
+
+impl Chat {
+    /// Takes note of what happened at `now`.
+    pub fn apply(&mut self, event: &AgentEvent, now: Duration) {
+        self.activity.apply(event, now);
+        match event {
+            AgentEvent::AgentStart => self.recent.clear(),
+            AgentEvent::AgentEnd { .. } | AgentEvent::AgentSettled { .. } => self.settle(),
+            AgentEvent::MessageStart { message } => self.start(message),
+            AgentEvent::MessageUpdate { assistant_message_event, .. } => self.update(assistant_message_event),
+            AgentEvent::MessageEnd { message } => self.end(message, now),
+            AgentEvent::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
+                self.card(tool_call_id, tool_name).start(args, now);
+            }
+            AgentEvent::ToolExecutionUpdate { tool_call_id, tool_name, partial_result, .. } => {
+                self.card(tool_call_id, tool_name).update(partial_result);
+            }
+            AgentEvent::ToolExecutionEnd { tool_call_id, tool_name, result, is_error, duration_ms, .. } => {
+                let time = duration_ms.map(Duration::from_millis);
+                self.card(tool_call_id, tool_name).finish(result, Finished { is_error: *is_error, time, now });
+            }
+            AgentEvent::AutoCompactionEnd { result, aborted, error_message, .. } => {
+                self.items.push_back(Item::compacted(result.as_deref(), *aborted, error_message.as_deref()));
+            }
+            AgentEvent::AutoRetryEnd { success: false, final_error, attempt } => {
+                let error = final_error.as_deref().unwrap_or("the model cannot be reached");
+                self.note(Tone::Bad, format!("gave up after {attempt} attempts: {error}"));
+            }
+            AgentEvent::ExtensionError { extension_path, event, error } => {
+                self.note(Tone::Bad, format!("{extension_path} ({event}): {error}"));
+            }
+            AgentEvent::BashExecutionUpdate { delta, .. } => self.typed_command().add(delta),
+            AgentEvent::Other(members) => self.other(members),
+            AgentEvent::TurnStart
+            | AgentEvent::TurnEnd { .. }
+            | AgentEvent::AutoCompactionStart { .. }
+            | AgentEvent::AutoRetryStart { .. }
+            | AgentEvent::AutoRetryEnd { success: true, .. }
+            | AgentEvent::QueueUpdate { .. }
+            | AgentEvent::EntryAppended { .. }
+            | AgentEvent::SessionInfoChanged { .. }
+            | AgentEvent::ThinkingLevelChanged { .. }
+            | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiResolved { .. } => {}
+        }
+    }
+
+    /// Puts a conversation before what comes: the last of its messages.
+    pub fn recall<'a>(&mut self, messages: impl ExactSizeIterator<Item = &'a Message>, now: Duration) {
+        let hidden = messages.len().saturating_sub(MOST_RECALLED);
+        if hidden > 0 {
+            self.note(Tone::Quiet, format!("{hidden} earlier messages are not shown"));
+        }
+        for message in messages.skip(hidden) {
+            self.start(message);
+            self.end(message, now);
+        }
+        self.settle();
+    }
+
+    /// Says something that belongs to nobody's message.
+    pub fn note(&mut self, tone: Tone, text: impl Into<String>) {
+        self.items.push_back(Item::Note { tone, text: text.into() });
+    }
+
+    /// Prints lines.
+    pub fn print(&mut self, lines: Vec<Line<'static>>) {
+        self.items.push_back(Item::Printed(lines));
+    }
+
+    /// A command that the user runs.
+    pub fn run_command(&mut self, command: &str, now: Duration) {
+        let mut card = Card::typed(command);
+        card.start(&serde_json::json!({ "command": command }), now);
+        self.items.push_back(Item::Card(card));
+    }
+
+    /// Ends the user's command.
+    pub fn end_command(&mut self, output: &ToolOutput, is_error: bool, now: Duration) {
+        self.typed_command().finish(output, Finished { is_error, time: None, now });
+    }
+
+    /// Prints the cards of the last run again, in full.
+    pub fn show_recent(&mut self) {
+        let cards = std::mem::take(&mut self.recent);
+        self.items.extend(cards.into_iter().map(Item::Card));
+    }
+
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Whether anything is shown that changes with time alone.
+    pub fn is_moving(&self) -> bool {
+        self.activity != Activity::Idle || !self.items.is_empty()
+    }
+
+    /// The lines that are finished, up to the first thing that is not.
+    pub fn take_finished(&mut self, look: &Look<'_>) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        while let Some(item) = self.items.front_mut() {
+            if !item.is_finished() {
+                if let Item::Prose(prose) = item {
+                    lines.extend(prose.take_whole(look));
+                }
+                break;
+            }
+            let item = self.items.pop_front();
+            self.taken += 1;
+            lines.extend(item.iter().flat_map(|item| item.lines(look)));
+            if let (Some(Item::Card(card)), Detail::Short) = (item, look.detail) {
+                self.recent.push_back(card);
+                let surplus = self.recent.len().saturating_sub(MOST_RECENT);
+                self.recent.drain(..surplus);
+            }
+        }
+        lines
+    }
+
+    /// The lines of what is going on: at least the last `height`, if there are so many.
+    pub fn live(&self, look: &Look<'_>, height: usize) -> Vec<Line<'static>> {
+        let mut parts: Vec<Vec<Line<'static>>> = Vec::new();
+        let mut count = 0;
+        for item in self.items.iter().rev() {
+            if count >= height {
+                break;
+            }
+            let lines = item.live(look, height);
+            count += lines.len();
+            parts.push(lines);
+        }
+        parts.into_iter().rev().flatten().collect()
+    }
+
+    /// The card of a call; a new one if nobody has spoken of the call.
+    fn card(&mut self, id: &ToolCallId, name: &str) -> &mut Card {
+        let known = |item: &Item| matches!(item, Item::Card(card) if card.is_of(id));
+        let position = self.items.iter().rposition(known);
+        let position = position.unwrap_or_else(|| {
+            self.items.push_back(Item::Card(Card::new(id.clone(), name)));
+            self.items.len() - 1
+        });
+        match &mut self.items[position] {
+            Item::Card(card) => card,
+            _ => unreachable!("the position is that of a card"),
+        }
+    }
+
+    /// The card of a call that has not ended.
+    fn open_card(&mut self, id: &ToolCallId) -> Option<&mut Card> {
+        self.items.iter_mut().rev().find_map(|item| match item {
+            Item::Card(card) if card.is_of(id) && !card.is_finished() => Some(card),
+            _ => None,
+        })
+    }
+
+    fn typed_command(&mut self) -> &mut Card {
+        let position = self.items.iter().rposition(|item| matches!(item, Item::Card(card) if card.is_typed()));
+        let position = position.unwrap_or_else(|| {
+            self.items.push_back(Item::Card(Card::typed("")));
+            self.items.len() - 1
+        });
+        match &mut self.items[position] {
+            Item::Card(card) => card,
+            _ => unreachable!("the position is that of a card"),
+        }
+    }
+
+    /// Nothing more comes for what is open.
+    fn settle(&mut self) {
+        self.streaming = Streaming::default();
+        self.items.iter_mut().for_each(Item::close);
+    }
+
+    /// Events that Pi does not have.
+    fn other(&mut self, members: &serde_json::Map<String, serde_json::Value>) {
+        let text = |name: &str| members.get(name).and_then(serde_json::Value::as_str);
+        match text("type") {
+            Some("storage_failed") => {
+                let why = text("message").unwrap_or_default();
+                self.note(Tone::Bad, format!("the conversation is not written to its file any more: {why}"));
+            }
+            Some("storage_recovered") => self.note(Tone::Good, "the conversation is written to its file again"),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a session is doing right now.
+
+use std::time::Duration;
+
+use pi_transcript::{AgentEvent, event::CompactionReason};
+use ratatui_core::text::{Line, Span};
+
+use crate::{
+    look::{Look, duration},
+    text::{printable, shorten_line},
+};
+
+/// What a session is doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Activity {
+    #[default]
+    Idle,
+    Working {
+        since: Duration,
+    },
+    /// Waits before it asks the model again.
+    Retrying {
+        since: Duration,
+        until: Duration,
+        attempt: u64,
+        most: u64,
+        error: String,
+    },
+    Compacting {
+        since: Duration,
+        /// Whether somebody asked for it.
+        is_wanted: bool,
+        is_working: bool,
+    },
+}
+
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+impl Activity {
+    pub fn is_working(&self) -> bool {
+        match self {
+            Self::Idle => false,
+            Self::Working { .. } | Self::Retrying { .. } => true,
+            Self::Compacting { is_working, .. } => *is_working,
+        }
+    }
+
+    pub(super) fn apply(&mut self, event: &AgentEvent, now: Duration) {
+        let since = match self {
+            Self::Working { since } | Self::Retrying { since, .. } => *since,
+            Self::Idle | Self::Compacting { .. } => now,
+        };
+        match event {
+            AgentEvent::AgentStart | AgentEvent::TurnStart => *self = Self::Working { since },
+            AgentEvent::AgentSettled { .. } => *self = Self::Idle,
+            AgentEvent::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let until = now + Duration::from_millis(*delay_ms);
+                *self = Self::Retrying {
+                    since,
+                    until,
+                    attempt: *attempt,
+                    most: *max_attempts,
+                    error: error_message.clone(),
+                };
+            }
+            AgentEvent::AutoRetryEnd { .. } => *self = Self::Working { since },
+            AgentEvent::AutoCompactionStart { reason } => {
+                let is_wanted = *reason == CompactionReason::Manual;
+                *self = Self::Compacting { since: now, is_wanted, is_working: self.is_working() };
+            }
+            AgentEvent::AutoCompactionEnd { .. } => {
+                *self = if self.is_working() { Self::Working { since: now } } else { Self::Idle };
+            }
+            _ => {}
+        }
+    }
+
+    /// The line that says so; `message` stands for the usual words.
+    pub fn line(&self, message: Option<&str>, look: &Look<'_>) -> Option<Line<'static>> {
+        let theme = look.theme;
+        let (since, words, hint) = match self {
+            Self::Idle => return None,
+            Self::Working { since } => (since, message.unwrap_or("working").to_owned(), "esc to stop"),
+            Self::Retrying { since, until, attempt, most, error } => {
+                let left = until.saturating_sub(look.now).as_millis().div_ceil(1000);
+                let words = format!("attempt {attempt} of {most} in {left}s: {error}");
+                (since, words, "esc to give up")
+            }
+            Self::Compacting { since, is_wanted: true, .. } => (since, "summing up".to_owned(), "esc to stop"),
+            Self::Compacting { since, .. } => (since, "summing up, the context is full".to_owned(), "esc to stop"),
+        };
+        let beat = usize::try_from(look.now.as_millis() / 100).unwrap_or(0);
+        let style = if matches!(self, Self::Retrying { .. }) { theme.warning } else { theme.accent };
+        let passed = duration(Duration::from_secs(look.now.saturating_sub(*since).as_secs()));
+        let passed = passed.replace(".0s", "s");
+        let line = Line::from(vec![
+            Span::styled(format!("{} ", SPINNER[beat % SPINNER.len()]), style),
+            Span::styled(printable(&words).into_owned(), style),
+            Span::styled(format!("  {passed} · {hint}"), theme.quiet),
+        ]);
+        Some(shorten_line(line, look.width))
+    }
+}

@@ -1,0 +1,271 @@
+//! One thing after the other: what was said, thought, done and noted.
+
+use pi_transcript::{Block, Content, event::CompactionResult};
+use ratatui_core::{
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::card::Card;
+use crate::{
+    look::{Look, Thoughts, tokens},
+    markdown,
+    text::{printable_lines, wrap},
+    theme::Theme,
+};
+
+/// How many lines of an open block of code are drawn while it arrives.
+const MOST_OPEN_LINES: usize = 200;
+
+/// How something is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Quiet,
+    Good,
+    Warning,
+    Bad,
+}
+
+/// One thing in a chat.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// What the user said.
+    Said {
+        text: String,
+        images: usize,
+    },
+    Prose(Prose),
+    Thinking(Thinking),
+    Card(Card),
+    /// A message of an extension.
+    Custom {
+        kind: String,
+        text: String,
+    },
+    /// What stands for a part of the conversation.
+    Summary {
+        title: String,
+        text: String,
+    },
+    Note {
+        tone: Tone,
+        text: String,
+    },
+    /// Lines that are drawn already.
+    Printed(Vec<Line<'static>>),
+}
+
+/// What the model says.
+#[derive(Debug, Clone, Default)]
+pub struct Prose {
+    pub(super) text: String,
+    /// So much of it was printed.
+    printed: usize,
+    is_finished: bool,
+}
+
+/// What the model thinks.
+#[derive(Debug, Clone, Default)]
+pub struct Thinking {
+    pub(super) text: String,
+    is_finished: bool,
+}
+
+impl Item {
+    pub(super) fn said(content: &Content) -> Self {
+        let images = match content {
+            Content::Text(_) => 0,
+            Content::Blocks(blocks) => blocks.iter().filter(|block| matches!(block, Block::Image(_))).count(),
+        };
+        Self::Said { text: content.text(), images }
+    }
+
+    pub(super) fn custom(kind: &str, content: &Content) -> Self {
+        Self::Custom { kind: kind.to_owned(), text: content.text() }
+    }
+
+    pub(super) fn compacted(result: Option<&CompactionResult>, is_aborted: bool, error: Option<&str>) -> Self {
+        let (tone, text) = match (result, is_aborted) {
+            (Some(result), _) => {
+                let after = result.estimated_tokens_after.map(|after| format!(" to about {}", tokens(after)));
+                let text = format!("summed up {} tokens{}", tokens(result.tokens_before), after.unwrap_or_default());
+                (Tone::Good, text)
+            }
+            (None, true) => (Tone::Warning, "not summed up: stopped".to_owned()),
+            (None, false) => (Tone::Bad, format!("not summed up: {}", error.unwrap_or("for no known reason"))),
+        };
+        Self::Note { tone, text }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        match self {
+            Self::Prose(prose) => prose.is_finished,
+            Self::Thinking(thinking) => thinking.is_finished,
+            Self::Card(card) => card.is_finished(),
+            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
+                true
+            }
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn close(&mut self) {
+        match self {
+            Self::Prose(prose) => prose.is_finished = true,
+            Self::Thinking(thinking) => thinking.is_finished = true,
+            Self::Card(card) => card.close(),
+            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {}
+        }
+    }
+
+    /// All lines that are not printed yet; the first one is empty, to stand apart from what is above.
+    pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
+        let theme = look.theme;
+        match self {
+            Self::Said { text, images } => apart(said(text, *images, look)),
+            Self::Prose(prose) => prose.rest(look),
+            Self::Thinking(thinking) => apart(thinking.lines(look)),
+            Self::Card(card) => apart(card.lines(look)),
+            Self::Custom { kind, text } => {
+                let mut lines = vec![Line::styled(format!("[{kind}]"), theme.accent)];
+                lines.extend(markdown_lines(text, look));
+                apart(lines)
+            }
+            Self::Summary { title, text } => {
+                let mut lines = vec![Line::styled(format!("── {title} ──"), theme.warning)];
+                lines.extend(markdown_lines(text, look).into_iter().map(|line| line.patch_style(theme.quiet)));
+                apart(lines)
+            }
+            Self::Note { tone, text } => apart(edged("▌ ", text, tone.style(theme), look)),
+            Self::Printed(lines) => apart(lines.clone()),
+        }
+    }
+
+    /// The lines while it is not finished: at most a little more than `height` of them.
+    pub(super) fn live(&self, look: &Look<'_>, height: usize) -> Vec<Line<'static>> {
+        match self {
+            Self::Prose(prose) => prose.live(look),
+            Self::Thinking(thinking) => apart(thinking.live(look, height)),
+            Self::Card(card) => apart(card.lines(look)),
+            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
+                self.lines(look)
+            }
+        }
+    }
+}
+
+impl Prose {
+    pub(super) fn finish(&mut self, text: &str) {
+        // A provider may correct what it streamed; what was printed stays.
+        if text.is_char_boundary(self.printed) && text.get(..self.printed) == self.text.get(..self.printed) {
+            text.clone_into(&mut self.text);
+        }
+        self.is_finished = true;
+    }
+
+    /// Prints the sections that are complete.
+    pub(super) fn take_whole(&mut self, look: &Look<'_>) -> Vec<Line<'static>> {
+        let open = &self.text[self.printed..];
+        let sections = markdown::sections(open);
+        let lines = sections.whole.iter().flat_map(|section| section_lines(section, look)).collect();
+        self.printed += sections.open_at;
+        lines
+    }
+
+    /// What is not printed yet.
+    fn rest(&self, look: &Look<'_>) -> Vec<Line<'static>> {
+        let sections = markdown::sections(&self.text[self.printed..]);
+        let all = sections.whole.into_iter().chain([sections.open]);
+        all.flat_map(|section| section_lines(section, look)).collect()
+    }
+
+    fn live(&self, look: &Look<'_>) -> Vec<Line<'static>> {
+        let sections = markdown::sections(&self.text[self.printed..]);
+        let lines = sections.open.lines().count();
+        if sections.fence.is_some() && lines > MOST_OPEN_LINES && sections.whole.is_empty() {
+            // The beginning of a long block of code is far above the screen.
+            let mut rows = sections.open.lines();
+            let fence = rows.next().unwrap_or_default();
+            let tail: Vec<&str> = rows.skip(lines - MOST_OPEN_LINES).collect();
+            return section_lines(&format!("{fence}\n{}", tail.join("\n")), look);
+        }
+        self.rest(look)
+    }
+}
+
+impl Thinking {
+    pub(super) fn finish(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+        self.is_finished = true;
+    }
+
+    fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
+        self.drawn(self.text.trim(), look)
+    }
+
+    fn live(&self, look: &Look<'_>, height: usize) -> Vec<Line<'static>> {
+        let text = self.text.trim();
+        // Every line takes a row at least, and a row holds at most four bytes a cell.
+        let from = text.len().saturating_sub(height * look.width.max(1) * 4);
+        let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        self.drawn(&text[from..], look)
+    }
+
+    fn drawn(&self, text: &str, look: &Look<'_>) -> Vec<Line<'static>> {
+        let style = look.theme.thinking;
+        match look.thoughts {
+            Thoughts::Hidden => vec![Line::styled(if self.is_finished { "thought" } else { "thinking…" }, style)],
+            Thoughts::Shown if text.is_empty() => vec![Line::styled("thought, which the provider withholds", style)],
+            Thoughts::Shown => edged("┊ ", text, style, look),
+        }
+    }
+}
+
+impl Tone {
+    pub(crate) fn style(self, theme: &Theme) -> Style {
+        match self {
+            Self::Quiet => theme.quiet,
+            Self::Good => theme.good,
+            Self::Warning => theme.warning,
+            Self::Bad => theme.bad,
+        }
+    }
+}
+
+fn apart(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    if !lines.is_empty() {
+        lines.insert(0, Line::default());
+    }
+    lines
+}
+
+fn said(text: &str, images: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+    let mut lines = edged("❯ ", text, look.theme.user, look);
+    if images > 0 {
+        let word = if images == 1 { "image" } else { "images" };
+        lines.push(Line::styled(format!("  + {images} {word}"), look.theme.quiet));
+    }
+    lines
+}
+
+/// Text behind a mark on its first line.
+fn edged(mark: &'static str, text: &str, style: Style, look: &Look<'_>) -> Vec<Line<'static>> {
+    let is_bar = !mark.starts_with('❯');
+    let hanging = Line::styled(if is_bar { mark } else { "  " }, style);
+    let mut lines = Vec::new();
+    for (index, row) in printable_lines(text).enumerate() {
+        let first = if index == 0 { Span::styled(mark, style) } else { hanging.spans[0].clone().style(style) };
+        let line = Line::from(vec![first, Span::styled(row.into_owned(), style)]);
+        let hanging = Line::from(hanging.spans[0].clone().style(style));
+        lines.extend(wrap(line, look.width, &hanging));
+    }
+    lines
+}
+
+fn section_lines(section: &str, look: &Look<'_>) -> Vec<Line<'static>> {
+    apart(markdown::render(section, look.width, look.theme))
+}
+
+fn markdown_lines(text: &str, look: &Look<'_>) -> Vec<Line<'static>> {
+    markdown::render(text, look.width, look.theme)
+}

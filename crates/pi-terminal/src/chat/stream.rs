@@ -1,0 +1,198 @@
+//! How the blocks of a message that is arriving find their items.
+
+use std::{collections::HashMap, time::Duration};
+
+use pi_transcript::{
+    AssistantMessageEvent, Block, Message, StopReason, ToolOutput,
+    json::Extra,
+    message::{AssistantMessage, BashExecutionMessage},
+};
+
+use super::{
+    Chat,
+    card::{Card, Finished},
+    item::{Item, Prose, Thinking, Tone},
+};
+
+/// Where the blocks of the current message are, counted from the first item that ever was.
+#[derive(Debug, Default)]
+pub(super) struct Streaming {
+    places: HashMap<u64, usize>,
+}
+
+impl Chat {
+    pub(super) fn start(&mut self, message: &Message) {
+        self.streaming = Streaming::default();
+        match message {
+            Message::User(user) => self.items.push_back(Item::said(&user.content)),
+            Message::Custom(custom) if custom.display => {
+                self.items.push_back(Item::custom(&custom.custom_type, &custom.content));
+            }
+            Message::BranchSummary(summary) => {
+                self.items.push_back(Item::Summary {
+                    title: "summary of a branch".to_owned(),
+                    text: summary.summary.clone(),
+                });
+            }
+            Message::CompactionSummary(summary) => {
+                let title = format!("summary of {} tokens", crate::look::tokens(summary.tokens_before));
+                self.items.push_back(Item::Summary { title, text: summary.summary.clone() });
+            }
+            Message::BashExecution(run) => self.bash(run),
+            Message::Assistant(_)
+            | Message::ToolResult(_)
+            | Message::Custom(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
+        }
+    }
+
+    pub(super) fn update(&mut self, event: &AssistantMessageEvent) {
+        match event {
+            AssistantMessageEvent::TextStart { content_index, .. } => drop(self.prose(*content_index)),
+            AssistantMessageEvent::TextDelta { content_index, delta, .. } => {
+                self.prose(*content_index).into_iter().for_each(|prose| prose.text.push_str(delta));
+            }
+            AssistantMessageEvent::TextEnd { content_index, content, .. } => {
+                self.prose(*content_index).into_iter().for_each(|prose| prose.finish(content));
+            }
+            AssistantMessageEvent::ThinkingStart { content_index, .. } => drop(self.thinking(*content_index)),
+            AssistantMessageEvent::ThinkingDelta { content_index, delta, .. } => {
+                self.thinking(*content_index).into_iter().for_each(|thinking| thinking.text.push_str(delta));
+            }
+            AssistantMessageEvent::ThinkingEnd { content_index, content, .. } => {
+                self.thinking(*content_index).into_iter().for_each(|thinking| thinking.finish(content));
+            }
+            AssistantMessageEvent::ToolCallStart { content_index, id, tool_name, .. } => {
+                if let (Some(id), Some(name)) = (id, tool_name) {
+                    self.place(*content_index, || Item::Card(Card::new(id.clone(), name)));
+                }
+            }
+            AssistantMessageEvent::ToolCallDelta { content_index, delta, .. } => {
+                if let Some(Item::Card(card)) = self.known(*content_index) {
+                    card.grow(delta);
+                }
+            }
+            AssistantMessageEvent::ToolCallEnd { content_index, tool_call: Block::ToolCall(call), .. } => {
+                let item = self.place(*content_index, || Item::Card(Card::new(call.id.clone(), &call.name)));
+                if let Some(Item::Card(card)) = item {
+                    card.call(call);
+                }
+            }
+            AssistantMessageEvent::ToolCallEnd { .. }
+            | AssistantMessageEvent::Start { .. }
+            | AssistantMessageEvent::Done { .. }
+            | AssistantMessageEvent::Error { .. }
+            | AssistantMessageEvent::Other(_) => {}
+        }
+    }
+
+    pub(super) fn end(&mut self, message: &Message, now: Duration) {
+        match message {
+            Message::Assistant(said) => self.end_assistant(said),
+            // Usually its card is finished already; but not in a conversation that is opened again.
+            Message::ToolResult(result) => {
+                let output = ToolOutput {
+                    content: result.content.clone(),
+                    details: result.details.clone(),
+                    extra: Extra::new(),
+                };
+                let finished = Finished { is_error: result.is_error, time: None, now };
+                if let Some(card) = self.open_card(&result.tool_call_id) {
+                    card.finish(&output, finished);
+                }
+            }
+            Message::User(_)
+            | Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_)
+            | Message::CompactionSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
+        }
+        self.streaming = Streaming::default();
+    }
+
+    /// What the finished message says counts, whatever came before it.
+    fn end_assistant(&mut self, said: &AssistantMessage) {
+        for (index, block) in (0u64..).zip(&said.content) {
+            match block {
+                Block::Text(text) if text.text.trim().is_empty() && self.known(index).is_none() => {}
+                Block::Text(text) => self.prose(index).into_iter().for_each(|prose| prose.finish(&text.text)),
+                Block::Thinking(thinking) => {
+                    let text = if thinking.redacted == Some(true) { "" } else { &thinking.thinking };
+                    self.thinking(index).into_iter().for_each(|thinking| thinking.finish(text));
+                }
+                Block::ToolCall(call) => {
+                    let item = self.place(index, || Item::Card(Card::new(call.id.clone(), &call.name)));
+                    if let Some(Item::Card(card)) = item {
+                        card.call(call);
+                    }
+                }
+                Block::Image(_) | Block::Other(_) => {}
+            }
+        }
+        let (is_over, is_error) = match said.stop_reason.known() {
+            Some(StopReason::Error) => (true, true),
+            Some(StopReason::Aborted) => (true, false),
+            _ => (false, false),
+        };
+        // Blocks that the finished message does not have were withdrawn.
+        for place in self.streaming.places.values() {
+            if let Some(item) = place.checked_sub(self.taken).and_then(|index| self.items.get_mut(index)) {
+                if is_over || !matches!(item, Item::Card(_)) {
+                    item.close();
+                }
+            }
+        }
+        if is_error {
+            let error = said.error_message.as_deref().unwrap_or("the model gave no reason");
+            self.note(Tone::Bad, error);
+        } else if is_over {
+            self.note(Tone::Warning, said.error_message.as_deref().unwrap_or("stopped"));
+        } else if said.stop_reason == StopReason::Length {
+            self.note(Tone::Warning, "the answer is cut: it reached the most tokens that an answer may have");
+        }
+    }
+
+    fn bash(&mut self, run: &BashExecutionMessage) {
+        let output = ToolOutput { content: vec![Block::text(&run.output)], ..ToolOutput::default() };
+        let is_error = run.cancelled || run.exit_code.is_some_and(|code| code != 0);
+        let card = self.typed_command();
+        card.name_command(&run.command);
+        card.finish(&output, Finished { is_error, time: None, now: Duration::ZERO });
+    }
+
+    fn prose(&mut self, index: u64) -> Option<&mut Prose> {
+        match self.place(index, || Item::Prose(Prose::default())) {
+            Some(Item::Prose(prose)) => Some(prose),
+            _ => None,
+        }
+    }
+
+    fn thinking(&mut self, index: u64) -> Option<&mut Thinking> {
+        match self.place(index, || Item::Thinking(Thinking::default())) {
+            Some(Item::Thinking(thinking)) => Some(thinking),
+            _ => None,
+        }
+    }
+
+    fn known(&mut self, index: u64) -> Option<&mut Item> {
+        let place = self.streaming.places.get(&index)?;
+        self.items.get_mut(place.checked_sub(self.taken)?)
+    }
+
+    /// The item of a block, made if there is none; `None` if it was printed already.
+    fn place(&mut self, index: u64, make: impl FnOnce() -> Item) -> Option<&mut Item> {
+        let place = match self.streaming.places.get(&index) {
+            Some(place) => *place,
+            None => {
+                self.items.push_back(make());
+                let place = self.taken + self.items.len() - 1;
+                self.streaming.places.insert(index, place);
+                place
+            }
+        };
+        self.items.get_mut(place.checked_sub(self.taken)?)
+    }
+}
