@@ -1,24 +1,45 @@
 //! The terminal client: a chat in the terminal's own scrollback.
 //!
-//! [`App`] is everything that is on the screen, as data: events of a session and keys of a person go in, [`Frame`]s and
-//! wishes come out; nothing in it reads a clock, a file or a terminal. [`Painter`] turns frames into bytes. Around them
-//! stands a thin loop, [`run`](run()), that waits for both sides.
+//! [`App`] is everything that is on the screen, as data: reports of a session and keys of a person go in, [`Frame`]s and
+//! [`Action`]s come out; nothing in it reads a clock, a file or a terminal. [`Painter`] turns frames into bytes. Around
+//! them stands a thin loop, [`drive`], that waits for both sides, and [`run`] puts it on a session.
 //!
 //! It is a view of a session in the same process and keeps no state of the conversation itself. It does not speak the
 //! client protocol and knows neither the server nor how extensions run.
 //!
-//! Start with [`App`], then [`Frame`].
+//! Start with [`App`], then [`Frame`] and [`Action`].
 
+mod app;
+mod bar;
 pub mod chat;
 mod code;
+mod commands;
+mod completion;
+mod device;
+mod dialog;
 mod diff;
+mod editor;
+mod footer;
+mod keys;
 pub mod look;
 pub mod markdown;
+mod open;
 pub mod paint;
+mod picker;
+mod run;
+mod serve;
 pub mod text;
 pub mod theme;
+mod wish;
 
 pub use self::{
-    paint::{Frame, Painter},
+    app::{App, Beginning},
+    bar::{colour, envelope_bar},
+    device::{Device, DeviceError, Input},
+    open::{Options, Outcome, TerminalError, run},
+    paint::{Frame, Painter, to_ansi},
+    run::{Link, drive},
+    serve::{Compose, Errand, Ran},
     theme::{Colours, Theme},
+    wish::{Action, Fetch, Point, Report, Seen, Wish},
 };

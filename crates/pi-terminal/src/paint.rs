@@ -54,6 +54,11 @@ impl Painter {
         Self { colours, width: width.max(1), height: height.max(1), shown: Vec::new(), row: 0, column: 0, written: 0 }
     }
 
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
     /// How many lines were written so far.
     pub fn written(&self) -> usize {
         self.written

@@ -270,7 +270,7 @@ mod tests {
             ("abcdefghij", 4, "", vec!["abcd", "efgh", "ij"]),
             ("日本語テキスト", 6, "", vec!["日本語", "テキス", "ト"]),
             ("日本語", 5, "", vec!["日本", "語"]),
-            ("a verylongword", 6, " ", vec!["a", " veryl", " ongwo", " rd"]),
+            ("a verylongword", 6, " ", vec!["a very", " longw", " ord"]),
             ("", 5, "", vec![""]),
         ] {
             let wrapped = wrap(Line::from(text.to_owned()), room, &Line::from(hanging.to_owned()));

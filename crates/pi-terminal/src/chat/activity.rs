@@ -71,7 +71,23 @@ impl Activity {
             AgentEvent::AutoCompactionEnd { .. } => {
                 *self = if self.is_working() { Self::Working { since: now } } else { Self::Idle };
             }
-            _ => {}
+            AgentEvent::AgentEnd { .. }
+            | AgentEvent::TurnEnd { .. }
+            | AgentEvent::MessageStart { .. }
+            | AgentEvent::MessageUpdate { .. }
+            | AgentEvent::MessageEnd { .. }
+            | AgentEvent::ToolExecutionStart { .. }
+            | AgentEvent::ToolExecutionUpdate { .. }
+            | AgentEvent::ToolExecutionEnd { .. }
+            | AgentEvent::QueueUpdate { .. }
+            | AgentEvent::EntryAppended { .. }
+            | AgentEvent::SessionInfoChanged { .. }
+            | AgentEvent::ThinkingLevelChanged { .. }
+            | AgentEvent::BashExecutionUpdate { .. }
+            | AgentEvent::ExtensionError { .. }
+            | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::Other(_) => {}
         }
     }
 

@@ -1,0 +1,198 @@
+//! Everything on the screen, as data.
+//!
+//! Keys, pastes and reports go in, [`Action`](crate::Action)s and [`Frame`](crate::Frame)s come out. Nothing here waits, reads or writes.
+
+mod announce;
+mod command;
+mod frame;
+mod key;
+mod report;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+    time::Duration,
+};
+
+use pi_session::{State, directory::Stored, input::complete::Command, queue::Waiting};
+use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
+use ratatui_core::text::Line;
+
+use crate::{
+    chat::{Chat, Tone},
+    completion::{Completion, Wanted},
+    dialog::Dialog,
+    editor::Editor,
+    footer::{Footer, Totals},
+    look::{Detail, Thoughts},
+    picker::Picker,
+    theme::Theme,
+};
+
+/// What can be picked from a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pick {
+    Model(usize),
+    Level(ThinkingLevel),
+    Session(PathBuf),
+    Fork(EntryId),
+    Place(EntryId),
+}
+
+/// What an [`App`] begins with.
+#[derive(Debug, Clone)]
+pub struct Beginning {
+    pub state: State,
+    /// Every model that can be chosen.
+    pub models: Vec<Model>,
+    /// What can be called with a `/`, built-in commands not included.
+    pub commands: Vec<Command>,
+    pub theme: Theme,
+    pub thoughts: Thoughts,
+    /// As people write it, with `~`.
+    pub directory: String,
+    pub branch: Option<String>,
+    /// What was said before, the oldest first.
+    pub history: Vec<String>,
+}
+
+/// The screen.
+#[derive(Debug)]
+pub struct App {
+    chat: Chat,
+    editor: Editor,
+    footer: Footer,
+    theme: Theme,
+    detail: Detail,
+    thoughts: Thoughts,
+    models: Vec<Model>,
+    commands: Vec<Command>,
+    completion: Option<Completion>,
+    /// A completion that was dismissed does not come back before the text changes.
+    dismissed: Option<Wanted>,
+    picker: Option<Picker<Pick>>,
+    dialogs: VecDeque<Dialog>,
+    waiting: Waiting,
+    statuses: BTreeMap<String, String>,
+    above: BTreeMap<String, Vec<String>>,
+    below: BTreeMap<String, Vec<String>>,
+    working_message: Option<String>,
+    title: Option<String>,
+    /// A short word to the user, below the editor, until the next key.
+    hint: Option<String>,
+    last_escape: Option<Duration>,
+    last_interrupt: Option<Duration>,
+    width: usize,
+}
+
+impl App {
+    pub fn new(beginning: Beginning) -> Self {
+        let Beginning { state, models, commands, theme, thoughts, directory, branch, history } = beginning;
+        let mut all = crate::commands::list();
+        all.extend(commands);
+        Self {
+            chat: Chat::default(),
+            editor: Editor::new(history),
+            footer: Footer {
+                model: state.model,
+                thinking: state.thinking,
+                directory,
+                branch,
+                name: state.name,
+                totals: Totals::default(),
+                context: None,
+            },
+            theme,
+            detail: Detail::default(),
+            thoughts,
+            models,
+            commands: all,
+            completion: None,
+            dismissed: None,
+            picker: None,
+            dialogs: VecDeque::new(),
+            waiting: state.waiting,
+            statuses: BTreeMap::new(),
+            above: BTreeMap::new(),
+            below: BTreeMap::new(),
+            working_message: None,
+            title: None,
+            hint: None,
+            last_escape: None,
+            last_interrupt: None,
+            width: 80,
+        }
+    }
+
+    /// Shows a conversation that was opened again, and counts what it has consumed.
+    pub fn recall<'a>(&mut self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone, now: Duration) {
+        for message in messages.clone() {
+            self.count(message);
+        }
+        self.chat.recall(messages, now);
+    }
+
+    /// Prints lines above everything that comes.
+    pub fn print(&mut self, lines: Vec<Line<'static>>) {
+        self.chat.print(lines);
+    }
+
+    pub fn note(&mut self, tone: Tone, text: impl Into<String>) {
+        self.chat.note(tone, text);
+    }
+
+    /// Shows a command that the user has just been given.
+    pub fn begin_command(&mut self, command: &str, now: Duration) {
+        self.chat.run_command(command, now);
+    }
+
+    /// Puts a text into the editor.
+    pub fn write(&mut self, text: &str) {
+        self.editor.set(text);
+    }
+
+    /// Takes what is written in the editor to show it in the next session.
+    pub fn written(&self) -> String {
+        self.editor.text()
+    }
+
+    /// Whether something on the screen changes by itself.
+    pub fn is_moving(&self) -> bool {
+        self.chat.is_moving()
+    }
+
+    /// What the window is called.
+    pub fn title(&self) -> String {
+        match (&self.title, &self.footer.name) {
+            (Some(title), _) => title.clone(),
+            (None, Some(name)) => format!("pi · {name}"),
+            (None, None) => format!("pi · {}", self.footer.directory),
+        }
+    }
+
+    fn model_place(&self) -> Option<usize> {
+        let current = &self.footer.model;
+        self.models.iter().position(|model| model.id == current.id && model.provider == current.provider)
+    }
+
+    /// Takes note of what a message of the model consumed.
+    fn count(&mut self, message: &Message) {
+        match message {
+            Message::Assistant(said) => said.usage.known().into_iter().for_each(|usage| self.footer.count(usage)),
+            Message::CompactionSummary(_) => self.footer.context = None,
+            Message::User(_)
+            | Message::ToolResult(_)
+            | Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
+        }
+    }
+}
+
+/// One line for a session in a list.
+fn told(stored: &Stored) -> String {
+    let first = stored.first_message.lines().next().unwrap_or_default().trim();
+    stored.name.clone().unwrap_or_else(|| if first.is_empty() { "(nothing said)".to_owned() } else { first.to_owned() })
+}

@@ -1,0 +1,143 @@
+//! What the commands of the terminal do.
+
+use pi_transcript::ThinkingLevel;
+use ratatui_core::text::{Line, Span};
+
+use super::{App, Pick};
+use crate::{
+    chat::Tone,
+    commands::{self, BuiltIn},
+    look::tokens,
+    picker::{Choice, Picker},
+    wish::{Action, Fetch, Wish},
+};
+
+impl App {
+    pub(super) fn command(&mut self, command: BuiltIn, rest: &str) -> Vec<Action> {
+        match command {
+            BuiltIn::Help => {
+                self.help();
+                Vec::new()
+            }
+            BuiltIn::Hotkeys => {
+                self.hotkeys();
+                Vec::new()
+            }
+            BuiltIn::Model => self.choose_model(rest),
+            BuiltIn::Thinking => self.choose_level(rest),
+            BuiltIn::New => vec![Action::Leave(Wish::NewSession)],
+            BuiltIn::Resume => vec![Action::Fetch(Fetch::Sessions)],
+            BuiltIn::Fork => vec![Action::Fetch(Fetch::ForkPoints)],
+            BuiltIn::Tree => vec![Action::Fetch(Fetch::Tree)],
+            BuiltIn::Compact => {
+                vec![Action::Compact { instructions: (!rest.is_empty()).then(|| rest.to_owned()) }]
+            }
+            BuiltIn::Context => vec![Action::Fetch(Fetch::Envelope)],
+            BuiltIn::Usage => {
+                self.usage();
+                Vec::new()
+            }
+            BuiltIn::Export => vec![Action::Export { path: (!rest.is_empty()).then(|| rest.into()) }],
+            BuiltIn::Name if rest.is_empty() => {
+                let name = self.footer.name.clone().unwrap_or_else(|| "the session has no name".to_owned());
+                self.note(Tone::Quiet, name);
+                Vec::new()
+            }
+            BuiltIn::Name => vec![Action::Rename(rest.to_owned())],
+            BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
+        }
+    }
+
+    fn choose_model(&mut self, rest: &str) -> Vec<Action> {
+        let exact = self
+            .models
+            .iter()
+            .position(|model| model.id.as_str() == rest || format!("{}/{}", model.provider, model.id) == rest);
+        match exact {
+            Some(place) => vec![Action::SetModel(place)],
+            None => {
+                self.pick_model(rest);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Opens the list of models.
+    pub(super) fn pick_model(&mut self, filter: &str) {
+        if self.models.is_empty() {
+            return self.note(Tone::Warning, "no model can be asked: there are no credentials for any");
+        }
+        let choices = self.models.iter().enumerate().map(|(place, model)| Choice {
+            label: format!("{}/{}", model.provider, model.id),
+            detail: format!("{} · {}", model.name, tokens(model.context_window)),
+            preview: String::new(),
+            value: Pick::Model(place),
+        });
+        let mut picker = Picker::new("model", choices.collect(), self.model_place().unwrap_or(0));
+        if !filter.is_empty() {
+            picker.set_filter(filter);
+        }
+        self.picker = Some(picker);
+    }
+
+    fn choose_level(&mut self, rest: &str) -> Vec<Action> {
+        if let Ok(level) = rest.parse::<ThinkingLevel>() {
+            return vec![Action::SetThinking(level)];
+        }
+        let choices = ThinkingLevel::ALL.into_iter().map(|level| Choice {
+            label: level.to_string(),
+            detail: String::new(),
+            preview: String::new(),
+            value: Pick::Level(level),
+        });
+        let current = ThinkingLevel::ALL.iter().position(|level| *level == self.footer.thinking);
+        self.picker = Some(Picker::new("thinking", choices.collect(), current.unwrap_or(0)));
+        Vec::new()
+    }
+
+    fn help(&mut self) {
+        let commands = self.commands.iter().map(|command| {
+            let hint = command.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
+            (format!("/{}{hint}", command.name), command.description.clone())
+        });
+        let lines = self.table(commands.collect());
+        self.print(lines);
+        self.hotkeys();
+    }
+
+    fn hotkeys(&mut self) {
+        let keys = commands::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned()));
+        let lines = self.table(keys.collect());
+        self.print(lines);
+    }
+
+    fn usage(&mut self) {
+        let totals = self.footer.totals;
+        let rows = vec![
+            ("calls".to_owned(), totals.calls.to_string()),
+            ("input".to_owned(), format!("{} tokens", totals.input)),
+            ("output".to_owned(), format!("{} tokens", totals.output)),
+            ("cache read".to_owned(), format!("{} tokens", totals.cache_read)),
+            ("cache write".to_owned(), format!("{} tokens", totals.cache_write)),
+            ("cost".to_owned(), format!("${:.4}", totals.cost)),
+        ];
+        let lines = self.table(rows);
+        self.print(lines);
+    }
+
+    /// Two columns.
+    fn table(&self, rows: Vec<(String, String)>) -> Vec<Line<'static>> {
+        let wide = rows.iter().map(|(left, _)| crate::text::width(left)).max().unwrap_or(0);
+        let row = |(left, right): (String, String)| {
+            let gap = " ".repeat(wide + 2 - crate::text::width(&left));
+            let line = Line::from(vec![
+                Span::styled(left, self.theme.accent),
+                Span::raw(gap),
+                Span::raw(crate::text::printable(&right).into_owned()),
+            ]);
+            let hanging = Line::raw(" ".repeat((wide + 2).min(self.width / 2)));
+            crate::text::wrap(line, self.width, &hanging)
+        };
+        rows.into_iter().flat_map(row).collect()
+    }
+}

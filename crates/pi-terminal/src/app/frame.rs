@@ -1,0 +1,117 @@
+//! The screen as a frame.
+
+use std::time::Duration;
+
+use ratatui_core::text::{Line, Span};
+
+use super::App;
+use crate::{
+    look::Look,
+    paint::Frame,
+    text::{printable, shorten, shorten_line},
+};
+
+/// How many queued messages are shown.
+const MOST_WAITING: usize = 4;
+
+/// The part below the conversation.
+#[derive(Default)]
+struct Bottom {
+    lines: Vec<Line<'static>>,
+    cursor: Option<(usize, usize)>,
+}
+
+impl App {
+    /// What a window of this size shows at `now`. What is finished is handed out once.
+    pub fn frame(&mut self, width: usize, height: usize, now: Duration) -> Frame {
+        self.width = width.max(1);
+        let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
+        let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
+        let finished = self.chat.take_finished(&look);
+        let mut bottom = self.bottom(&look, height);
+        let surplus = bottom.lines.len().saturating_sub(height);
+        bottom.lines.drain(..surplus);
+        let room = height - bottom.lines.len().min(height);
+        let mut live = self.chat.live(&look, room);
+        live.drain(..live.len().saturating_sub(room));
+        let top = live.len();
+        live.extend(bottom.lines);
+        let cursor = bottom.cursor.map(|(row, column)| (top + row.saturating_sub(surplus), column));
+        Frame { finished, live, cursor }
+    }
+
+    fn bottom(&self, look: &Look<'_>, height: usize) -> Bottom {
+        let mut bottom = Bottom::default();
+        bottom.lines.push(Line::default());
+        bottom.lines.extend(self.chat.activity().line(self.working_message.as_deref(), look));
+        self.queue(&mut bottom, look);
+        widgets(&mut bottom, self.above.values().flatten(), look);
+        let room = height.saturating_sub(bottom.lines.len() + 5).max(1);
+        if let Some(dialog) = self.dialogs.front() {
+            let (lines, cursor) = dialog.lines(look, room);
+            bottom.put(lines, cursor);
+        } else if let Some(picker) = &self.picker {
+            let (lines, cursor) = picker.lines(look, room);
+            bottom.put(lines, Some(cursor));
+        } else {
+            self.editor(&mut bottom, look, height);
+        }
+        widgets(&mut bottom, self.below.values().flatten(), look);
+        if !self.statuses.is_empty() {
+            let texts: Vec<String> = self.statuses.values().map(|text| printable(text).into_owned()).collect();
+            bottom.lines.push(shorten_line(Line::styled(texts.join(" · "), look.theme.quiet), look.width));
+        }
+        bottom.lines.extend(self.footer.lines(look));
+        bottom
+    }
+
+    fn editor(&self, bottom: &mut Bottom, look: &Look<'_>, height: usize) {
+        let theme = look.theme;
+        let is_command = self.editor.text().starts_with('!');
+        let border = if is_command { theme.warning } else { theme.border };
+        bottom.lines.push(Line::styled("─".repeat(look.width), border));
+        let (rows, cursor) = self.editor.rows(look, (height / 3).max(1));
+        bottom.put(rows, Some(cursor));
+        bottom.lines.push(Line::styled("─".repeat(look.width), border));
+        if let Some(completion) = &self.completion {
+            bottom.lines.extend(completion.lines(look));
+        }
+        if let Some(hint) = &self.hint {
+            bottom.lines.push(Line::styled(shorten(hint, look.width).into_owned(), theme.warning));
+        }
+    }
+
+    /// What waits to be said.
+    fn queue(&self, bottom: &mut Bottom, look: &Look<'_>) {
+        let steering = self.waiting.steering.iter().map(|text| ("steer", text));
+        let all = steering.chain(self.waiting.follow_up.iter().map(|text| ("then", text)));
+        let count = self.waiting.steering.len() + self.waiting.follow_up.len();
+        for (word, text) in all.take(MOST_WAITING) {
+            let first = text.lines().next().unwrap_or_default();
+            let line = Line::from(vec![
+                Span::styled(format!("{word}: "), look.theme.accent),
+                Span::styled(printable(first).into_owned(), look.theme.quiet),
+            ]);
+            bottom.lines.push(shorten_line(line, look.width));
+        }
+        if count > 0 {
+            let more = count.saturating_sub(MOST_WAITING);
+            let more = if more > 0 { format!("… {more} more · ") } else { String::new() };
+            bottom.lines.push(Line::styled(format!("{more}alt+up to edit"), look.theme.quiet));
+        }
+    }
+}
+
+impl Bottom {
+    fn put(&mut self, lines: Vec<Line<'static>>, cursor: Option<(usize, usize)>) {
+        let top = self.lines.len();
+        self.cursor = cursor.map(|(row, column)| (top + row, column));
+        self.lines.extend(lines);
+    }
+}
+
+fn widgets<'a>(bottom: &mut Bottom, rows: impl Iterator<Item = &'a String>, look: &Look<'_>) {
+    for row in rows {
+        bottom.lines.push(shorten_line(Line::raw(printable(row).into_owned()), look.width));
+    }
+}

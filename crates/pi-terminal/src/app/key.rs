@@ -1,0 +1,264 @@
+//! What a key means, depending on what is open.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use pi_session::queue::When;
+use pi_transcript::ThinkingLevel;
+
+use super::{App, Pick};
+use crate::{
+    chat::Activity,
+    commands::BuiltIn,
+    completion::{Completion, Wanted, wanted},
+    editor::Edit,
+    keys,
+    wish::{Action, Fetch, Seen, Wish},
+};
+
+/// Two presses of a key within this time are one gesture.
+const TWICE: Duration = Duration::from_millis(800);
+
+impl App {
+    /// Takes a key that was pressed at `now`.
+    pub fn key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        self.hint = None;
+        if let Some(dialog) = self.dialogs.front_mut() {
+            let Some(answer) = dialog.key(key) else { return Vec::new() };
+            let request = dialog.request.clone();
+            self.dialogs.pop_front();
+            return vec![Action::Answer { request, answer }];
+        }
+        if self.picker.is_some() {
+            return self.picker_key(key);
+        }
+        if let Some(actions) = self.completion_key(key, now) {
+            return actions;
+        }
+        let actions = self.chord(key, now).unwrap_or_else(|| self.editor_key(key));
+        actions.into_iter().chain(self.complete()).collect()
+    }
+
+    /// Takes text that was pasted.
+    pub fn paste(&mut self, text: &str) -> Vec<Action> {
+        match self.dialogs.front_mut() {
+            Some(dialog) => dialog.paste(text),
+            None => self.editor.paste(text),
+        }
+        self.complete()
+    }
+
+    /// Keys that do not write.
+    fn chord(&mut self, key: KeyEvent, now: Duration) -> Option<Vec<Action>> {
+        let is = |modifiers: KeyModifiers| key.modifiers.contains(modifiers);
+        if key.code != KeyCode::Esc {
+            self.last_escape = None;
+        }
+        match key.code {
+            KeyCode::Esc => Some(self.escape(now)),
+            KeyCode::Char('c') if is(KeyModifiers::CONTROL) => Some(self.interrupt(now)),
+            KeyCode::Char('d') if is(KeyModifiers::CONTROL) && self.editor.is_empty() => {
+                Some(vec![Action::Leave(Wish::Quit)])
+            }
+            KeyCode::Char('z') if is(KeyModifiers::CONTROL) => Some(vec![Action::Suspend]),
+            KeyCode::Char('o') if is(KeyModifiers::CONTROL) => {
+                self.detail = self.detail.other();
+                if self.detail == crate::look::Detail::Full {
+                    self.chat.show_recent();
+                }
+                Some(Vec::new())
+            }
+            KeyCode::Char('t') if is(KeyModifiers::CONTROL) => {
+                self.thoughts = self.thoughts.other();
+                Some(Vec::new())
+            }
+            KeyCode::Char('p' | 'P') if is(KeyModifiers::CONTROL) => {
+                let is_back = is(KeyModifiers::SHIFT) || key.code == KeyCode::Char('P');
+                Some(self.cycle_model(if is_back { -1 } else { 1 }))
+            }
+            KeyCode::Char('l') if is(KeyModifiers::CONTROL) => {
+                self.pick_model("");
+                Some(Vec::new())
+            }
+            KeyCode::BackTab => Some(self.cycle_thinking()),
+            KeyCode::Enter => Some(self.enter(key)),
+            KeyCode::Up if is(KeyModifiers::ALT) => Some(vec![Action::TakeBack]),
+            KeyCode::Up => {
+                self.editor.up(self.width);
+                Some(Vec::new())
+            }
+            KeyCode::Down => {
+                self.editor.down(self.width);
+                Some(Vec::new())
+            }
+            _ => None,
+        }
+    }
+
+    fn editor_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if let Some(edit) = keys::edit(key) {
+            self.editor.edit(edit);
+        } else if key.code == KeyCode::Tab {
+            self.dismissed = None;
+        }
+        Vec::new()
+    }
+
+    fn enter(&mut self, key: KeyEvent) -> Vec<Action> {
+        if key.modifiers.contains(KeyModifiers::SHIFT) || self.editor.before_cursor().ends_with('\\') {
+            if !key.modifiers.contains(KeyModifiers::SHIFT) {
+                self.editor.edit(Edit::DeleteBack);
+            }
+            self.editor.edit(Edit::NewLine);
+            return Vec::new();
+        }
+        let when = if key.modifiers.contains(KeyModifiers::ALT) { When::FollowUp } else { When::Steer };
+        self.submit(when)
+    }
+
+    /// Takes what is written and does it.
+    pub(super) fn submit(&mut self, when: When) -> Vec<Action> {
+        self.completion = None;
+        let text = self.editor.take();
+        let line = text.trim();
+        if line.is_empty() {
+            return Vec::new();
+        }
+        if let Some((command, rest)) = BuiltIn::read(line) {
+            return self.command(command, rest);
+        }
+        if let Some(command) = line.strip_prefix('!') {
+            let (command, seen) = match command.strip_prefix('!') {
+                Some(command) => (command, Seen::ByUserOnly),
+                None => (command, Seen::ByModel),
+            };
+            let command = command.trim().to_owned();
+            return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, seen }] };
+        }
+        vec![Action::Say { text, when }]
+    }
+
+    fn escape(&mut self, now: Duration) -> Vec<Action> {
+        match self.chat.activity() {
+            Activity::Retrying { .. } => return vec![Action::AbortRetry],
+            Activity::Working { .. } | Activity::Compacting { .. } => return vec![Action::Abort],
+            Activity::Idle => {}
+        }
+        if self.chat.is_moving() {
+            return vec![Action::Abort];
+        }
+        let is_second = self.last_escape.is_some_and(|last| now.saturating_sub(last) < TWICE);
+        self.last_escape = (!is_second).then_some(now);
+        if is_second && self.editor.is_empty() { vec![Action::Fetch(Fetch::Tree)] } else { Vec::new() }
+    }
+
+    fn interrupt(&mut self, now: Duration) -> Vec<Action> {
+        let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < TWICE);
+        self.last_interrupt = Some(now);
+        if is_second {
+            return vec![Action::Leave(Wish::Quit)];
+        }
+        self.editor.clear();
+        self.hint = Some("ctrl+c again leaves".to_owned());
+        Vec::new()
+    }
+
+    fn cycle_model(&mut self, by: isize) -> Vec<Action> {
+        let count = self.models.len();
+        if count < 2 {
+            self.hint = Some("there is no other model".to_owned());
+            return Vec::new();
+        }
+        let next = match self.model_place() {
+            Some(place) => place.wrapping_add_signed(by).wrapping_add(count) % count,
+            None => 0,
+        };
+        vec![Action::SetModel(next)]
+    }
+
+    fn cycle_thinking(&mut self) -> Vec<Action> {
+        if !self.footer.model.reasoning {
+            self.hint = Some("this model does not think".to_owned());
+            return Vec::new();
+        }
+        let levels = ThinkingLevel::ALL;
+        let place = levels.iter().position(|level| *level == self.footer.thinking).unwrap_or(0);
+        vec![Action::SetThinking(levels[(place + 1) % levels.len()])]
+    }
+
+    fn picker_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        let Some(picker) = &mut self.picker else { return Vec::new() };
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => self.picker = None,
+            KeyCode::Char('c') if is_control => self.picker = None,
+            KeyCode::Up => picker.step(-1),
+            KeyCode::Down => picker.step(1),
+            KeyCode::PageUp => picker.page(-1),
+            KeyCode::PageDown => picker.page(1),
+            KeyCode::Backspace => picker.delete_letter(),
+            KeyCode::Char(letter) if !is_control => picker.type_letter(letter),
+            KeyCode::Enter => {
+                let pick = picker.selected().map(|choice| choice.value.clone());
+                self.picker = None;
+                return pick.map(Self::picked).into_iter().collect();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn picked(pick: Pick) -> Action {
+        match pick {
+            Pick::Model(place) => Action::SetModel(place),
+            Pick::Level(level) => Action::SetThinking(level),
+            Pick::Session(path) => Action::Leave(Wish::Resume(path)),
+            Pick::Fork(entry) => Action::Leave(Wish::Fork(pi_session::directory::ForkPoint::Before(entry))),
+            Pick::Place(entry) => Action::Leave(Wish::Navigate(entry)),
+        }
+    }
+
+    /// Keys that belong to the popup while it is open; `None` if the key is for somebody else.
+    fn completion_key(&mut self, key: KeyEvent, _now: Duration) -> Option<Vec<Action>> {
+        let completion = self.completion.as_mut().filter(|completion| !completion.is_empty())?;
+        match key.code {
+            KeyCode::Up => completion.step(-1),
+            KeyCode::Down => completion.step(1),
+            KeyCode::Esc => {
+                self.dismissed = Some(completion.wanted.clone());
+                self.completion = None;
+            }
+            KeyCode::Tab | KeyCode::Enter if key.modifiers.is_empty() => {
+                let is_command = matches!(completion.wanted, Wanted::Command(_));
+                completion.accept(&mut self.editor);
+                self.completion = None;
+                if is_command && key.code == KeyCode::Enter {
+                    return Some(self.submit(When::Steer));
+                }
+                return Some(self.complete());
+            }
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    /// Brings the popup up to date with what stands before the cursor.
+    fn complete(&mut self) -> Vec<Action> {
+        let wanted = wanted(&self.editor).filter(|wanted| self.dismissed.as_ref() != Some(wanted));
+        if self.completion.as_ref().map(|completion| &completion.wanted) == wanted.as_ref() {
+            return Vec::new();
+        }
+        match wanted {
+            None => self.completion = None,
+            Some(Wanted::Command(query)) => {
+                self.completion = Some(Completion::commands(&query, &self.commands));
+            }
+            // What was found for less stays until more is known.
+            Some(Wanted::File(query)) => return vec![Action::FindFiles { query }],
+        }
+        Vec::new()
+    }
+}

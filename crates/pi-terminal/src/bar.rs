@@ -1,0 +1,103 @@
+//! What an envelope is made of, as a strip: one stretch for each segment, as wide as its share, in the order of the prompt.
+
+use pi_envelope::{Envelope, Kind, Stats, stats};
+use ratatui_core::{
+    style::{Color, Style},
+    text::{Line, Span},
+};
+
+use crate::{look::tokens, text::printable};
+
+/// The strip, and below it a line for each kind of segment, the largest first. `width` is in cells.
+pub fn envelope_bar(envelope: &Envelope, width: usize) -> Vec<Line<'static>> {
+    let stats = stats(envelope);
+    let sizes: Vec<(Kind, u64)> =
+        envelope.segments().map(|(_, segment)| (segment.body.kind(), segment.tokens().count)).collect();
+    let mut lines = vec![strip(&sizes, width.max(1))];
+    lines.extend(legend(&stats));
+    lines.push(sum(envelope, &stats));
+    lines
+}
+
+/// The colour of a kind, wherever it is drawn; apart from each other for every kind of eye.
+pub fn colour(kind: Kind) -> Color {
+    match kind {
+        Kind::Text => Color::Rgb(86, 180, 233),
+        Kind::StaticVar => Color::Rgb(153, 153, 153),
+        Kind::SystemPrompt => Color::Rgb(0, 114, 178),
+        Kind::Memory => Color::Rgb(204, 121, 167),
+        Kind::Skills => Color::Rgb(170, 110, 220),
+        Kind::ToolOverview => Color::Rgb(230, 159, 0),
+        Kind::ToolCallRequest => Color::Rgb(0, 158, 115),
+        Kind::ToolCallResult => Color::Rgb(120, 200, 130),
+        Kind::Document => Color::Rgb(240, 228, 66),
+        Kind::LongText => Color::Rgb(213, 94, 0),
+        Kind::Media => Color::Rgb(230, 90, 90),
+    }
+}
+
+/// Stretches that together fill the width exactly; neighbours of one kind alternate in shade of block.
+fn strip(sizes: &[(Kind, u64)], width: usize) -> Line<'static> {
+    let all: u128 = sizes.iter().map(|(_, size)| u128::from(*size)).sum();
+    if all == 0 {
+        return Line::raw("░".repeat(width));
+    }
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    let (mut passed, mut drawn) = (0u128, 0usize);
+    for (index, (kind, size)) in sizes.iter().enumerate() {
+        passed += u128::from(*size);
+        // The end of each stretch is rounded, not its length: so errors do not add up.
+        let end = usize::try_from((passed * width as u128 * 2 / all).div_ceil(2)).unwrap_or(width).min(width);
+        let cells = end.saturating_sub(drawn);
+        if cells > 0 {
+            let block = if index % 2 == 0 { "█" } else { "▓" };
+            spans.push(Span::styled(block.repeat(cells), Style::new().fg(colour(*kind))));
+            drawn = end;
+        }
+    }
+    Line::from(spans)
+}
+
+fn legend(stats: &Stats) -> Vec<Line<'static>> {
+    let mut kinds: Vec<(Kind, u64, usize, f64)> = Kind::ALL
+        .into_iter()
+        .filter_map(|kind| {
+            stats.by_kind.get(kind.as_str()).map(|tally| (kind, tally.tokens, tally.segments, tally.share))
+        })
+        .collect();
+    kinds.sort_by_key(|(kind, size, ..)| (std::cmp::Reverse(*size), kind.as_str()));
+    let row = |(kind, size, segments, share): (Kind, u64, usize, f64)| {
+        let style = Style::new().fg(colour(kind));
+        let word = if segments == 1 { "segment" } else { "segments" };
+        Line::from(vec![
+            Span::styled("■ ", style),
+            Span::raw(format!("{:<18}{:>8}  {:>5.1}%  {segments} {word}", kind.as_str(), tokens(size), share * 100.0)),
+        ])
+    };
+    kinds.into_iter().map(row).collect()
+}
+
+fn sum(envelope: &Envelope, stats: &Stats) -> Line<'static> {
+    let model = envelope.model.as_deref().unwrap_or("no model named");
+    Line::raw(format!("{} tokens in {} messages · {}", tokens(stats.total.tokens), stats.messages, printable(model)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::line_width;
+
+    #[test]
+    fn stretches_fill_the_strip_in_order() {
+        for (sizes, width, expected) in [
+            (vec![(Kind::SystemPrompt, 50), (Kind::Text, 50)], 10, vec![5, 5]),
+            (vec![(Kind::SystemPrompt, 1), (Kind::Text, 1), (Kind::Text, 1)], 10, vec![3, 4, 3]),
+            (vec![(Kind::SystemPrompt, 999), (Kind::Text, 1)], 10, vec![10]),
+            (vec![(Kind::Text, 0)], 3, vec![3]),
+        ] {
+            let line = strip(&sizes, width);
+            let cells: Vec<usize> = line.spans.iter().map(|span| crate::text::width(&span.content)).collect();
+            assert_eq!((line_width(&line), cells), (width, expected), "{sizes:?}");
+        }
+    }
+}

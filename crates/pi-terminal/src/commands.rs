@@ -1,0 +1,103 @@
+//! What can be asked of the terminal with a `/`.
+
+use pi_session::input::complete::{Command, CommandKind};
+
+/// A command of the terminal itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    Help,
+    Model,
+    Thinking,
+    New,
+    Resume,
+    Fork,
+    Tree,
+    Compact,
+    Context,
+    Usage,
+    Export,
+    Name,
+    Hotkeys,
+    Quit,
+}
+
+/// Name, arguments and purpose of every command.
+const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
+    (BuiltIn::Help, "help", None, "what can be typed here"),
+    (BuiltIn::Model, "model", Some("[name]"), "choose the model"),
+    (BuiltIn::Thinking, "thinking", Some("[level]"), "choose how hard the model thinks"),
+    (BuiltIn::New, "new", None, "begin a new session"),
+    (BuiltIn::Resume, "resume", None, "go on with another session"),
+    (BuiltIn::Fork, "fork", None, "begin a new session with a part of this one"),
+    (BuiltIn::Tree, "tree", None, "go to another place in this session"),
+    (BuiltIn::Compact, "compact", Some("[instructions]"), "sum the conversation up to make room"),
+    (BuiltIn::Context, "context", None, "show what the model is shown"),
+    (BuiltIn::Usage, "usage", None, "show tokens and cost of this session"),
+    (BuiltIn::Export, "export", Some("[file]"), "write the session to a file: .html, .md or .jsonl"),
+    (BuiltIn::Name, "name", Some("[name]"), "name the session"),
+    (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
+    (BuiltIn::Quit, "quit", None, "leave"),
+];
+
+impl BuiltIn {
+    /// The command that a line of text calls, and what stands behind it.
+    pub(crate) fn read(line: &str) -> Option<(Self, &str)> {
+        let call = line.strip_prefix('/')?;
+        let (name, rest) = call.split_once(char::is_whitespace).unwrap_or((call, ""));
+        let name = if name == "exit" { "quit" } else { name };
+        let row = TABLE.iter().find(|row| row.1 == name)?;
+        Some((row.0, rest.trim()))
+    }
+}
+
+/// All commands of the terminal, for completion.
+pub(crate) fn list() -> Vec<Command> {
+    let command = |&(_, name, hint, description): &(BuiltIn, &str, Option<&str>, &str)| Command {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        hint: hint.map(str::to_owned),
+        kind: CommandKind::BuiltIn,
+    };
+    TABLE.iter().map(command).collect()
+}
+
+/// Every key and what it does.
+pub(crate) const KEYS: &[(&str, &str)] = &[
+    ("enter", "send; while the model works, steer it"),
+    ("alt+enter", "send when the model is done"),
+    ("shift+enter, ctrl+j", "a new line"),
+    ("esc", "stop the model; queued messages come back into the editor"),
+    ("esc esc", "go to another place in the session"),
+    ("ctrl+c", "clear the editor; twice: leave"),
+    ("ctrl+d", "leave, if the editor is empty"),
+    ("ctrl+z", "suspend"),
+    ("shift+tab", "think harder, or not at all"),
+    ("ctrl+p, shift+ctrl+p", "next model, previous model"),
+    ("ctrl+l", "choose a model"),
+    ("ctrl+t", "show or hide thinking"),
+    ("ctrl+o", "show output in full"),
+    ("alt+up", "queued messages come back into the editor"),
+    ("up, down", "what was said before"),
+    ("@", "a file"),
+    ("/", "a command"),
+    ("!", "run a command in the shell; with !! the model does not see it"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_with_their_arguments() {
+        for (line, expected) in [
+            ("/model", Some((BuiltIn::Model, ""))),
+            ("/model gpt", Some((BuiltIn::Model, "gpt"))),
+            ("/compact  keep names ", Some((BuiltIn::Compact, "keep names"))),
+            ("/exit", Some((BuiltIn::Quit, ""))),
+            ("/models", None),
+            ("model", None),
+        ] {
+            assert_eq!(BuiltIn::read(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The last lines: where we are, what is asked, how full the context is and what it has cost.
+
+use pi_transcript::{Model, ThinkingLevel, Usage};
+use ratatui_core::{
+    style::Style,
+    text::{Line, Span},
+};
+
+use crate::{
+    look::{Look, tokens},
+    text::{line_width, printable, shorten, shorten_line, width},
+};
+
+/// What the footer tells.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Footer {
+    pub(crate) model: Model,
+    pub(crate) thinking: ThinkingLevel,
+    /// As people write it, with `~`.
+    pub(crate) directory: String,
+    pub(crate) branch: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) totals: Totals,
+    /// Tokens of the last request and its answer; `None` until there was one, and after a compaction.
+    pub(crate) context: Option<u64>,
+}
+
+/// What all model calls of a session consumed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Totals {
+    pub(crate) input: u64,
+    pub(crate) output: u64,
+    pub(crate) cache_read: u64,
+    pub(crate) cache_write: u64,
+    /// US dollars.
+    pub(crate) cost: f64,
+    pub(crate) calls: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        self.input = self.input.saturating_add(usage.input);
+        self.output = self.output.saturating_add(usage.output);
+        self.cache_read = self.cache_read.saturating_add(usage.cache_read);
+        self.cache_write = self.cache_write.saturating_add(usage.cache_write);
+        self.cost += usage.cost.total.as_f64();
+        self.calls += 1;
+    }
+}
+
+impl Footer {
+    /// Takes note of a finished call.
+    pub(crate) fn count(&mut self, usage: &Usage) {
+        self.totals.add(usage);
+        let total = usage.total();
+        if total > 0 {
+            self.context = Some(total);
+        }
+    }
+
+    /// Two lines: place and name, then numbers and model.
+    pub(crate) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
+        vec![self.place(look), self.numbers(look)]
+    }
+
+    fn place(&self, look: &Look<'_>) -> Line<'static> {
+        let branch = self.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
+        let name = self.name.as_ref().map(|name| format!(" · {name}")).unwrap_or_default();
+        let rest = format!("{branch}{name}");
+        // The end of a path says more than its beginning.
+        let room = look.width.saturating_sub(width(&rest)).max(8);
+        let text = format!("{}{rest}", end_of(&self.directory, room));
+        Line::styled(shorten(&printable(&text), look.width).into_owned(), look.theme.quiet)
+    }
+
+    fn numbers(&self, look: &Look<'_>) -> Line<'static> {
+        let theme = look.theme;
+        let totals = &self.totals;
+        let mut spans = Vec::new();
+        for (mark, count) in
+            [("↑", totals.input), ("↓", totals.output), ("R", totals.cache_read), ("W", totals.cache_write)]
+        {
+            if count > 0 {
+                spans.push(Span::styled(format!("{mark}{} ", tokens(count)), theme.quiet));
+            }
+        }
+        if totals.cost > 0.0 {
+            spans.push(Span::styled(format!("${:.3} ", totals.cost), theme.quiet));
+        }
+        spans.push(self.fill(look));
+        let left = Line::from(spans);
+        let thinking = match (self.model.reasoning, self.thinking) {
+            (false, _) => String::new(),
+            (true, level) => format!(" · {level}"),
+        };
+        let right = format!("{}/{}{thinking}", self.model.provider, self.model.id);
+        let gap = look.width.saturating_sub(line_width(&left) + width(&right));
+        if gap < 2 {
+            let mut line = left;
+            line.spans.push(Span::raw("  "));
+            line.spans.push(Span::styled(printable(&right).into_owned(), theme.accent));
+            return shorten_line(line, look.width);
+        }
+        let mut line = left;
+        line.spans.push(Span::raw(" ".repeat(gap)));
+        line.spans.push(Span::styled(printable(&right).into_owned(), theme.accent));
+        line
+    }
+
+    /// How full the context is; the fuller, the louder.
+    fn fill(&self, look: &Look<'_>) -> Span<'static> {
+        let theme = look.theme;
+        let window = self.model.context_window;
+        let Some(used) = self.context else {
+            return Span::styled(format!("?/{}", tokens(window)), theme.quiet);
+        };
+        if window == 0 {
+            return Span::styled(tokens(used), theme.quiet);
+        }
+        let thousandths = u64::try_from(u128::from(used) * 1000 / u128::from(window)).unwrap_or(u64::MAX);
+        let style: Style = match thousandths {
+            0..700 => theme.quiet,
+            700..900 => theme.warning,
+            900.. => theme.bad,
+        };
+        Span::styled(format!("{}.{}%/{}", thousandths / 10, thousandths % 10, tokens(window)), style)
+    }
+}
+
+/// The end of a path that fits.
+fn end_of(path: &str, room: usize) -> String {
+    if width(path) <= room {
+        return path.to_owned();
+    }
+    let starts = path.char_indices().map(|(at, _)| at);
+    let tail = starts.map(|at| &path[at..]).find(|tail| width(tail) < room).unwrap_or_default();
+    format!("…{tail}")
+}

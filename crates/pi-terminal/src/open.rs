@@ -1,0 +1,118 @@
+//! Opens the terminal on a session.
+
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
+
+use pi_session::{Session, SessionGone, directory::Project, input::complete::Command, models::Choice, queue::Saying};
+use pi_transcript::Message;
+use tokio::sync::mpsc;
+
+use crate::{
+    app::{App, Beginning},
+    chat::Tone,
+    device::Device,
+    look::Thoughts,
+    run::{Link, drive},
+    serve::{Compose, Errand, Service, shown_directory},
+    theme::{Colours, Theme},
+    wish::Wish,
+};
+
+/// Actions that may wait for the session; see [`Link`].
+const ACTIONS: usize = 64;
+/// Reports that may wait for the screen; whoever tells more waits.
+const REPORTS: usize = 1024;
+
+/// What the terminal is opened with.
+pub struct Options {
+    pub session: Session,
+    /// Every model that can be chosen, in the order of the list.
+    pub models: Vec<Arc<Choice>>,
+    /// Templates, skills and commands of extensions.
+    pub commands: Vec<Command>,
+    pub compose: Compose,
+    /// Where other sessions are; `None` if none are kept.
+    pub project: Option<Project>,
+    /// Files behind an `@` are looked for here.
+    pub directory: PathBuf,
+    /// Shown as `~`.
+    pub home: Option<PathBuf>,
+    pub branch: Option<String>,
+    pub theme: Theme,
+    pub colours: Colours,
+    pub thoughts: Thoughts,
+    /// Said at once, one after the other.
+    pub opening: Vec<Saying>,
+    /// Stands in the editor.
+    pub draft: String,
+    /// Told before anything else.
+    pub notices: Vec<String>,
+    /// Takes what the session cannot do itself.
+    pub errands: mpsc::Sender<Errand>,
+}
+
+/// How the terminal was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub wish: Wish,
+    /// What stood in the editor.
+    pub draft: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalError {
+    #[error("the terminal does not obey")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// Shows a session and lets a person talk to it, until they leave. The session goes on afterwards: whoever opened the
+/// terminal closes it, or opens another one on the same device.
+///
+/// Dropping the future ends the terminal and not the session; what was drawn stays.
+pub async fn run(options: Options, device: &mut Device) -> Result<Outcome, TerminalError> {
+    let (state, events) = options.session.subscribe().await?;
+    let spoken = options.session.messages().await?;
+    let said = spoken.iter().filter_map(|(_, message)| match &**message {
+        Message::User(user) => Some(user.content.text()),
+        _ => None,
+    });
+    let mut app = App::new(Beginning {
+        state,
+        models: options.models.iter().map(|choice| choice.model().clone()).collect(),
+        commands: options.commands,
+        theme: options.theme,
+        thoughts: options.thoughts,
+        directory: shown_directory(&options.directory, options.home.as_deref()),
+        branch: options.branch,
+        history: said.collect(),
+    });
+    for notice in options.notices {
+        app.note(Tone::Warning, notice);
+    }
+    app.recall(spoken.iter().map(|(_, message)| &**message), Duration::ZERO);
+    app.write(&options.draft);
+    let (actions, wanted) = mpsc::channel(ACTIONS);
+    let (reports, told) = mpsc::channel(REPORTS);
+    let service = Service {
+        session: options.session,
+        models: options.models,
+        compose: options.compose,
+        project: options.project,
+        directory: options.directory,
+        errands: options.errands,
+        reports,
+    };
+    let mut link = Link { actions, reports: told };
+    let wish = {
+        let serving = service.run(events, wanted, options.opening);
+        let showing = drive(&mut app, device, &mut link, options.colours);
+        tokio::pin!(serving, showing);
+        tokio::select! {
+            wish = &mut showing => wish?,
+            // The session is gone, but what it said last is still to be read.
+            () = &mut serving => showing.await?,
+        }
+    };
+    Ok(Outcome { wish, draft: app.written() })
+}

@@ -1,0 +1,262 @@
+//! Does with a session what a person wants of it.
+//!
+//! One task that never keeps the screen waiting: what takes long runs beside it, in the order in which it was wanted.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use pi_session::{
+    PromptError, Session, Silence, Subscription,
+    context::Spoken,
+    directory::{self, Project},
+    input::{Composed, InputError, complete},
+    models::Choice,
+    queue::{Saying, When},
+};
+use pi_transcript::{Message, RequestId, ToolOutput, question::Answer};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::wish::{Action, Fetch, Point, Report, Seen};
+
+/// How many files are proposed.
+const MOST_FILES: usize = 50;
+
+/// Makes a message of what was typed: files, templates and skills are put in their places. Reads files, and is called
+/// where that may block.
+pub type Compose = Arc<dyn Fn(&str) -> Result<Composed, InputError> + Send + Sync>;
+
+/// Something that a session does not do by itself; whoever started the terminal does it and replies. An error is shown
+/// as it is. A reply that is dropped means that nobody can do it.
+#[derive(Debug)]
+pub enum Errand {
+    /// Run a command of the shell; its output may be told before by events.
+    Run { command: String, seen: Seen, reply: oneshot::Sender<Result<Ran, String>> },
+    /// End the command that runs.
+    AbortRun,
+    /// Hand an answer to whoever asked.
+    Answer { request: RequestId, answer: Answer, reply: oneshot::Sender<Result<(), String>> },
+    /// Every place of the session, a line each, in the order in which they are shown.
+    Tree { reply: oneshot::Sender<Result<Vec<Point>, String>> },
+    /// Write the session to a file, chosen by its ending; replies where it is.
+    Export { path: Option<PathBuf>, reply: oneshot::Sender<Result<PathBuf, String>> },
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    pub output: ToolOutput,
+    pub is_error: bool,
+}
+
+/// What is needed to serve.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) session: Session,
+    pub(crate) models: Vec<Arc<Choice>>,
+    pub(crate) compose: Compose,
+    pub(crate) project: Option<Project>,
+    pub(crate) directory: PathBuf,
+    pub(crate) errands: mpsc::Sender<Errand>,
+    pub(crate) reports: mpsc::Sender<Report>,
+}
+
+type Work = FuturesUnordered<BoxFuture<'static, ()>>;
+
+impl Service {
+    /// Serves until nobody wants anything any more, or the session ends.
+    pub(crate) async fn run(self, mut events: Subscription, mut actions: mpsc::Receiver<Action>, opening: Vec<Saying>) {
+        let mut work = Work::new();
+        for saying in opening {
+            work.push(Box::pin(self.clone().say(saying, When::FollowUp)));
+        }
+        loop {
+            tokio::select! {
+                action = actions.recv() => match action {
+                    Some(action) => self.take(action, &mut work).await,
+                    None => return,
+                },
+                event = events.next() => match event {
+                    Ok(event) => self.tell(Report::Event(event)).await,
+                    Err(Silence::Ended) => return self.tell(Report::Failed("the session has ended".to_owned())).await,
+                    Err(Silence::Lagged) => match self.session.subscribe().await {
+                        Ok((_, anew)) => {
+                            events = anew;
+                            self.tell(Report::Failed("some of what happened was missed here".to_owned())).await;
+                        }
+                        Err(gone) => return self.tell(Report::Failed(gone.to_string())).await,
+                    },
+                },
+                Some(()) = work.next(), if !work.is_empty() => {}
+            }
+        }
+    }
+
+    async fn take(&self, action: Action, work: &mut Work) {
+        match action {
+            // What is said is made ready here, one after the other: so it keeps its order.
+            Action::Say { text, when } => {
+                if let Some(saying) = self.compose(text).await {
+                    work.push(Box::pin(self.clone().say(saying, when)));
+                }
+            }
+            other => work.push(Box::pin(self.clone().perform(other))),
+        }
+    }
+
+    async fn compose(&self, text: String) -> Option<Saying> {
+        let compose = Arc::clone(&self.compose);
+        let composed = tokio::task::spawn_blocking(move || compose(&text)).await;
+        match composed {
+            Ok(Ok(composed)) => {
+                for notice in &composed.notices {
+                    self.tell(Report::Told(notice.to_string())).await;
+                }
+                Some(composed.saying)
+            }
+            Ok(Err(error)) => {
+                self.tell(Report::Failed(error.to_string())).await;
+                None
+            }
+            Err(error) => {
+                self.tell(Report::Failed(error.to_string())).await;
+                None
+            }
+        }
+    }
+
+    async fn say(self, saying: Saying, when: When) {
+        match self.session.prompt_during(saying, when).await {
+            // How a run ended was told by its events.
+            Ok(_) => {}
+            Err(error @ (PromptError::Busy | PromptError::Gone(_))) => {
+                self.tell(Report::Failed(error.to_string())).await
+            }
+        }
+    }
+
+    async fn perform(self, action: Action) {
+        let done = self.performed(action).await;
+        match done {
+            Ok(Some(report)) => self.tell(report).await,
+            Ok(None) => {}
+            Err(message) => self.tell(Report::Failed(message)).await,
+        }
+    }
+
+    async fn performed(&self, action: Action) -> Result<Option<Report>, String> {
+        let session = &self.session;
+        let gone = |error: pi_session::SessionGone| error.to_string();
+        match action {
+            Action::Abort => {
+                let waiting = session.clear_queue().await.map_err(gone)?;
+                // Nobody may be there to run commands, and then none runs.
+                let _ = self.errands.try_send(Errand::AbortRun);
+                self.tell(taken_back(&waiting)).await;
+                session.abort().await.map_err(gone)?;
+                Ok(None)
+            }
+            Action::AbortRetry => session.abort_retry().await.map(|()| None).map_err(gone),
+            Action::TakeBack => Ok(Some(taken_back(&session.clear_queue().await.map_err(gone)?))),
+            Action::SetModel(place) => {
+                let Some(choice) = self.models.get(place) else { return Ok(None) };
+                session.set_model(Arc::clone(choice)).await.map_err(gone)?;
+                Ok(Some(Report::Model(place)))
+            }
+            Action::SetThinking(level) => {
+                session.set_thinking_level(level).await.map(|level| Some(Report::Thinking(level))).map_err(gone)
+            }
+            Action::Rename(name) => session.rename(name).await.map(|()| None).map_err(gone),
+            // How it ended is told by its events, but for a refusal.
+            Action::Compact { instructions } => {
+                session.compact(instructions).await.map(|_| None).map_err(|error| error.to_string())
+            }
+            Action::FindFiles { query } => Ok(Some(self.files(query).await)),
+            Action::Fetch(fetch) => self.fetch(fetch).await.map(Some),
+            Action::Run { command, seen } => self.ran(command, seen).await.map(Some),
+            Action::Export { path } => {
+                let path = self.errand(|reply| Errand::Export { path, reply }).await?;
+                Ok(Some(Report::Told(format!("written to {}", path.display()))))
+            }
+            Action::Answer { request, answer } => {
+                self.errand(|reply| Errand::Answer { request, answer, reply }).await.map(|()| None)
+            }
+            Action::Say { .. } | Action::Suspend | Action::Leave(_) => Ok(None),
+        }
+    }
+
+    async fn fetch(&self, fetch: Fetch) -> Result<Report, String> {
+        match fetch {
+            Fetch::Envelope => {
+                self.session.last_envelope().await.map(Report::Envelope).map_err(|gone| gone.to_string())
+            }
+            Fetch::Sessions => {
+                let Some(project) = self.project.clone() else { return Ok(Report::Sessions(Vec::new())) };
+                let listed = tokio::task::spawn_blocking(move || directory::list(&project)).await;
+                let listed = listed.map_err(|error| error.to_string())?;
+                listed.map(Report::Sessions).map_err(|error| error.to_string())
+            }
+            Fetch::ForkPoints => {
+                let spoken = self.session.messages().await.map_err(|gone| gone.to_string())?;
+                Ok(Report::ForkPoints(spoken.iter().filter_map(fork_point).collect()))
+            }
+            Fetch::Tree => self.errand(|reply| Errand::Tree { reply }).await.map(Report::Tree),
+        }
+    }
+
+    async fn ran(&self, command: String, seen: Seen) -> Result<Report, String> {
+        let ran = self.errand(|reply| Errand::Run { command, seen, reply }).await;
+        let Ran { output, is_error } = ran.unwrap_or_else(|message| Ran {
+            output: ToolOutput { content: vec![pi_transcript::Block::text(message)], ..ToolOutput::default() },
+            is_error: true,
+        });
+        Ok(Report::Ran { output, is_error })
+    }
+
+    async fn files(&self, query: String) -> Report {
+        let (directory, wanted) = (self.directory.clone(), query.clone());
+        let listed =
+            tokio::task::spawn_blocking(move || complete::files(&directory, &wanted, MOST_FILES, &|| false)).await;
+        Report::Files { query, listing: listed.unwrap_or_default() }
+    }
+
+    async fn errand<T>(&self, make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Errand) -> Result<T, String> {
+        let nobody = || "nobody here can do that".to_owned();
+        let (reply, answer) = oneshot::channel();
+        self.errands.send(make(reply)).await.map_err(|_| nobody())?;
+        answer.await.map_err(|_| nobody())?
+    }
+
+    async fn tell(&self, report: Report) {
+        // The screen may be closed already.
+        let _ = self.reports.send(report).await;
+    }
+}
+
+fn taken_back(waiting: &[Saying]) -> Report {
+    Report::TakenBack(waiting.iter().map(Saying::text).collect())
+}
+
+fn fork_point(spoken: &Spoken) -> Option<Point> {
+    let (entry, message) = spoken;
+    let Message::User(user) = &**message else { return None };
+    Some(Point {
+        entry: entry.clone(),
+        depth: 0,
+        who: "you".to_owned(),
+        text: user.content.text(),
+        label: None,
+        is_current: true,
+    })
+}
+
+/// A folder as people write it.
+pub(crate) fn shown_directory(directory: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| directory.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => directory.display().to_string(),
+    }
+}

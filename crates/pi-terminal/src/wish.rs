@@ -1,0 +1,124 @@
+//! What the screen asks of the world, and what the world tells it: all of both.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pi_envelope::Envelope;
+use pi_session::{
+    directory::{ForkPoint, Stored},
+    input::complete::Listing,
+    queue::When,
+};
+use pi_transcript::{AgentEvent, EntryId, RequestId, ThinkingLevel, ToolOutput, question::Answer};
+
+/// Something that the person wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// To be said to the model: at once if it is idle, and otherwise at its time.
+    Say {
+        text: String,
+        when: When,
+    },
+    /// Stop what runs. What waits to be said comes back.
+    Abort,
+    /// Do not try again.
+    AbortRetry,
+    /// What waits to be said comes back.
+    TakeBack,
+    /// Run a command of the shell.
+    Run {
+        command: String,
+        seen: Seen,
+    },
+    /// The model at this place of the list.
+    SetModel(usize),
+    SetThinking(ThinkingLevel),
+    Rename(String),
+    Compact {
+        instructions: Option<String>,
+    },
+    /// Write the session to a file.
+    Export {
+        path: Option<PathBuf>,
+    },
+    FindFiles {
+        query: String,
+    },
+    Fetch(Fetch),
+    Answer {
+        request: RequestId,
+        answer: Answer,
+    },
+    Suspend,
+    Leave(Wish),
+}
+
+/// Whether the model sees what a command printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    ByModel,
+    ByUserOnly,
+}
+
+/// Something that the screen needs to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetch {
+    /// What the model was shown last.
+    Envelope,
+    /// The sessions of this folder.
+    Sessions,
+    /// What the user said, to fork there.
+    ForkPoints,
+    /// Every place in this session.
+    Tree,
+}
+
+/// Why the terminal was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    Quit,
+    /// A signal ended it: the terminal is restored, and the process should end.
+    Terminated,
+    NewSession,
+    Resume(PathBuf),
+    Fork(ForkPoint),
+    /// Go on from another place of the same session; it is for the session to move there.
+    Navigate(EntryId),
+}
+
+/// A place in a session, for a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    pub entry: EntryId,
+    /// How many forks lie above it.
+    pub depth: usize,
+    /// Who spoke there: a role, or the type of the entry.
+    pub who: String,
+    pub text: String,
+    pub label: Option<String>,
+    /// Whether the conversation goes through it now.
+    pub is_current: bool,
+}
+
+/// Something that happened outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    Event(Arc<AgentEvent>),
+    Files {
+        query: String,
+        listing: Listing,
+    },
+    TakenBack(Vec<String>),
+    Model(usize),
+    Thinking(ThinkingLevel),
+    Envelope(Option<Arc<Envelope>>),
+    Sessions(Vec<Stored>),
+    ForkPoints(Vec<Point>),
+    Tree(Vec<Point>),
+    /// The user's command ended.
+    Ran {
+        output: ToolOutput,
+        is_error: bool,
+    },
+    Told(String),
+    Failed(String),
+}

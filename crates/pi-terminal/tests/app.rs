@@ -1,0 +1,354 @@
+//! What keys do, and what the screen shows.
+
+use std::{sync::Arc, time::Duration};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use pi_session::{
+    State,
+    directory::ForkPoint,
+    input::complete::{Listed, Listing},
+    queue::{Waiting, When},
+};
+use pi_terminal::{Action, App, Beginning, Fetch, Point, Report, Seen, Theme, Wish, look::Thoughts, text::line_width};
+use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, question::Answer};
+use serde_json::{Value, json};
+
+fn model(id: &str) -> Model {
+    let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
+    serde_json::from_value(json!({ "id": id, "name": id, "api": "x", "provider": "p", "baseUrl": "", "reasoning": true,
+        "input": ["text"], "cost": cost, "contextWindow": 1000, "maxTokens": 10 }))
+    .unwrap()
+}
+
+fn app() -> App {
+    let state = State {
+        session: "s".into(),
+        name: None,
+        leaf: None,
+        model: model("one"),
+        thinking: ThinkingLevel::Off,
+        is_running: false,
+        waiting: Waiting::default(),
+        active_tools: Vec::new(),
+        entries: 0,
+    };
+    App::new(Beginning {
+        state,
+        models: vec![model("one"), model("two")],
+        commands: Vec::new(),
+        theme: Theme::plain(),
+        thoughts: Thoughts::Shown,
+        directory: "~/p".to_owned(),
+        branch: None,
+        history: vec!["first".to_owned(), "second".to_owned()],
+    })
+}
+
+/// Keys as they are written here: a letter, or a name in `<>` such as `<ctrl+p>`.
+fn keys(text: &str) -> Vec<KeyEvent> {
+    let mut keys = Vec::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let (name, after) = match rest.strip_prefix('<').and_then(|inner| inner.split_once('>')) {
+            Some((name, after)) => (Some(name), after),
+            None => (None, &rest[letter.len_utf8()..]),
+        };
+        keys.push(name.map_or_else(|| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE), named));
+        rest = after;
+    }
+    keys
+}
+
+fn named(name: &str) -> KeyEvent {
+    let (mut modifiers, mut code) = (KeyModifiers::NONE, KeyCode::Null);
+    for part in name.split('+') {
+        match part {
+            "ctrl" => modifiers |= KeyModifiers::CONTROL,
+            "alt" => modifiers |= KeyModifiers::ALT,
+            "shift" => modifiers |= KeyModifiers::SHIFT,
+            "enter" => code = KeyCode::Enter,
+            "esc" => code = KeyCode::Esc,
+            "tab" => code = KeyCode::Tab,
+            "backtab" => code = KeyCode::BackTab,
+            "up" => code = KeyCode::Up,
+            "down" => code = KeyCode::Down,
+            "left" => code = KeyCode::Left,
+            "back" => code = KeyCode::Backspace,
+            letter => code = KeyCode::Char(letter.chars().next().unwrap()),
+        }
+    }
+    KeyEvent::new(code, modifiers)
+}
+
+fn press(app: &mut App, text: &str) -> Vec<Action> {
+    keys(text).into_iter().flat_map(|key| app.key(key, Duration::ZERO)).collect()
+}
+
+fn hear(app: &mut App, event: Value) {
+    let event: AgentEvent = serde_json::from_value(event).unwrap();
+    app.report(&Report::Event(Arc::new(event)), Duration::ZERO);
+}
+
+fn screen(app: &mut App) -> Vec<String> {
+    let frame = app.frame(40, 24, Duration::ZERO);
+    assert!(frame.live.len() <= 24);
+    assert!(frame.live.iter().chain(&frame.finished).all(|line| line_width(line) <= 40), "a line is too long");
+    frame.finished.iter().chain(&frame.live).map(|line| line.to_string().trim_end().to_owned()).collect()
+}
+
+fn shows(app: &mut App, text: &str) -> bool {
+    screen(app).iter().any(|line| line.contains(text))
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[Action]) {
+    assert_eq!(press(&mut app(), text), expected, "{text}");
+}
+
+fn say(text: &str, when: When) -> Action {
+    Action::Say { text: text.to_owned(), when }
+}
+
+#[test]
+fn text_is_sent_now_or_later() {
+    check("hi<enter>", &[say("hi", When::Steer)]);
+    check("hi<alt+enter>", &[say("hi", When::FollowUp)]);
+    check("a<shift+enter>b<enter>", &[say("a\nb", When::Steer)]);
+    check("a<ctrl+j>b<enter>", &[say("a\nb", When::Steer)]);
+    check("a\\<enter>b<enter>", &[say("a\nb", When::Steer)]);
+    check("  <enter>", &[]);
+    check("one two<ctrl+w>x<enter>", &[say("one x", When::Steer)]);
+    check("日本<left>x<enter>", &[say("日x本", When::Steer)]);
+}
+
+#[test]
+fn history_comes_back_and_what_was_written_too() {
+    check("<up><enter>", &[say("second", When::Steer)]);
+    check("<up><up><up><enter>", &[say("first", When::Steer)]);
+    check("new<up><up><down><down><enter>", &[say("new", When::Steer)]);
+}
+
+#[test]
+fn commands_do_what_they_say() {
+    check("/quit<enter>", &[Action::Leave(Wish::Quit)]);
+    check("/new<enter>", &[Action::Leave(Wish::NewSession)]);
+    check("/model two<enter>", &[Action::SetModel(1)]);
+    check("/thinking high<enter>", &[Action::SetThinking(ThinkingLevel::High)]);
+    check("/name My session<enter>", &[Action::Rename("My session".to_owned())]);
+    check("/compact<enter>", &[Action::Compact { instructions: None }]);
+    check("/compact keep it<enter>", &[Action::Compact { instructions: Some("keep it".to_owned()) }]);
+    check("/export a.html<enter>", &[Action::Export { path: Some("a.html".into()) }]);
+    check("/context<enter>", &[Action::Fetch(Fetch::Envelope)]);
+    check("/resume<enter>", &[Action::Fetch(Fetch::Sessions)]);
+    check("/fork<enter>", &[Action::Fetch(Fetch::ForkPoints)]);
+    check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
+    check("/unknown x<enter>", &[say("/unknown x", When::Steer)]);
+    check("!ls -l<enter>", &[Action::Run { command: "ls -l".to_owned(), seen: Seen::ByModel }]);
+    check("!!ls<enter>", &[Action::Run { command: "ls".to_owned(), seen: Seen::ByUserOnly }]);
+}
+
+#[test]
+fn keys_choose_models_and_levels() {
+    check("<ctrl+p>", &[Action::SetModel(1)]);
+    check("<ctrl+shift+p>", &[Action::SetModel(1)]);
+    check("<backtab>", &[Action::SetThinking(ThinkingLevel::Minimal)]);
+    check("/model<enter>two<enter>", &[Action::SetModel(1)]);
+    check("<ctrl+l><down><enter>", &[Action::SetModel(1)]);
+    check("/thinking<enter>med<enter>", &[Action::SetThinking(ThinkingLevel::Medium)]);
+}
+
+#[test]
+fn leaving_takes_two_interrupts_or_an_empty_editor() {
+    check("<ctrl+c>", &[]);
+    check("<ctrl+c><ctrl+c>", &[Action::Leave(Wish::Quit)]);
+    check("<ctrl+d>", &[Action::Leave(Wish::Quit)]);
+    check("x<ctrl+d>", &[]);
+    check("x<ctrl+c><enter>", &[]);
+    check("<esc>", &[]);
+    check("<esc><esc>", &[Action::Fetch(Fetch::Tree)]);
+    check("<ctrl+z>", &[Action::Suspend]);
+    let mut app = app();
+    app.key(named("ctrl+c"), Duration::ZERO);
+    assert_eq!(app.key(named("ctrl+c"), Duration::from_secs(2)), [], "the second came too late");
+}
+
+#[test]
+fn escape_stops_what_runs() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "agent_start" }));
+    assert_eq!(press(&mut app, "<esc>"), [Action::Abort]);
+    hear(
+        &mut app,
+        json!({ "type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 9, "errorMessage": "e" }),
+    );
+    assert_eq!(press(&mut app, "<esc>"), [Action::AbortRetry]);
+}
+
+#[test]
+fn queue_is_shown_and_comes_back_into_the_editor() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "queue_update", "steering": ["do this"], "followUp": ["then that"] }));
+    assert!(shows(&mut app, "steer: do this") && shows(&mut app, "then: then that"));
+    press(&mut app, "mine");
+    assert_eq!(press(&mut app, "<alt+up>"), [Action::TakeBack]);
+    app.report(&Report::TakenBack(vec!["do this".to_owned(), "then that".to_owned()]), Duration::ZERO);
+    assert_eq!(press(&mut app, "<enter>"), [say("do this\n\nthen that\n\nmine", When::Steer)]);
+}
+
+#[test]
+fn files_are_completed_behind_an_at() {
+    let mut app = app();
+    let wanted: Vec<Action> = press(&mut app, "see @ma");
+    assert_eq!(wanted.last(), Some(&Action::FindFiles { query: "ma".to_owned() }));
+    let file = |path: &str| Listed { path: path.to_owned(), is_folder: false };
+    let listing = Listing { files: vec![file("src/main.rs"), file("my map.md")], is_cut: false };
+    app.report(&Report::Files { query: "old".to_owned(), listing: listing.clone() }, Duration::ZERO);
+    assert!(!shows(&mut app, "src/main.rs"), "an answer to an older question is not shown");
+    app.report(&Report::Files { query: "ma".to_owned(), listing }, Duration::ZERO);
+    assert!(shows(&mut app, "→ src/main.rs"));
+    press(&mut app, "<down><tab>");
+    assert_eq!(press(&mut app, "<enter>"), [say("see @\"my map.md\" ", When::Steer)]);
+    check("a@b.c<enter>", &[say("a@b.c", When::Steer)]);
+}
+
+#[test]
+fn popup_of_commands_follows_what_is_typed() {
+    let mut app = app();
+    press(&mut app, "/comp");
+    assert!(shows(&mut app, "→ /compact [instructions]"));
+    assert_eq!(press(&mut app, "<tab>now<enter>"), [Action::Compact { instructions: Some("now".to_owned()) }]);
+    press(&mut app, "/qu<esc>");
+    assert!(!shows(&mut app, "→ /quit"), "it was dismissed");
+}
+
+#[test]
+fn places_are_picked_from_lists() {
+    let point = |id: &str, text: &str| Point {
+        entry: EntryId::from(id),
+        depth: 0,
+        who: "you".to_owned(),
+        text: text.to_owned(),
+        label: None,
+        is_current: true,
+    };
+    let mut app = app();
+    app.report(&Report::ForkPoints(vec![point("e1", "one"), point("e2", "two")]), Duration::ZERO);
+    let fork = |id: &str| Action::Leave(Wish::Fork(ForkPoint::Before(EntryId::from(id))));
+    assert_eq!(press(&mut app, "<enter>"), [fork("e2")], "the last one is nearest");
+    app.report(&Report::Tree(vec![point("e1", "one"), point("e2", "two")]), Duration::ZERO);
+    assert_eq!(press(&mut app, "<up><enter>"), [Action::Leave(Wish::Navigate(EntryId::from("e1")))]);
+    app.report(&Report::Sessions(Vec::new()), Duration::ZERO);
+    assert!(shows(&mut app, "there is no other session here"));
+}
+
+#[test]
+fn long_paste_is_a_marker_that_goes_as_one() {
+    let text = "line\n".repeat(12);
+    let mut app = app();
+    press(&mut app, "a ");
+    app.paste(&text);
+    assert!(shows(&mut app, "❯ a [paste #1 +12 lines]"));
+    assert_eq!(press(&mut app, "<enter>"), [say(&format!("a {text}"), When::Steer)]);
+    app.paste(&text);
+    press(&mut app, "<back>x");
+    assert_eq!(press(&mut app, "<enter>"), [say("x", When::Steer)]);
+}
+
+#[test]
+fn questions_are_answered_one_after_the_other() {
+    let ask = |id: &str, question: Value| {
+        let mut event = json!({ "type": "extension_ui_request", "requestId": id });
+        event.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
+        event
+    };
+    let form = json!([
+        { "id": "a", "type": "text", "label": "Your name", "required": true },
+        { "id": "b", "type": "multi", "label": "Colours", "options": ["red", "blue"] },
+        { "id": "c", "type": "confirm", "label": "Sure?" },
+    ]);
+    let responses = json!({ "a": "Ada", "b": ["blue"], "c": false });
+    for (question, typed, answer) in [
+        (
+            json!({ "method": "select", "title": "t", "options": ["x", "y"] }),
+            "<down><enter>",
+            json!({ "method": "select", "value": "y" }),
+        ),
+        (
+            json!({ "method": "confirm", "title": "t", "message": "m" }),
+            "n",
+            json!({ "method": "confirm", "confirmed": false }),
+        ),
+        (json!({ "method": "input", "title": "t" }), "hi<enter>", json!({ "method": "input", "value": "hi" })),
+        (
+            json!({ "method": "editor", "title": "t", "prefill": "a" }),
+            "<alt+enter>b<enter>",
+            json!({ "method": "editor", "value": "a\nb" }),
+        ),
+        (json!({ "method": "input", "title": "t" }), "hi<esc>", json!({ "method": "cancelled" })),
+        (
+            json!({ "method": "interview", "questions": form }),
+            "<tab>Ada<enter><down> <enter>n",
+            json!({ "method": "interview", "responses": responses }),
+        ),
+    ] {
+        let mut app = app();
+        hear(&mut app, ask("q1", question.clone()));
+        let answer: Answer = serde_json::from_value(answer).unwrap();
+        let expected = [Action::Answer { request: "q1".into(), answer }];
+        assert_eq!(press(&mut app, typed), expected, "{question}");
+        assert_eq!(press(&mut app, "x<enter>"), [say("x", When::Steer)], "the editor is back");
+    }
+    let mut app = app();
+    hear(&mut app, ask("q1", json!({ "method": "input", "title": "gone soon" })));
+    assert!(shows(&mut app, "gone soon"));
+    hear(&mut app, json!({ "type": "extension_ui_resolved", "requestId": "q1", "outcome": "timed_out" }));
+    assert!(!shows(&mut app, "gone soon"));
+}
+
+#[test]
+fn extensions_show_things_around_the_editor() {
+    let mut app = app();
+    let tell = |announcement: Value| {
+        let mut event = json!({ "type": "extension_ui_request", "requestId": "r" });
+        event.as_object_mut().unwrap().extend(announcement.as_object().unwrap().clone());
+        event
+    };
+    hear(&mut app, tell(json!({ "method": "notify", "message": "look", "notifyType": "warning" })));
+    hear(&mut app, tell(json!({ "method": "setStatus", "key": "a", "text": "all well" })));
+    hear(&mut app, tell(json!({ "method": "setWidget", "key": "w", "content": ["above"] })));
+    hear(&mut app, tell(json!({ "method": "setEditorText", "text": "draft" })));
+    let lines = screen(&mut app);
+    let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
+    assert!(at("▌ look") < at("above") && at("above") < at("❯ draft") && at("❯ draft") < at("all well"), "{lines:#?}");
+    hear(&mut app, tell(json!({ "method": "setStatus", "key": "a" })));
+    assert!(!shows(&mut app, "all well"));
+}
+
+#[test]
+fn whole_screen_is_as_it_should_be() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "message_start", "message": { "role": "user", "content": "hi", "timestamp": 0 } }));
+    press(&mut app, "next");
+    let line = "─".repeat(40);
+    let expected = ["", "❯ hi", "", &line, "❯ next", &line, "~/p", "?/1.0k                       p/one · off"];
+    assert_eq!(screen(&mut app), expected);
+}
+
+#[test]
+fn typing_costs_the_same_however_long_the_conversation_is() {
+    let mut app = app();
+    let mut most = 0;
+    let mut printed = 0;
+    for number in 0..10_000 {
+        let message = json!({ "role": "user", "content": format!("message {number}"), "timestamp": 0 });
+        hear(&mut app, json!({ "type": "message_start", "message": message }));
+        let frame = app.frame(80, 24, Duration::ZERO);
+        printed += frame.finished.len();
+        most = most.max(frame.live.len());
+    }
+    assert_eq!(printed, 20_000, "every message is drawn once: a gap and a line");
+    app.key(named("x"), Duration::ZERO);
+    let frame = app.frame(80, 24, Duration::ZERO);
+    assert_eq!((frame.finished.len(), most), (0, frame.live.len()), "a key draws the editor and nothing else");
+    assert!(most < 10, "{most} lines");
+}

@@ -1,0 +1,259 @@
+//! The terminal in a pseudo-terminal: keys are typed, the screen is read.
+#![cfg(unix)]
+
+use std::{
+    io::{Read, Write},
+    num::NonZeroU16,
+    path::PathBuf,
+    process::Child,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::{Duration, Instant},
+};
+
+use pty_process::blocking::{Command, Pty, open};
+
+/// Long enough for a busy machine; nothing waits that long when things go well.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Stage {
+    pty: Pty,
+    child: Child,
+    bytes: mpsc::Receiver<Vec<u8>>,
+    terminal: vt100::Parser,
+    /// Everything that was written.
+    log: Vec<u8>,
+}
+
+fn size(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(number).unwrap()
+}
+
+impl Stage {
+    fn new(variables: &[(&str, &str)]) -> Self {
+        let (pty, pts) = open().unwrap();
+        pty.resize(pty_process::Size::new(24, 80)).unwrap();
+        let mut command =
+            Command::new(example()).env_remove("NO_COLOR").env_remove("COLORTERM").env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command = command.env(name, value);
+        }
+        let child = command.spawn(pts).unwrap();
+        let mut reader = std::fs::File::from(std::os::fd::AsFd::as_fd(&pty).try_clone_to_owned().unwrap());
+        let (sender, bytes) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // On Linux the end of the other side is an error.
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { pty, child, bytes, terminal: vt100::Parser::new(size(24), size(80), 1000), log: Vec::new() }
+    }
+
+    /// With the editor open: what is typed before reaches a terminal that is not ours yet.
+    fn ready(variables: &[(&str, &str)]) -> Self {
+        let mut stage = Self::new(variables);
+        stage.wait_for("demo/one · low");
+        stage
+    }
+
+    fn type_keys(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Reads until the screen is as wanted.
+    #[track_caller]
+    fn wait(&mut self, what: &str, is_there: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let contents = self.terminal.screen().contents();
+            if is_there(&contents) {
+                return;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.bytes.recv_timeout(left) {
+                Ok(bytes) => {
+                    self.terminal.process(&bytes);
+                    self.log.extend(bytes);
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("{what} did not come:\n{contents}"),
+                Err(RecvTimeoutError::Disconnected) => panic!("the program ended before {what}:\n{contents}"),
+            }
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(&mut self, text: &str) {
+        self.wait(text, |contents| contents.contains(text));
+    }
+
+    /// Reads to the end; says how the program ended.
+    fn finish(&mut self) -> (i32, String) {
+        while let Ok(bytes) = self.bytes.recv_timeout(PATIENCE) {
+            self.terminal.process(&bytes);
+            self.log.extend(bytes);
+        }
+        let status = self.child.wait().unwrap();
+        (status.code().unwrap_or(-1), String::from_utf8_lossy(&self.log).into_owned())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // It has usually ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `cargo test` builds examples beside the tests.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().and_then(|deps| deps.parent()).unwrap().join("examples/scripted");
+    assert!(path.exists(), "the example is not built: run `cargo test -p pi-terminal` without `--test`");
+    path
+}
+
+#[track_caller]
+fn assert_restored(log: &str) {
+    let end = log.rfind("\u{1b}[?2004l").expect("bracketed paste is switched off");
+    assert!(log.rfind("\u{1b}[?2004h").is_some_and(|begin| begin < end));
+    assert!(log.rfind("\u{1b}[?25h") > log.rfind("\u{1b}[?25l"), "the cursor is hidden");
+    assert!(log.rfind("\u{1b}[?2026l") > log.rfind("\u{1b}[?2026h"), "an update is open");
+}
+
+#[test]
+fn conversation_is_typed_streamed_and_left() {
+    let mut stage = Stage::ready(&[]);
+    stage.type_keys("hello");
+    stage.wait_for("❯ hello");
+    stage.type_keys("\r");
+    stage.wait_for("fn main() {}");
+    stage.wait("the end of the answer", |screen| screen.contains("1.5%/100k") && !screen.contains("esc to stop"));
+    let screen = stage.terminal.screen().contents();
+    for text in ["You said hello.", "• one", "• 日本語", "~/project (main)", "$0.500"] {
+        assert!(screen.contains(text), "{text:?} is missing:\n{screen}");
+    }
+    assert!(!stage.terminal.screen().alternate_screen(), "the screen was taken over");
+    stage.type_keys("/quit\r");
+    let (code, log) = stage.finish();
+    assert_eq!(code, 0);
+    assert_restored(&log);
+    let screen = stage.terminal.screen().contents();
+    assert!(screen.contains("left: Quit") && screen.contains("You said hello."), "{screen}");
+    assert!(!screen.contains("demo/one"), "the footer stays behind:\n{screen}");
+}
+
+#[test]
+fn long_conversation_is_in_the_scrollback_once() {
+    let mut stage = Stage::ready(&[]);
+    for number in 0..6 {
+        stage.type_keys(&format!("say{number}\r"));
+        stage.wait("the answer", |screen| {
+            screen.contains(&format!("You said say{number}"))
+                && screen.contains("fn main() {}")
+                && !screen.contains("esc to stop")
+        });
+    }
+    stage.terminal.screen_mut().set_scrollback(usize::MAX);
+    let hidden = stage.terminal.screen().scrollback();
+    assert!(hidden > 20, "only {hidden} lines were scrolled away");
+    let mut lines: Vec<String> = Vec::new();
+    for offset in (1..=hidden).rev() {
+        stage.terminal.screen_mut().set_scrollback(offset);
+        lines.extend(stage.terminal.screen().rows(0, 80).next());
+    }
+    stage.terminal.screen_mut().set_scrollback(0);
+    lines.extend(stage.terminal.screen().rows(0, 80));
+    for number in 0..6 {
+        let text = format!("You said say{number}.");
+        assert_eq!(lines.iter().filter(|line| line.contains(&text)).count(), 1, "{text}: {lines:#?}");
+    }
+    assert_eq!(lines.iter().filter(|line| line.contains("demo/one")).count(), 1, "one footer: {lines:#?}");
+}
+
+#[test]
+fn escape_stops_the_model_and_brings_the_queue_back() {
+    let mut stage = Stage::ready(&[]);
+    stage.type_keys("wait\r");
+    stage.wait_for("esc to stop");
+    stage.type_keys("\u{1b}");
+    stage.wait("the queued message", |screen| screen.contains("❯ queued before") && !screen.contains("esc to stop"));
+    stage.type_keys("\u{3}\u{3}");
+    let (code, log) = stage.finish();
+    assert_eq!(code, 0);
+    assert_restored(&log);
+}
+
+#[test]
+fn tools_questions_models_and_completion_work() {
+    let mut stage = Stage::ready(&[]);
+    stage.type_keys("tool\r");
+    stage.wait("the change", |screen| screen.contains("✔ edit src/main.rs") && screen.contains("+1 new"));
+    stage.type_keys("ask\r");
+    stage.wait_for("Which one?");
+    stage.type_keys("\u{1b}[B\r");
+    stage.wait_for("answered Select { value: \"blue\" }");
+    stage.type_keys("\u{10}");
+    stage.wait_for("demo/two · low");
+    stage.type_keys("\u{1b}[Z");
+    stage.wait_for("demo/two · medium");
+    stage.type_keys("/mod");
+    stage.wait_for("→ /model [name]");
+    stage.type_keys("\r");
+    stage.wait_for("type to filter");
+    stage.type_keys("one\r");
+    stage.wait_for("demo/one · medium");
+    stage.type_keys("\u{1b}[200~a\nb\u{1b}[201~");
+    stage.wait("the paste", |screen| screen.contains("❯ a\n  b"));
+}
+
+#[test]
+fn colours_are_left_out_where_nobody_wants_them() {
+    let mut stage = Stage::ready(&[("NO_COLOR", "1")]);
+    stage.type_keys("hello\r");
+    stage.wait_for("fn main() {}");
+    stage.type_keys("\u{4}");
+    let (_, log) = stage.finish();
+    assert!(!log.contains("\u{1b}[38;") && !log.contains(";38;"), "{log:?}");
+}
+
+#[test]
+fn window_of_another_size_is_drawn_anew() {
+    let mut stage = Stage::ready(&[]);
+    stage.pty.resize(pty_process::Size::new(30, 60)).unwrap();
+    stage.terminal.set_size(size(30), size(60));
+    // The old footer was wider than the window is now, so this one is new.
+    let is_new = |row: &str| row.ends_with("demo/one · low") && row.chars().count() == 60;
+    stage.wait("the narrow footer", |screen| screen.lines().any(is_new));
+    stage.type_keys("x");
+    stage.wait_for("❯ x");
+    let screen = stage.terminal.screen().contents();
+    assert_eq!(screen.matches("demo/one").count(), 1, "{screen}");
+}
+
+#[test]
+fn terminal_is_restored_after_a_signal_and_a_panic() {
+    let mut stage = Stage::ready(&[]);
+    let pid = rustix::process::Pid::from_child(&stage.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let (code, log) = stage.finish();
+    assert!(log.contains("left: Terminated"), "{log:?}");
+    assert_eq!(code, 0);
+    assert_restored(&log);
+
+    let mut stage = Stage::ready(&[]);
+    stage.type_keys("panic\r");
+    stage.wait_for("as was asked for");
+    assert_restored(&String::from_utf8_lossy(&stage.log));
+}
+
+#[test]
+fn terminal_that_cannot_move_its_cursor_is_refused() {
+    let mut stage = Stage::new(&[("TERM", "dumb")]);
+    let (code, log) = stage.finish();
+    assert_eq!(code, 1);
+    assert!(log.contains("Dumb"), "{log:?}");
+}
