@@ -1,7 +1,7 @@
 //! From the entries of a path to what the model is shown.
 //!
 //! [`build`] follows Pi: the last compaction's summary first, then what it kept, then everything after it; the last
-//! [`ContextEdit`] of an entry changes it. [`sendable`] makes of this what a provider accepts: failed answers are left
+//! [`ContextEdit`] of an entry changes it. [`sendable`](sendable()) makes of this what a provider accepts: failed answers are left
 //! out, and a call whose result never came gets one that says so. Neither changes the entries.
 
 mod edit;
