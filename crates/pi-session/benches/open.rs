@@ -1,7 +1,7 @@
 //! What it costs to come back to a conversation of a hundred megabytes, and to list a thousand of them.
 //!
 //! `100mb` is a session as it looks in practice: answers, calls, results with code, and a compaction every hundred
-//! thousand tokens. `100mb_of_short_lines` has five hundred thousand entries, the worst case of the index. The files are
+//! thousand tokens. `100mb_of_short_lines` has some six hundred thousand entries, the worst case of the index. The files are
 //! in the page cache. Before anything else the peak memory of a process that has only opened the first one is printed.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
