@@ -44,6 +44,19 @@ impl Draft {
         Self::Message { message, spans: Vec::new() }
     }
 
+    /// What an extension says in its own name has an entry of its own.
+    pub(crate) fn of_message(message: Message, spans: Vec<Span>) -> Self {
+        match message {
+            Message::Custom(custom) => Self::CustomMessage {
+                custom_type: custom.custom_type,
+                content: custom.content,
+                display: custom.display,
+                details: custom.details,
+            },
+            message => Self::Message { message, spans },
+        }
+    }
+
     /// The entry, in its place.
     pub(crate) fn into_entry(self, base: Base) -> Entry {
         let extra = Extra::new();

@@ -2,12 +2,17 @@
 
 use std::{io, sync::Arc};
 
+use futures_util::future::BoxFuture;
 use pi_envelope::SystemPart;
-use pi_exthost::{Guests, Questions, questions::Audience};
+use pi_exthost::{
+    GuestId, Guests, Questions, SessionPort,
+    port::{Mode, Request},
+    questions::Audience,
+};
 use pi_policy::{Moment, Policy};
 use pi_redact::Redactor;
 use pi_tools::{Registry, Workspace};
-use pi_transcript::{AgentEvent, RequestId, SessionId, ThinkingLevel};
+use pi_transcript::{AgentEvent, Header, RequestId, SessionId, ThinkingLevel};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +26,7 @@ use crate::{
     retry::RetrySettings,
     run::Parts,
     session::Session,
-    tree::{Destination, Tree},
+    tree::{Destination, Tree, stamp},
 };
 
 /// Letters that may wait; whoever writes one more waits until there is room.
@@ -40,7 +45,9 @@ pub struct Blueprint {
     pub workspace: Arc<Workspace>,
     pub system: Vec<SystemPart>,
     pub guests: Arc<Guests>,
-    pub audience: Audience,
+    /// Who is at the other end.
+    pub mode: Mode,
+    pub is_project_trusted: bool,
     pub retry: RetrySettings,
     pub compaction: cut::Settings,
     pub steering: Delivery,
@@ -56,15 +63,65 @@ pub enum Storage {
     Memory,
 }
 
-/// Makes a session, which runs from here on. Needs a tokio runtime.
+/// The mailbox of a session that does not exist yet: extensions are started before it, and hold a port to it.
+pub struct Post {
+    letters: mpsc::Sender<Letter>,
+    received: mpsc::Receiver<Letter>,
+}
+
+/// The way of extensions into the mailbox. It does not keep the session alive.
+struct Port(mpsc::WeakSender<Letter>);
+
+impl Post {
+    pub fn new() -> Self {
+        let (letters, received) = mpsc::channel(LETTERS);
+        Self { letters, received }
+    }
+
+    /// What extensions hold of the session.
+    pub fn port(&self) -> Arc<dyn SessionPort> {
+        Arc::new(Port(self.letters.downgrade()))
+    }
+}
+
+impl Default for Post {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SessionPort for Port {
+    fn submit(&self, from: GuestId, request: Request) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(letters) = self.0.upgrade() {
+                // A session that has ended drops the request, which tells whoever asked.
+                drop(letters.send(Letter::Guest(from, request)).await);
+            }
+        })
+    }
+}
+
+/// Makes a session without extensions that would need a port to it.
 pub fn start(blueprint: Blueprint) -> io::Result<Session> {
-    let (letters, received) = mpsc::channel::<Letter>(LETTERS);
+    start_at(Post::new(), blueprint)
+}
+
+/// Makes a session, which runs from here on. Needs a tokio runtime.
+pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
+    let Post { letters, received } = post;
     let (emit, heard) = mpsc::unbounded_channel::<AgentEvent>();
-    let (scribe, tree, reader) = match blueprint.storage {
-        Storage::File(opened) => (Scribe::on_disk(opened.log)?, opened.tree, Some(Arc::new(opened.reader))),
-        Storage::Memory => (Scribe::in_memory()?, Tree::new(Destination::Memory, fastrand::Rng::new()), None),
+    let (scribe, tree, header, reader) = match blueprint.storage {
+        Storage::File(opened) => {
+            let Opened { header, tree, reader, log, notices: _ } = *opened;
+            (Scribe::on_disk(log)?, tree, header, Some(Arc::new(reader)))
+        }
+        Storage::Memory => {
+            let tree = Tree::new(Destination::Memory, fastrand::Rng::new());
+            let header = Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
+            (Scribe::in_memory()?, tree, header, None)
+        }
     };
-    let questions = questions(blueprint.audience, &blueprint.id, emit);
+    let questions = questions(blueprint.mode, &blueprint.id, emit);
     let parts = Parts {
         session: blueprint.id,
         models: blueprint.models,
@@ -90,6 +147,10 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
         tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
         system: blueprint.system.into(),
         running: None,
+        riding: Vec::new(),
+        header,
+        mode: blueprint.mode,
+        is_project_trusted: blueprint.is_project_trusted,
         is_closing: false,
         asides: JoinSet::new(),
         errands: CancellationToken::new(),
@@ -102,7 +163,8 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
     Ok(Session::new(letters))
 }
 
-fn questions(audience: Audience, session: &SessionId, emit: mpsc::UnboundedSender<AgentEvent>) -> Questions {
+fn questions(mode: Mode, session: &SessionId, emit: mpsc::UnboundedSender<AgentEvent>) -> Questions {
+    let audience = if mode.has_ui() { Audience::Somebody } else { Audience::Nobody };
     let session = session.clone();
     let counter = std::sync::atomic::AtomicU64::new(0);
     let ids = move || {

@@ -30,7 +30,7 @@ mod uuid;
 pub mod weights;
 
 pub use self::{
-    factory::{Blueprint, Storage, start},
+    factory::{Blueprint, Post, Storage, start, start_at},
     herald::{Silence, Subscription},
     run::Ending,
     session::{

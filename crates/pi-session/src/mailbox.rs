@@ -3,6 +3,7 @@
 //! It takes one letter after the other and answers it from what it has in its hands; it never waits for a model, a tool,
 //! a guest, a disk or a client. What takes time runs beside it: one run at a time, and the recorder.
 
+mod guest;
 mod letter;
 mod prompt;
 mod scribe;
@@ -12,11 +13,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use pi_envelope::SystemPart;
-use pi_exthost::guests::GuestTool;
+use pi_exthost::{guests::GuestTool, port::Mode};
 use pi_policy::{Policy, decide};
 use pi_tools::{Registry, Workspace};
 use pi_transcript::{
-    AgentEvent, EntryId, Message, ModelId, ThinkingLevel, event::CompactionResult, json::Open,
+    AgentEvent, EntryId, Header, Message, ModelId, ThinkingLevel, event::CompactionResult, json::Open,
     message::BashExecutionMessage,
 };
 use tokio::{
@@ -43,8 +44,8 @@ use crate::{
         desk::{Desk, Note, Plan},
         tools::ToolSet,
     },
-    session::{BashError, CompactError, Exposure, NavigateError, PromptError, Prompted, State},
-    tree::{Kept, Tree},
+    session::{BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, State, Went},
+    tree::{Kept, NoEntry, Tree},
 };
 
 /// Everything that a session is.
@@ -61,6 +62,11 @@ pub(crate) struct Mailbox {
     pub(crate) tools: Equipment,
     pub(crate) system: Arc<[SystemPart]>,
     pub(crate) running: Option<Running>,
+    /// What rides along with the next prompt.
+    pub(crate) riding: Vec<Saying>,
+    pub(crate) header: Header,
+    pub(crate) mode: Mode,
+    pub(crate) is_project_trusted: bool,
     /// Nothing is begun any more.
     pub(crate) is_closing: bool,
     /// Commands that people run; they end with the session.
@@ -143,6 +149,7 @@ impl Mailbox {
     fn take(&mut self, letter: Letter) {
         match letter {
             Letter::Client(request) => self.serve(request),
+            Letter::Guest(from, request) => self.serve_guest(from, request),
             Letter::Run(note) => self.note(note),
             Letter::Ended(ending) => self.end_run(&ending),
         }
@@ -289,6 +296,44 @@ impl Mailbox {
         });
     }
 
+    fn navigate(&mut self, journey: Journey, reply: oneshot::Sender<Result<Went, NavigateError>>) {
+        if self.running.is_some() {
+            return answer(reply, Err(NavigateError::Busy));
+        }
+        self.start_job(None, |run| async move {
+            answer(reply, run.navigate(journey).await);
+            Ending::Done
+        });
+    }
+
+    fn set_model(&mut self, choice: Arc<Choice>) {
+        let (provider, model) = (choice.provider().clone(), choice.id().into());
+        self.choice = choice;
+        self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
+    }
+
+    /// The level that it became.
+    fn set_thinking_level(&mut self, level: ThinkingLevel) -> ThinkingLevel {
+        let level = self.choice.clamp(level);
+        if level != self.thinking {
+            self.thinking = level;
+            let told = vec![AgentEvent::ThinkingLevelChanged { level }];
+            self.append(Vec::new(), vec![Draft::ThinkingLevelChange(level)], told);
+        }
+        level
+    }
+
+    fn rename(&mut self, name: String) {
+        let told = vec![AgentEvent::SessionInfoChanged { name: Some(name.clone()) }];
+        self.append(Vec::new(), vec![Draft::Name(Some(name))], told);
+    }
+
+    fn label(&mut self, target: EntryId, label: Option<String>) -> Result<(), NoEntry> {
+        self.tree.find(&target)?;
+        self.append(Vec::new(), vec![Draft::Label { target, label }], Vec::new());
+        Ok(())
+    }
+
     /// Runs a command of a person beside whatever else goes on.
     fn bash(
         &mut self,
@@ -357,12 +402,11 @@ impl Mailbox {
             Request::Prompt { saying, during, reply } => self.prompt(saying, during, reply),
             Request::Abort(reply) => match &mut self.running {
                 Some(running) => {
-                    running.signals.cancel.cancel();
-                    let (ended, end) = oneshot::channel();
-                    running.waiting.push(ended);
-                    tokio::spawn(async move {
-                        // Answered when the run is over, however it ended.
-                        drop(end.await);
+                    running.cancel();
+                    let ended = running.ended();
+                    self.asides.spawn(async move {
+                        // However it ended, nothing runs now.
+                        let _ = ended.await;
                         answer(reply, ());
                     });
                 }
@@ -379,22 +423,14 @@ impl Mailbox {
                 answer(reply, context::build(&self.tree.entries()).messages);
             }
             Request::SetModel(choice, reply) => {
-                let (provider, model) = (choice.provider().clone(), choice.id().into());
-                self.choice = choice;
-                self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
+                self.set_model(choice);
                 answer(reply, ());
             }
             Request::SetThinkingLevel(level, reply) => {
-                let level = self.choice.clamp(level);
-                if level != self.thinking {
-                    self.thinking = level;
-                    let told = vec![AgentEvent::ThinkingLevelChanged { level }];
-                    self.append(Vec::new(), vec![Draft::ThinkingLevelChange(level)], told);
-                }
-                answer(reply, level);
+                answer(reply, self.set_thinking_level(level));
             }
             Request::SetActiveTools(names, reply) => {
-                self.tools.activate(names);
+                self.tools.activate(&names);
                 answer(reply, ());
             }
             Request::SetDelivery(when, delivery, reply) => {
@@ -407,8 +443,7 @@ impl Mailbox {
                 answer(reply, cleared);
             }
             Request::Rename(name, reply) => {
-                let told = vec![AgentEvent::SessionInfoChanged { name: Some(name.clone()) }];
-                self.append(Vec::new(), vec![Draft::Name(Some(name))], told);
+                self.rename(name);
                 answer(reply, ());
             }
             Request::Envelope(id, reply) => self.parts.archive.get(id.map(|id| id.0), reply),
@@ -419,14 +454,10 @@ impl Mailbox {
                 answer(reply, ());
             }
             Request::Navigate(journey, reply) => {
-                if self.running.is_some() {
-                    return answer(reply, Err(NavigateError::Busy));
-                }
-                self.start_job(None, |run| async move {
-                    answer(reply, run.navigate(*journey).await);
-                    Ending::Done
-                });
+                self.navigate(*journey, reply);
             }
+            Request::Answer(id, said, reply) => answer(reply, self.parts.questions.answer(&id, *said)),
+            Request::OpenQuestions(reply) => answer(reply, self.parts.questions.list_open()),
             Request::Compact(instructions, reply) => self.compact(instructions, reply),
             Request::SetAutoCompaction(enabled, reply) => {
                 self.compaction.enabled = enabled;
@@ -437,11 +468,7 @@ impl Mailbox {
                 answer(reply, ());
             }
             Request::Label(target, label, reply) => {
-                let known = self.tree.find(&target).map(drop);
-                if known.is_ok() {
-                    self.append(Vec::new(), vec![Draft::Label { target, label }], Vec::new());
-                }
-                answer(reply, known);
+                answer(reply, self.label(target, label));
             }
             Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
             Request::Subscribe(reply) => {
@@ -455,7 +482,10 @@ impl Mailbox {
 
     fn prompt(&mut self, saying: Saying, during: Option<When>, reply: oneshot::Sender<Result<Prompted, PromptError>>) {
         match (&self.running, during) {
-            (None, _) => self.start_run(vec![saying], Some(reply)),
+            (None, _) => {
+                let opening = std::iter::once(saying).chain(std::mem::take(&mut self.riding)).collect();
+                self.start_run(opening, Some(reply));
+            }
             (Some(_), Some(when)) => {
                 self.queues.push(when, saying);
                 self.tell_queues();
@@ -485,7 +515,32 @@ fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     let _ = reply.send(value);
 }
 
+impl Running {
+    fn cancel(&self) {
+        self.signals.cancel.cancel();
+    }
+
+    /// Told when it is over.
+    fn ended(&mut self) -> oneshot::Receiver<Result<Prompted, PromptError>> {
+        let (ended, end) = oneshot::channel();
+        self.waiting.push(ended);
+        end
+    }
+}
+
 impl Equipment {
+    /// Takes over what guests offer now; new tools that want to be are active at once.
+    fn refresh(&mut self, guests: Vec<GuestTool>) {
+        let is_new = |tool: &&GuestTool| {
+            let name = &tool.offer.definition.name;
+            tool.offer.default_active && !self.guests.iter().any(|known| known.offer.definition.name == *name)
+        };
+        let new: Vec<String> = guests.iter().filter(is_new).map(|tool| tool.offer.definition.name.clone()).collect();
+        let names = [std::mem::take(&mut self.active), new].concat();
+        self.guests = guests;
+        self.activate(&names);
+    }
+
     pub(crate) fn new(
         built_in: Registry,
         guests: Vec<GuestTool>,
@@ -497,8 +552,8 @@ impl Equipment {
     }
 
     /// Takes effect at the next turn. Names that nobody offers are left out.
-    fn activate(&mut self, names: Vec<String>) {
-        let set = ToolSet::select(&names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
+    fn activate(&mut self, names: &[String]) {
+        let set = ToolSet::select(names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
         self.active = set.tools.iter().map(|tool| tool.offered.definition.name.clone()).collect();
         self.set = Arc::new(set);
     }

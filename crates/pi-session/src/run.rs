@@ -4,6 +4,7 @@
 //! [`Desk`], and what happens it tells there. A run is a row of *attempts* (an answer that fails is tried again as a
 //! whole), an attempt is a row of *turns*, a turn is one answer of the model and the calls in it.
 
+pub(crate) mod aside;
 pub(crate) mod bash;
 mod calls;
 pub(crate) mod compact;
@@ -103,6 +104,15 @@ enum Attempt {
     Done,
     Aborted,
     Failed { fault: Fault, message: String },
+}
+
+impl Parts {
+    /// A name that no other request of the session has, in this process or an earlier one.
+    pub(crate) fn next_request(&self) -> RequestId {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let now = (self.now)().unix_millis();
+        RequestId::from(format!("{}-{now:x}-{number}", self.session))
+    }
 }
 
 impl Run {
@@ -274,15 +284,7 @@ impl Run {
         let Saying { message, spans } = saying;
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
-        let draft = match message.clone() {
-            Message::Custom(custom) => Draft::CustomMessage {
-                custom_type: custom.custom_type,
-                content: custom.content,
-                display: custom.display,
-                details: custom.details,
-            },
-            message => Draft::Message { message, spans },
-        };
+        let draft = Draft::of_message(message.clone(), spans);
         self.append(Vec::new(), vec![draft], vec![AgentEvent::MessageEnd { message }]).await
     }
 
@@ -340,13 +342,6 @@ impl Run {
 
     fn now(&self) -> Moment {
         (self.parts.now)()
-    }
-
-    /// A name that no other request of the session has, in this process or an earlier one.
-    fn next_request(&self) -> RequestId {
-        let number = self.parts.requests.fetch_add(1, Ordering::Relaxed);
-        let now = self.now().unix_millis();
-        RequestId::from(format!("{}-{now:x}-{number}", self.parts.session))
     }
 }
 

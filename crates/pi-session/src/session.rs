@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
+use pi_exthost::questions::{AnswerFault, OpenQuestion};
 use pi_transcript::{
     EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage,
+    question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -244,6 +246,16 @@ impl Session {
     /// Goes to another entry: what is said next is its child. Waits for the summary, if there is to be one.
     pub async fn navigate(&self, journey: Journey) -> Result<Went, NavigateError> {
         self.ask(|reply| Request::Navigate(Box::new(journey), reply)).await?
+    }
+
+    /// Answers a question that is open.
+    pub async fn answer(&self, question: RequestId, answer: Answer) -> Result<Result<(), AnswerFault>, SessionGone> {
+        self.ask(|reply| Request::Answer(question, Box::new(answer), reply)).await
+    }
+
+    /// The questions that wait for a person, the oldest first: for a client that comes back.
+    pub async fn open_questions(&self) -> Result<Vec<OpenQuestion>, SessionGone> {
+        self.ask(Request::OpenQuestions).await
     }
 
     /// Bookmarks an entry; nothing removes the bookmark.

@@ -3,7 +3,13 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_transcript::{EntryId, RequestId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage};
+use pi_exthost::{
+    GuestId, port,
+    questions::{AnswerFault, OpenQuestion},
+};
+use pi_transcript::{
+    EntryId, RequestId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage, question::Answer,
+};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -20,6 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Letter {
     Client(Request),
+    Guest(GuestId, port::Request),
     Run(Note),
     /// The run is over; nothing more comes from it.
     Ended(Ending),
@@ -52,6 +59,8 @@ pub(crate) enum Request {
     Bash(String, Exposure, oneshot::Sender<Result<BashExecutionMessage, BashError>>),
     AbortBash(oneshot::Sender<()>),
     Navigate(Box<Journey>, oneshot::Sender<Result<Went, NavigateError>>),
+    Answer(RequestId, Box<Answer>, oneshot::Sender<Result<(), AnswerFault>>),
+    OpenQuestions(oneshot::Sender<Vec<OpenQuestion>>),
     SetAutoCompaction(bool, oneshot::Sender<()>),
     SetAutoRetry(bool, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),

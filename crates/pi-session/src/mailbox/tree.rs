@@ -26,7 +26,7 @@ pub(super) fn survey(tree: &Tree, target: &EntryId) -> Result<Survey, NoEntry> {
     })
 }
 
-fn piece(tree: &Tree, place: Place) -> Option<Piece> {
+pub(super) fn piece(tree: &Tree, place: Place) -> Option<Piece> {
     let held = tree.held(place).map(|kept| Piece::Held(Arc::clone(kept)));
     held.or_else(|| tree.span(place).map(Piece::At))
 }

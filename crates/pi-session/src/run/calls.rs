@@ -147,7 +147,11 @@ impl Run {
         let granted = match decision {
             Decision::Allow(grant) => Ok(grant),
             Decision::Deny(denial) => Err(denial),
-            Decision::Ask(question) => self.ask_permission(question).await?,
+            Decision::Ask(question) => match &tool.runner {
+                Runner::BuiltIn(_) => self.ask_permission(question).await?,
+                // Somebody installed it; what it does is judged when it asks its host for it.
+                Runner::Guest(_) => question.answer(pi_policy::Answer::Yes),
+            },
         };
         Ok(match granted {
             Ok(grant) => Readiness::Ready { tool: tool.clone(), arguments, grant },

@@ -266,7 +266,7 @@ impl Run {
         prompt: &Arc<Prompt>,
         options: &Options,
     ) -> Result<(String, Usage), (String, Fault)> {
-        let request = self.next_request().to_string();
+        let request = self.parts.next_request().to_string();
         let time = self.now().unix_millis();
         self.parts.archive.show(Shown {
             prompt: Arc::clone(prompt),

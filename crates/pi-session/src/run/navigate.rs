@@ -13,7 +13,7 @@ use pi_extproto::hook::{
 use pi_transcript::{AgentEvent, EntryId, Message, json::Extra};
 
 use super::{
-    Run,
+    Run, aside,
     compact::NoSummary,
     desk::{Piece, Survey},
 };
@@ -119,16 +119,8 @@ impl Run {
 
     /// Reads what is not held, off the threads that wait.
     async fn read(&self, pieces: &[Piece]) -> Result<Vec<Arc<Kept>>, NavigateError> {
-        let reader = self.parts.reader.clone();
-        let pieces = pieces.to_vec();
-        let reading = tokio::task::spawn_blocking(move || {
-            let read = |piece: Piece| match (piece, &reader) {
-                (Piece::Held(kept), _) => Ok(kept),
-                (Piece::At(span), Some(reader)) => reader.entry(span).map(|entry| Arc::new(Kept::from(entry))),
-                (Piece::At(_), None) => unreachable!("without a file everything is held"),
-            };
-            pieces.into_iter().map(read).collect::<Result<Vec<_>, _>>()
-        });
+        let (reader, pieces) = (self.parts.reader.clone(), pieces.to_vec());
+        let reading = tokio::task::spawn_blocking(move || aside::read(reader.as_deref(), pieces));
         let failed = |message: String| NavigateError::Failed { message };
         reading.await.map_err(|broken| failed(broken.to_string()))?.map_err(|error| failed(error.to_string()))
     }

@@ -61,7 +61,7 @@ impl Run {
     pub(super) async fn turn(&mut self) -> Result<Turned, Gone> {
         let plan = self.desk.plan().await?;
         let prompt = Arc::new(self.assemble(&plan).await);
-        let request = self.next_request();
+        let request = self.parts.next_request();
         self.show(&plan, &prompt, &request);
         let heard = self.listen(&plan, &prompt).await?;
         self.count(&request, &heard);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pi_exthost::Guests;
 use pi_session::{CompactError, cut::Settings};
 use pi_testkit::model::{Answer, refusal};
 
@@ -12,7 +11,7 @@ use crate::stage::Stage;
 const EARLY: Settings = Settings { enabled: true, reserve_tokens: 1000, keep_recent_tokens: 1 };
 
 async fn stage(answers: impl IntoIterator<Item = pi_testkit::Reply>) -> Stage {
-    Stage::with(answers, Guests::none(), |blueprint| blueprint.compaction = EARLY).await
+    Stage::with(answers, |blueprint| blueprint.compaction = EARLY).await
 }
 
 fn lines<'a>(told: &'a str, wanted: &[&str]) -> Vec<&'a str> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod compaction;
+mod guests;
 mod journey;
 mod stage;
 mod tell;
@@ -57,7 +58,7 @@ turn_end with 0
 agent_end with 4
 settled";
     assert_eq!(told, expected);
-    assert_eq!(std::fs::read_to_string(stage.at("a.txt")).unwrap(), "abc");
+    assert_eq!(std::fs::read_to_string(stage.path("a.txt")).unwrap(), "abc");
     let sent = stage.server.requests()[1].json();
     let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "tool"]);
@@ -81,13 +82,13 @@ async fn unknown_tool_and_bad_arguments_are_results_that_the_model_reads() {
 async fn secret_in_a_result_reaches_neither_model_nor_file_nor_clients() {
     let call = Answer::new().call("c1", "read", &json!({ "path": ".env" }));
     let mut stage = Stage::new([call.reply(), Answer::new().text("Read.").reply()]).await;
-    std::fs::write(stage.at(".env"), format!("KEY={PLANTED}\n")).unwrap();
+    std::fs::write(stage.path(".env"), format!("KEY={PLANTED}\n")).unwrap();
     let told = stage.play("read it").await;
     let sent = String::from_utf8(stage.server.requests()[1].body.clone()).unwrap();
     assert!(!told.contains(PLANTED), "{told}");
     assert!(!sent.contains(PLANTED) && sent.contains("KEY="), "{sent}");
     stage.lines().await;
-    let file = std::fs::read_to_string(stage.at("../session.jsonl")).unwrap();
+    let file = std::fs::read_to_string(stage.path("../session.jsonl")).unwrap();
     assert!(!file.contains(PLANTED) && file.contains("KEY="), "{file}");
 }
 

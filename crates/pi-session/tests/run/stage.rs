@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use pi_exthost::{Guests, questions::Audience};
+use pi_exthost::{Guest, Guests, Patience, port::Mode};
 use pi_policy::{Moment, Policy};
 use pi_provider::{
     Catalog,
@@ -13,13 +13,13 @@ use pi_provider::{
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
-    Blueprint, Ending, Prompted, Session, Silence, Storage, Subscription, file,
+    Blueprint, Ending, Post, Prompted, Session, Silence, Storage, Subscription, file,
     models::{Keys, Models},
     queue::{Delivery, Saying},
     retry::RetrySettings,
-    start,
+    start_at,
 };
-use pi_testkit::{Reply, Script, Server};
+use pi_testkit::{Reply, Script, ScriptedGuest, Server};
 use pi_tools::{
     Environment, Images, Registry, Settings, Shell, Workspace,
     files::{FileQueue, Folders},
@@ -42,11 +42,33 @@ pub(crate) struct Stage {
 impl Stage {
     /// A session whose model gives these answers, one after the other.
     pub(crate) async fn new(answers: impl IntoIterator<Item = Reply>) -> Self {
-        Self::with(answers, Guests::none(), |_| {}).await
+        Self::with(answers, |_| {}).await
     }
 
-    /// The same with extensions, and with changes to what the session is made of.
-    pub(crate) async fn with(
+    /// The same with changes to what the session is made of.
+    pub(crate) async fn with(answers: impl IntoIterator<Item = Reply>, change: impl FnOnce(&mut Blueprint)) -> Self {
+        Self::at(Post::new(), answers, Guests::none(), change).await
+    }
+
+    /// The same with extensions, which do what their scripts say.
+    pub(crate) async fn with_guests(
+        answers: impl IntoIterator<Item = Reply>,
+        scripts: &[&str],
+    ) -> (Self, Vec<Arc<ScriptedGuest>>) {
+        let post = Post::new();
+        let guests: Vec<_> = scripts.iter().map(|script| ScriptedGuest::new(script, post.port()).unwrap()).collect();
+        let mut attached = Guests::new(
+            Patience { handler: std::time::Duration::from_secs(2), ..Patience::default() },
+            Arc::new(|_| {}),
+        );
+        for guest in &guests {
+            attached.attach(Arc::clone(guest) as Arc<dyn Guest>).unwrap();
+        }
+        (Self::at(post, answers, attached, |_| {}).await, guests)
+    }
+
+    async fn at(
+        post: Post,
         answers: impl IntoIterator<Item = Reply>,
         guests: Guests,
         change: impl FnOnce(&mut Blueprint),
@@ -72,11 +94,12 @@ impl Stage {
             policy: Policy::default(),
             redactor: Arc::new(Redactor::new(redaction)),
             tools: Registry::built_in(),
-            active_tools: ["read", "bash", "edit", "write"].map(str::to_owned).to_vec(),
+            active_tools: ["read", "bash", "edit", "write", "look"].map(str::to_owned).to_vec(),
             workspace: workspace(&folder),
             system: Vec::new(),
             guests: Arc::new(guests),
-            audience: Audience::Somebody,
+            mode: Mode::Terminal,
+            is_project_trusted: true,
             retry: RetrySettings { base: std::time::Duration::from_millis(1), ..RetrySettings::default() },
             compaction: pi_session::cut::Settings::default(),
             steering: Delivery::OneAtATime,
@@ -85,13 +108,13 @@ impl Stage {
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };
         change(&mut blueprint);
-        let session = start(blueprint).unwrap();
+        let session = start_at(post, blueprint).unwrap();
         let (_, events) = session.subscribe().await.unwrap();
         Self { folder, server, session, events }
     }
 
     /// A path in the project.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join("project").join(path)
     }
 

@@ -1,0 +1,109 @@
+//! What extensions see of a run and what they can do to it.
+
+use pi_testkit::model::Answer;
+use pi_transcript::{AgentEvent, RequestId, question};
+use serde_json::json;
+
+use crate::stage::{Stage, saying};
+
+fn write() -> pi_testkit::Reply {
+    Answer::new().call("c1", "write", &json!({ "path": "a", "content": "x" })).reply()
+}
+
+fn done() -> pi_testkit::Reply {
+    Answer::new().text("Done.").reply()
+}
+
+#[tokio::test]
+async fn guard_that_blocks_or_fails_keeps_the_tool_from_running() {
+    let block = r#"guest guard
+on tool_call
+outcome {"family":"tool_call","outcome":{"action":"block","reason":"not today","terminate":false}}"#;
+    let panic = "guest guard\non tool_call\npanic oops";
+    for (script, reason) in [(block, "not today"), (panic, "extension guard failed")] {
+        let (mut stage, _) = Stage::with_guests([write(), done()], &[script]).await;
+        let told = stage.play("go").await;
+        let result = told.lines().find(|line| line.starts_with("result")).unwrap();
+        assert!(result.starts_with("result of write failed") && result.contains(reason), "{result}");
+        assert!(!stage.path("a").exists());
+    }
+}
+
+#[tokio::test]
+async fn tool_of_an_extension_is_offered_and_run() {
+    let script = "guest eyes
+tool look
+describes Looks around.
+parameters {\"type\":\"object\",\"properties\":{\"far\":{\"type\":\"number\"}}}
+update looking
+answer a tree";
+    let call = Answer::new().call("c1", "look", &json!({ "far": "3" })).reply();
+    let (mut stage, guests) = Stage::with_guests([call, done()], &[script]).await;
+    let told = stage.play("look").await;
+    assert!(told.contains("result of look \"a tree\""), "{told}");
+    assert!(guests[0].heard().join("\n").contains("look"), "{:?}", guests[0].heard());
+    let sent = stage.server.requests()[0].json()["tools"].to_string();
+    assert!(sent.contains("Looks around."), "{sent}");
+}
+
+#[tokio::test]
+async fn extension_changes_the_result_that_the_model_sees() {
+    let script = r#"guest editor
+on tool_result
+outcome {"family":"tool_result","outcome":{"action":"transform","content":[{"type":"text","text":"changed"}]}}"#;
+    let (mut stage, _) = Stage::with_guests([write(), done()], &[script]).await;
+    let told = stage.play("go").await;
+    assert!(told.contains("result of write \"changed\""), "{told}");
+    let sent = stage.server.requests()[1].json()["messages"].to_string();
+    assert!(sent.contains("changed"), "{sent}");
+}
+
+#[tokio::test]
+async fn question_during_a_call_is_put_before_a_person_and_answered() {
+    let script = r#"guest asker
+tool look
+ask {"method":"confirm","title":"Sure?","message":"Look?"}
+answer seen"#;
+    let call = Answer::new().call("c1", "look", &json!({})).reply();
+    let (mut stage, guests) = Stage::with_guests([call, done()], &[script]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("look")).await })
+    };
+    let asked = std::sync::Mutex::new(None::<RequestId>);
+    stage
+        .until(|event| match event {
+            AgentEvent::ExtensionUiRequest { request_id, .. } => {
+                *asked.lock().unwrap() = Some(request_id.clone());
+                true
+            }
+            _ => false,
+        })
+        .await;
+    let id = asked.into_inner().unwrap().unwrap();
+    stage.session.answer(id, question::Answer::Confirm { confirmed: true }).await.unwrap().unwrap();
+    running.await.unwrap().unwrap();
+    assert!(guests[0].heard().join("\n").contains("confirmed"), "{:?}", guests[0].heard());
+}
+
+#[tokio::test]
+async fn message_and_entry_of_an_extension_are_written_and_ride_along() {
+    let script = r#"guest notes
+on agent_end
+append memo {"n":1}
+send note next_turn remember me"#;
+    let (mut stage, _) = Stage::with_guests([done(), done()], &[script]).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let sent = stage.server.requests()[1].json()["messages"].to_string();
+    assert!(sent.contains("remember me"), "{sent}");
+    let lines = stage.lines().await;
+    assert!(lines.contains(&"custom".to_owned()) && lines.contains(&"custom_message".to_owned()), "{lines:?}");
+}
+
+#[tokio::test]
+async fn hanging_extension_costs_its_answer_and_not_the_run() {
+    let (mut stage, _) = Stage::with_guests([done()], &["guest stuck\non turn_start\nhang"]).await;
+    let told = stage.play("hi").await;
+    assert!(told.ends_with("settled"), "{told}");
+}
