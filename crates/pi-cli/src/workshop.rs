@@ -12,7 +12,7 @@ use std::{
 };
 
 use pi_envelope::SystemPart;
-use pi_exthost::{Guests, questions::Audience};
+use pi_exthost::{Guests, port::Mode};
 use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
@@ -58,6 +58,7 @@ pub(crate) struct Workshop {
     active_tools: Vec<String>,
     workspace: Arc<Workspace>,
     system: Vec<SystemPart>,
+    is_project_trusted: bool,
 }
 
 /// What is known before any model is chosen.
@@ -122,11 +123,24 @@ impl Workshop {
         let system = system(&arguments.told, &resources, &tools, &active_tools, &directory)?;
         let workspace = workspace(&directory, &settings, environment, credentials)?;
         let models = providers.into_models(answering.key.clone(), &settings)?;
-        Ok(Self { settings, places, resources, redactor, models, policy, tools, active_tools, workspace, system })
+        let is_project_trusted = trust == settings::trust::Trust::Trusted;
+        Ok(Self {
+            settings,
+            places,
+            resources,
+            redactor,
+            models,
+            policy,
+            tools,
+            active_tools,
+            workspace,
+            system,
+            is_project_trusted,
+        })
     }
 
     /// Everything for a session that goes on at `seat`.
-    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, audience: Audience) -> Blueprint {
+    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, mode: Mode) -> Blueprint {
         let id = seat.header.id.clone();
         Blueprint {
             id,
@@ -140,7 +154,8 @@ impl Workshop {
             workspace: Arc::clone(&self.workspace),
             system: self.system.clone(),
             guests: Arc::new(Guests::none()),
-            audience,
+            mode,
+            is_project_trusted: self.is_project_trusted,
             retry: self.settings.retry,
             compaction: compaction(&self.settings),
             steering: self.settings.steering_mode,

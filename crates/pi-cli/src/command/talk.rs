@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use pi_exthost::questions::Audience;
+use pi_exthost::port::Mode;
 use pi_session::{
     input::{self as composing, Composed, ImageRule, Mentions, Surroundings, Typed},
     queue::Saying,
@@ -47,7 +47,7 @@ pub(crate) fn run(
         answering.introduce(console);
         seat.note(&answering);
         let header = seat.header.clone();
-        let blueprint = workshop.blueprint(seat, &answering, Audience::Nobody);
+        let blueprint = workshop.blueprint(seat, &answering, Mode::Print);
         let session = pi_session::start(blueprint).map_err(SessionFailure::Start)?;
         match arguments.mode {
             Mode::Text => print::answer(&session, sayings, console).await,
