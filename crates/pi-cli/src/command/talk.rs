@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use pi_exthost::port::Mode;
+use pi_exthost::port;
 use pi_session::{
     input::{self as composing, Composed, ImageRule, Mentions, Surroundings, Typed},
     queue::Saying,
@@ -47,7 +47,11 @@ pub(crate) fn run(
         answering.introduce(console);
         seat.note(&answering);
         let header = seat.header.clone();
-        let blueprint = workshop.blueprint(seat, &answering, Mode::Print);
+        let client = match arguments.mode {
+            Mode::Text => port::Mode::Print,
+            Mode::Json => port::Mode::Json,
+        };
+        let blueprint = workshop.blueprint(seat, &answering, client);
         let session = pi_session::start(blueprint).map_err(SessionFailure::Start)?;
         match arguments.mode {
             Mode::Text => print::answer(&session, sayings, console).await,
