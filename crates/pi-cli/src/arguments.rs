@@ -2,6 +2,7 @@
 
 mod help;
 pub(crate) mod model;
+pub(crate) mod session;
 pub(crate) mod talk;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -15,6 +16,7 @@ use pi_provider::likeness;
 
 use self::{
     model::{AskArguments, ModelsArguments, ProviderCommand},
+    session::{ContextArguments, ExportArguments, SessionsArguments},
     talk::{Mode, TalkArguments},
 };
 use crate::{
@@ -61,6 +63,14 @@ pub(crate) enum Command {
     Provider(ProviderCommand),
     /// Ask a model
     Ask(Box<AskArguments>),
+    /// List sessions: age, messages, cost, and what was said first
+    Sessions(SessionsArguments),
+    /// Write a session down as a page, as Markdown, or what the model was shown
+    #[command(arg_required_else_help = true)]
+    Export(ExportArguments),
+    /// Show what filled the model's context, segment by segment
+    #[command(arg_required_else_help = true)]
+    Context(ContextArguments),
     /// Print a schema: JSON Schema, TypeScript or WIT
     #[command(arg_required_else_help = true)]
     Schema(SchemaArguments),
@@ -329,9 +339,12 @@ impl Command {
             Command::Provider(ProviderCommand::Validate(arguments)) => arguments.json,
             Command::Provider(ProviderCommand::Test(arguments)) => arguments.json,
             Command::Ask(arguments) => arguments.json,
+            Command::Sessions(arguments) => arguments.json,
+            Command::Context(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Schema(_)
+            | Command::Export(_)
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };
@@ -346,6 +359,9 @@ impl Command {
             Command::Models(_)
             | Command::Provider(_)
             | Command::Ask(_)
+            | Command::Sessions(_)
+            | Command::Export(_)
+            | Command::Context(_)
             | Command::Schema(_)
             | Command::Completions(_)
             | Command::Envelope(_)

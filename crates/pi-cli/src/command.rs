@@ -2,12 +2,15 @@
 
 pub(crate) mod ask;
 mod completions;
+mod context;
 mod diff;
 mod explain;
+mod export;
 mod later;
 mod models;
 mod provider;
 pub(crate) mod schema;
+mod sessions;
 mod stats;
 mod talk;
 mod validate;
@@ -26,6 +29,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Models(arguments) => models::run(arguments, environment, console),
         Command::Provider(command) => provider::run(command, environment, console),
         Command::Ask(arguments) => ask::run(arguments, environment, console),
+        Command::Sessions(arguments) => sessions::run(arguments, environment, console),
+        Command::Export(arguments) => export::run(arguments, environment, console),
+        Command::Context(arguments) => context::run(arguments, environment, console),
         Command::Schema(arguments) => schema::run(arguments, console),
         Command::Envelope(EnvelopeCommand::Validate(arguments)) => {
             validate::run(arguments, &validate::ENVELOPES, console)

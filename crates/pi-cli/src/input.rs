@@ -1,8 +1,8 @@
 //! The files that a person names: `-`, folders, documents, and files with one document per line.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -114,6 +114,13 @@ pub(crate) fn read(path: &Path) -> Result<Document, Failure> {
 /// Reads a whole file that holds text.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     Ok(read(path)?.text(path)?.to_owned())
+}
+
+/// Writes a file. What somebody wrote before is not overwritten.
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(unwritable)?;
+    file.write_all(text.as_bytes()).map_err(unwritable)
 }
 
 /// Bytes as text, if they are UTF-8.

@@ -11,6 +11,7 @@ pub mod context;
 pub mod cut;
 pub mod directory;
 mod draft;
+pub mod export;
 mod factory;
 pub mod file;
 mod herald;

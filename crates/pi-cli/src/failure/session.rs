@@ -3,6 +3,7 @@
 use pi_session::{
     PromptError, SessionGone, Silence,
     directory::{FindError, Stored},
+    export::ExportError,
     file::OpenError,
     input::InputError,
 };
@@ -25,6 +26,10 @@ pub(crate) enum SessionFailure {
     NobodyChooses { sessions: Vec<Stored> },
     #[error(transparent)]
     Input(#[from] InputError),
+    #[error("there is no session in this folder yet")]
+    NoneYet,
+    #[error(transparent)]
+    Export(ExportError),
     #[error("the session cannot be started")]
     Start(#[source] std::io::Error),
     #[error(transparent)]
@@ -74,6 +79,17 @@ impl SessionFailure {
                 let lines: String = sessions.iter().take(LISTED).map(line).collect();
                 format!("name one with --session, or take the last with --continue:{lines}")
             }
+            Self::NoneYet => "begin one with `pi -p`; `pi sessions --all` lists those of other folders".to_owned(),
+            Self::Export(ExportError::Open(_)) => "`pi sessions` lists those that can be read".to_owned(),
+            Self::Export(ExportError::NoEnvelopes) => {
+                "sessions that Pi made, and those of which nobody kept envelopes, have none".to_owned()
+            }
+            Self::Export(ExportError::NoRequest { .. }) => {
+                "`pi export SESSION --envelope --list` lists the requests".to_owned()
+            }
+            Self::Export(ExportError::Read(_) | ExportError::Envelopes(_)) => {
+                "the file was changed or is damaged; check it and try again".to_owned()
+            }
             Self::Input(_) => "check the name after the @".to_owned(),
             Self::Start(_) => "the system refuses more threads; close some programs".to_owned(),
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => {
@@ -85,6 +101,8 @@ impl SessionFailure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NothingToSay
+            | Self::NoneYet
+            | Self::Export(_)
             | Self::Homeless
             | Self::NoSuchTool { .. }
             | Self::Find(_)

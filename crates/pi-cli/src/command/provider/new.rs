@@ -1,7 +1,5 @@
 //! `pi provider new`: a manifest to start from, with comments, that is valid as it is.
 
-use std::{fs::OpenOptions, io::Write as _, path::Path};
-
 use pi_provider::{
     builtin,
     manifest::{Format, load},
@@ -13,6 +11,7 @@ use crate::{
     console::Console,
     exit::Exit,
     failure::{Failure, ModelFailure},
+    input,
 };
 
 /// A server of the OpenAI kind, as nearly all are.
@@ -32,7 +31,7 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
     match &arguments.output {
         None => console.line(text.trim_end()),
         Some(path) => {
-            write_new(path, &text)?;
+            input::write_new(path, &text)?;
             let file = path.display();
             console.remark(&format!(
                 "written to {file}; `pi provider validate {file}` checks it once you have changed it"
@@ -45,13 +44,6 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
 fn filled(id: &str, address: &str) -> String {
     let variable = format!("{}_API_KEY", id.to_uppercase().replace('-', "_"));
     TEMPLATE.replace("{id}", id).replace("{base_url}", address).replace("{variable}", &variable)
-}
-
-/// What somebody wrote before is not overwritten.
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(unwritable)?;
-    file.write_all(text.as_bytes()).map_err(unwritable)
 }
 
 #[cfg(test)]

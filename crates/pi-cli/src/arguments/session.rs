@@ -1,0 +1,70 @@
+//! The words of the commands about sessions that are kept: `pi sessions`, `pi export` and `pi context`.
+
+use std::path::PathBuf;
+
+use clap::{Args, builder::NonEmptyStringValueParser};
+
+/// Where sessions are kept.
+#[derive(Args)]
+pub(crate) struct FolderArguments {
+    /// Look below this folder instead of the agent directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) session_dir: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct SessionsArguments {
+    /// Only sessions in which this was said, or that are called like this
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) pattern: Option<String>,
+    /// Those of every folder, not only of this one
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) folder: FolderArguments,
+    /// Print one object per session
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArguments {
+    /// The session: its file, the beginning of its id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: String,
+    /// As one page that needs nothing else; so it is unless told otherwise
+    #[arg(long, group = "form")]
+    pub(crate) html: bool,
+    /// As Markdown; so it is for a file that ends with .md
+    #[arg(long, group = "form")]
+    pub(crate) md: bool,
+    /// What the model was shown in the last request, as a prompt envelope
+    #[arg(long, group = "form")]
+    pub(crate) envelope: bool,
+    /// Of this request instead; --list shows them
+    #[arg(long, value_name = "ID", requires = "envelope", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) request: Option<String>,
+    /// List the requests whose envelopes are kept
+    #[arg(long, requires = "envelope", conflicts_with_all = ["request", "output"])]
+    pub(crate) list: bool,
+    /// Write it to this file, which must not exist yet, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct ContextArguments {
+    /// The session: its file, the beginning of its id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: String,
+    /// Of this request instead of the last one; `pi export SESSION --envelope --list` shows them
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) request: Option<String>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArguments,
+    /// Print one object per segment
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,185 @@
+//! A session as a document: a page, Markdown, or the envelopes of its requests.
+//!
+//! [`read`] takes the branch that a file stands at, without locking it, into a [`Story`]; [`html`] and [`markdown`] write
+//! it down. Nothing in a session is trusted: whatever a message, a tool or a file name says is shown and never obeyed.
+
+mod html;
+mod markdown;
+
+use std::{collections::HashMap, io, path::Path};
+
+use pi_envelope::Envelope;
+use pi_transcript::{Block, Entry, Header, Message, ToolCallId, Usage, message::ToolResultMessage, read_line};
+
+pub use self::{html::html, markdown::markdown};
+use crate::{
+    file::{self, Disk, Notice, OpenError, ReadError, each_line},
+    sidecar::{self, Listed, SidecarError},
+};
+
+/// One branch of a session, from its beginning to its leaf.
+#[derive(Debug)]
+pub struct Story {
+    pub header: Header,
+    pub name: Option<String>,
+    pub entries: Vec<Entry>,
+    /// What all answers on the branch consumed.
+    pub usage: Usage,
+    /// What a person should know about the file.
+    pub notices: Vec<Notice>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("cannot read the session")]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Envelopes(#[from] SidecarError),
+    #[error("no envelope is kept with this session")]
+    NoEnvelopes,
+    #[error("there is no request {request:?}")]
+    NoRequest { request: String },
+}
+
+/// Reads the branch at which a session stands. Somebody else may be writing to the file.
+pub fn read(path: &Path) -> Result<Story, ExportError> {
+    let file::Viewed { header, tree, reader, notices } = file::view(path, fastrand::Rng::with_seed(0))?;
+    let mut entries = Vec::new();
+    for place in tree.path(tree.leaf()) {
+        entries.push(match (tree.held(place), tree.span(place)) {
+            (Some(kept), _) => kept.to_entry(),
+            (None, Some(span)) => reader.entry(span)?,
+            (None, None) => unreachable!("what is not held is in the file"),
+        });
+    }
+    let mut usage = Usage::default();
+    entries.iter().filter_map(consumed).for_each(|one| usage.add(one));
+    Ok(Story { header, name: tree.name().map(str::to_owned), entries, usage, notices })
+}
+
+/// What all answers in a file consumed, on every branch. Reads the whole file.
+pub fn spent(path: &Path) -> io::Result<Usage> {
+    let mut usage = Usage::default();
+    each_line(Disk::read(path)?.reader(), |bytes| {
+        // Most lines of most files are results of tools, and say nothing about it.
+        if memchr::memmem::find(bytes, b"\"usage\"").is_some()
+            && let Some(entry) = read_line(&String::from_utf8_lossy(bytes)).entry()
+            && let Some(one) = consumed(entry)
+        {
+            usage.add(one);
+        }
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(usage)
+}
+
+/// The envelopes that are kept with a session, the oldest first.
+pub fn envelopes(path: &Path) -> Result<Vec<Listed>, ExportError> {
+    Ok(sidecar::view(path)?.map(|(index, _)| index.list().to_vec()).unwrap_or_default())
+}
+
+/// What the model was shown in a request; in the last one unless another is named.
+pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportError> {
+    let (index, disk) = sidecar::view(path)?.ok_or(ExportError::NoEnvelopes)?;
+    let last = index.list().last().map(|listed| listed.request.clone());
+    let request = request.map(str::to_owned).or(last).ok_or(ExportError::NoEnvelopes)?;
+    let found = index.rebuild(&request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
+    found.ok_or(ExportError::NoRequest { request })
+}
+
+/// What an answer, a summary or a call of its own consumed.
+fn consumed(entry: &Entry) -> Option<&Usage> {
+    match entry {
+        Entry::Message(entry) => match &entry.message {
+            Message::Assistant(said) => said.usage.known(),
+            Message::ToolResult(result) => result.usage.as_ref()?.known(),
+            Message::User(_)
+            | Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_)
+            | Message::CompactionSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => None,
+        },
+        Entry::Compaction(entry) => entry.usage.as_ref()?.known(),
+        Entry::BranchSummary(entry) => entry.usage.as_ref()?.known(),
+        Entry::Usage(_)
+        | Entry::ModelChange(_)
+        | Entry::ThinkingLevelChange(_)
+        | Entry::Custom(_)
+        | Entry::CustomMessage(_)
+        | Entry::Label(_)
+        | Entry::SessionInfo(_)
+        | Entry::ContextEdit(_)
+        | Entry::Other(_) => None,
+    }
+}
+
+impl Story {
+    /// Its name, or what was said first, or its id.
+    pub fn title(&self) -> String {
+        let first = || {
+            self.entries.iter().find_map(|entry| match entry {
+                Entry::Message(entry) => match &entry.message {
+                    Message::User(user) => user.content.text().lines().next().map(str::to_owned),
+                    _ => None,
+                },
+                _ => None,
+            })
+        };
+        let title = self.name.clone().or_else(first).filter(|title| !title.trim().is_empty());
+        title.unwrap_or_else(|| self.header.id.to_string()).chars().take(80).collect()
+    }
+
+    /// The results of calls, so that each stands with its call.
+    fn results(&self) -> HashMap<&ToolCallId, &ToolResultMessage> {
+        self.entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Message(entry) => match &entry.message {
+                    Message::ToolResult(result) => Some((&result.tool_call_id, &**result)),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether a result stands with its call, and need not be shown by itself.
+    fn is_answered(&self, id: &ToolCallId) -> bool {
+        self.entries.iter().any(|entry| match entry {
+            Entry::Message(entry) => match &entry.message {
+                Message::Assistant(said) => {
+                    said.content.iter().any(|block| matches!(block, Block::ToolCall(call) if call.id == *id))
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+}
+
+/// `1,234 tokens in, 56 out · $0.001234`; empty where nobody counted.
+fn price(usage: &Usage) -> String {
+    if usage.total() == 0 {
+        return String::new();
+    }
+    let sent = usage.input + usage.cache_read + usage.cache_write;
+    let cost = usage.cost.total_from_provider.as_ref().unwrap_or(&usage.cost.total).as_f64();
+    let cost = if cost > 0.0 { format!(" · ${cost:.4}") } else { String::new() };
+    format!("{sent} tokens in, {} out{cost}", usage.output)
+}
+
+/// What a tool changed, line by line, if it says so.
+fn diff(result: &ToolResultMessage) -> Option<&str> {
+    let details = result.details.as_ref()?;
+    details.get("patch").or_else(|| details.get("diff"))?.as_str()
+}
+
+/// A call in a few words: what it aims at.
+fn aim(arguments: &serde_json::Map<String, serde_json::Value>) -> String {
+    let aim = ["command", "path", "pattern"].iter().find_map(|name| arguments.get(*name)?.as_str());
+    aim.unwrap_or_default().lines().next().unwrap_or_default().chars().take(120).collect()
+}
