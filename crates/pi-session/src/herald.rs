@@ -81,14 +81,27 @@ impl Subscription {
 /// Hands out what the recorder lets pass, until the recorder ends.
 pub(crate) async fn run(mut reports: mpsc::UnboundedReceiver<Report<Outgoing>>) {
     let mut subscribers: Vec<Subscriber> = Vec::new();
+    // Whoever comes later is told as well: a failure is told before the steps of its batch, a subscription among them.
+    let mut failing: Option<Arc<AgentEvent>> = None;
     while let Some(report) = reports.recv().await {
         let outgoing = match report {
             Report::Written { upto: _, then } | Report::Synced { durable: _, then } => then,
-            Report::Failed(fault) => Outgoing::Events(vec![failed(&fault)]),
-            Report::Recovered => Outgoing::Events(vec![recovered()]),
+            Report::Failed(fault) => {
+                let event = failed(&fault);
+                failing = Some(Arc::new(event.clone()));
+                Outgoing::Events(vec![event])
+            }
+            Report::Recovered => {
+                failing = None;
+                Outgoing::Events(vec![recovered()])
+            }
         };
         match outgoing {
-            Outgoing::Subscribe(subscriber) => subscribers.push(subscriber),
+            Outgoing::Subscribe(subscriber) => {
+                if failing.as_ref().is_none_or(|event| subscriber.take(event)) {
+                    subscribers.push(subscriber);
+                }
+            }
             // Whoever waited for it may have gone away.
             Outgoing::Written(reply) => drop(reply.send(())),
             Outgoing::Events(events) => {
@@ -142,6 +155,18 @@ mod tests {
         drop(outgoing);
         run(receiver).await;
         assert_eq!(heard.next().await.as_deref(), Ok(&AgentEvent::TurnStart));
+        assert_eq!(heard.next().await, Err(Silence::Ended));
+    }
+
+    #[tokio::test]
+    async fn subscriber_is_told_that_the_disk_fails_already() {
+        let (outgoing, receiver) = mpsc::unbounded_channel();
+        let (subscriber, mut heard) = subscription();
+        outgoing.send(Report::Failed(Fault::Full)).expect("open");
+        outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
+        drop(outgoing);
+        run(receiver).await;
+        assert_eq!(heard.next().await.as_deref(), Ok(&failed(&Fault::Full)));
         assert_eq!(heard.next().await, Err(Silence::Ended));
     }
 
