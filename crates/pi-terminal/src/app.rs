@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use pi_session::{State, directory::Stored, input::complete::Command, queue::Waiting};
+use pi_session::{Journey, State, directory::Stored, input::complete::Command, queue::Waiting};
 use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
 use ratatui_core::text::Line;
 
@@ -37,6 +37,7 @@ pub(crate) enum Pick {
     Session(PathBuf),
     Fork(EntryId),
     Place(EntryId),
+    Journey(Journey),
 }
 
 /// What an [`App`] begins with.

@@ -11,9 +11,10 @@ mod stream;
 
 use std::{collections::VecDeque, time::Duration};
 
-use pi_transcript::{AgentEvent, Message, ToolCallId, ToolOutput};
+use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput};
 use ratatui_core::text::Line;
 
+pub(crate) use self::stream::outcome;
 pub use self::{
     activity::Activity,
     card::{Card, CardState},
@@ -37,6 +38,8 @@ pub struct Chat {
     activity: Activity,
     /// Finished cards of the last run, which were printed in short.
     recent: VecDeque<Card>,
+    /// Commands of the user whose end was shown before the session told of it.
+    shown_commands: usize,
 }
 
 impl Chat {
@@ -46,7 +49,7 @@ impl Chat {
         match event {
             AgentEvent::AgentStart => self.recent.clear(),
             AgentEvent::AgentEnd { .. } | AgentEvent::AgentSettled { .. } => self.settle(),
-            AgentEvent::MessageStart { message } => self.start(message),
+            AgentEvent::MessageStart { message } => self.start(message, now),
             AgentEvent::MessageUpdate { assistant_message_event, .. } => self.update(assistant_message_event),
             AgentEvent::MessageEnd { message } => self.end(message, now),
             AgentEvent::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
@@ -69,7 +72,9 @@ impl Chat {
             AgentEvent::ExtensionError { extension_path, event, error } => {
                 self.note(Tone::Bad, format!("{extension_path} ({event}): {error}"));
             }
-            AgentEvent::BashExecutionUpdate { delta, .. } => self.typed_command().add(delta),
+            AgentEvent::BashExecutionUpdate { delta, .. } => {
+                self.open_command().into_iter().for_each(|card| card.add(delta));
+            }
             AgentEvent::Other(members) => self.other(members),
             AgentEvent::TurnStart
             | AgentEvent::TurnEnd { .. }
@@ -92,7 +97,7 @@ impl Chat {
             self.note(Tone::Quiet, format!("{hidden} earlier messages are not shown"));
         }
         for message in messages.skip(hidden) {
-            self.start(message);
+            self.start(message, now);
             self.end(message, now);
         }
         self.settle();
@@ -115,9 +120,20 @@ impl Chat {
         self.items.push_back(Item::Card(card));
     }
 
-    /// Ends the user's command.
+    /// The user's command ended. The session tells of it as well: before or after, and while the model works much later.
     pub fn end_command(&mut self, output: &ToolOutput, is_error: bool, now: Duration) {
-        self.typed_command().finish(output, Finished { is_error, time: None, now });
+        if let Some(card) = self.open_command() {
+            card.finish(output, Finished { is_error, time: None, now });
+            self.shown_commands += 1;
+        }
+    }
+
+    /// The user's command was not run.
+    pub fn refuse_command(&mut self, why: &str, now: Duration) {
+        if let Some(card) = self.open_command() {
+            let output = ToolOutput { content: vec![Block::text(why)], ..ToolOutput::default() };
+            card.finish(&output, Finished { is_error: true, time: None, now });
+        }
     }
 
     /// Prints the cards of the last run again, in full.
@@ -194,22 +210,19 @@ impl Chat {
         })
     }
 
-    fn typed_command(&mut self) -> &mut Card {
-        let position = self.items.iter().rposition(|item| matches!(item, Item::Card(card) if card.is_typed()));
-        let position = position.unwrap_or_else(|| {
-            self.items.push_back(Item::Card(Card::typed("")));
-            self.items.len() - 1
-        });
-        match &mut self.items[position] {
-            Item::Card(card) => card,
-            _ => unreachable!("the position is that of a card"),
-        }
+    /// The oldest command of the user that has not ended.
+    fn open_command(&mut self) -> Option<&mut Card> {
+        self.items.iter_mut().find_map(|item| match item {
+            Item::Card(card) if card.is_typed() => Some(card),
+            _ => None,
+        })
     }
 
     /// Nothing more comes for what is open.
     fn settle(&mut self) {
         self.streaming = Streaming::default();
-        self.items.iter_mut().for_each(Item::close);
+        let of_model = |item: &&mut Item| !matches!(item, Item::Card(card) if card.is_typed());
+        self.items.iter_mut().filter(of_model).for_each(Item::close);
     }
 
     /// Events that Pi does not have.

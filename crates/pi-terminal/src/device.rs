@@ -9,6 +9,8 @@ use std::io::{self, IsTerminal, Write};
 
 use crossterm::event::{Event, EventStream, KeyEvent};
 use futures_util::StreamExt;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::{sync::mpsc, task::JoinSet};
 
 use self::modes::Modes;
@@ -58,12 +60,15 @@ impl Device {
         if let None | Some("" | "dumb") = term {
             return Err(DeviceError::Dumb { term: term.unwrap_or_default().to_owned() });
         }
+        // Before anything is changed, so that no signal finds nobody who would change it back.
+        #[cfg(unix)]
+        let signals = Signals::new()?;
         let modes = Modes::enter()?;
         let (sender, inputs) = mpsc::channel(ROOM);
         let mut readers = JoinSet::new();
         readers.spawn(read(sender.clone()));
         #[cfg(unix)]
-        readers.spawn(wait_for_signals(sender));
+        readers.spawn(signals.wait(sender));
         let size = || crossterm::terminal::size().unwrap_or((80, 24));
         let output = Box::new(io::stdout());
         Ok(Self { inputs, output, size: Box::new(size), modes: Some(modes), readers, title: String::new() })
@@ -159,19 +164,31 @@ async fn read(sender: mpsc::Sender<Input>) {
     let _ = sender.send(Input::Terminated).await;
 }
 
+/// The signals that ask a process to end.
 #[cfg(unix)]
-async fn wait_for_signals(sender: mpsc::Sender<Input>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()].map(signal);
-    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)] = signals else {
-        tracing::warn!("signals cannot be waited for");
-        return;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-        _ = interrupt.recv() => {}
+struct Signals {
+    terminate: Signal,
+    hangup: Signal,
+    interrupt: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
-    // The device may be gone already.
-    let _ = sender.send(Input::Terminated).await;
+
+    async fn wait(mut self, sender: mpsc::Sender<Input>) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+        // The device may be gone already.
+        let _ = sender.send(Input::Terminated).await;
+    }
 }

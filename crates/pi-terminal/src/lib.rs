@@ -39,7 +39,7 @@ pub use self::{
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
-    serve::{Compose, Errand, Ran},
+    serve::{Compose, Errand},
     theme::{Colours, Theme},
-    wish::{Action, Fetch, Point, Report, Seen, Wish},
+    wish::{Action, Fetch, Point, Report, Wish},
 };

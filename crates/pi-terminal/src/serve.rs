@@ -9,17 +9,17 @@ use std::{
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_session::{
-    PromptError, Session, Silence, Subscription,
+    Journey, PromptError, Session, Silence, Subscription,
     context::Spoken,
     directory::{self, Project},
     input::{Composed, InputError, complete},
     models::Choice,
     queue::{Saying, When},
 };
-use pi_transcript::{Message, RequestId, ToolOutput, question::Answer};
+use pi_transcript::{Message, RequestId, question::Answer};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::wish::{Action, Fetch, Point, Report, Seen};
+use crate::wish::{Action, Fetch, Point, Report};
 
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
@@ -32,23 +32,12 @@ pub type Compose = Arc<dyn Fn(&str) -> Result<Composed, InputError> + Send + Syn
 /// as it is. A reply that is dropped means that nobody can do it.
 #[derive(Debug)]
 pub enum Errand {
-    /// Run a command of the shell; its output may be told before by events.
-    Run { command: String, seen: Seen, reply: oneshot::Sender<Result<Ran, String>> },
-    /// End the command that runs.
-    AbortRun,
     /// Hand an answer to whoever asked.
     Answer { request: RequestId, answer: Answer, reply: oneshot::Sender<Result<(), String>> },
     /// Every place of the session, a line each, in the order in which they are shown.
     Tree { reply: oneshot::Sender<Result<Vec<Point>, String>> },
     /// Write the session to a file, chosen by its ending; replies where it is.
     Export { path: Option<PathBuf>, reply: oneshot::Sender<Result<PathBuf, String>> },
-}
-
-/// What came of a command.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ran {
-    pub output: ToolOutput,
-    pub is_error: bool,
 }
 
 /// What is needed to serve.
@@ -152,9 +141,8 @@ impl Service {
         match action {
             Action::Abort => {
                 let waiting = session.clear_queue().await.map_err(gone)?;
-                // Nobody may be there to run commands, and then none runs.
-                let _ = self.errands.try_send(Errand::AbortRun);
                 self.tell(taken_back(&waiting)).await;
+                session.abort_bash().await.map_err(gone)?;
                 session.abort().await.map_err(gone)?;
                 Ok(None)
             }
@@ -175,7 +163,11 @@ impl Service {
             }
             Action::FindFiles { query } => Ok(Some(self.files(query).await)),
             Action::Fetch(fetch) => self.fetch(fetch).await.map(Some),
-            Action::Run { command, seen } => self.ran(command, seen).await.map(Some),
+            Action::Run { command, exposure } => {
+                let ran = session.bash(command, exposure).await.map_err(|error| error.to_string());
+                Ok(Some(Report::Ran(ran)))
+            }
+            Action::Navigate(journey) => self.go(journey).await.map(Some),
             Action::Export { path } => {
                 let path = self.errand(|reply| Errand::Export { path, reply }).await?;
                 Ok(Some(Report::Told(format!("written to {}", path.display()))))
@@ -206,13 +198,10 @@ impl Service {
         }
     }
 
-    async fn ran(&self, command: String, seen: Seen) -> Result<Report, String> {
-        let ran = self.errand(|reply| Errand::Run { command, seen, reply }).await;
-        let Ran { output, is_error } = ran.unwrap_or_else(|message| Ran {
-            output: ToolOutput { content: vec![pi_transcript::Block::text(message)], ..ToolOutput::default() },
-            is_error: true,
-        });
-        Ok(Report::Ran { output, is_error })
+    async fn go(&self, journey: Journey) -> Result<Report, String> {
+        let went = self.session.navigate(journey).await.map_err(|error| error.to_string())?;
+        let spoken = self.session.messages().await.map_err(|gone| gone.to_string())?;
+        Ok(Report::Went { went, messages: spoken.into_iter().map(|(_, message)| message).collect() })
     }
 
     async fn files(&self, query: String) -> Report {

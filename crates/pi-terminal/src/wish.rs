@@ -4,11 +4,14 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
+    Exposure, Journey, Went,
     directory::{ForkPoint, Stored},
     input::complete::Listing,
     queue::When,
 };
-use pi_transcript::{AgentEvent, EntryId, RequestId, ThinkingLevel, ToolOutput, question::Answer};
+use pi_transcript::{
+    AgentEvent, EntryId, Message, RequestId, ThinkingLevel, message::BashExecutionMessage, question::Answer,
+};
 
 /// Something that the person wants done.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +30,7 @@ pub enum Action {
     /// Run a command of the shell.
     Run {
         command: String,
-        seen: Seen,
+        exposure: Exposure,
     },
     /// The model at this place of the list.
     SetModel(usize),
@@ -43,6 +46,8 @@ pub enum Action {
     FindFiles {
         query: String,
     },
+    /// Go on from another place of the same session.
+    Navigate(Journey),
     Fetch(Fetch),
     Answer {
         request: RequestId,
@@ -50,13 +55,6 @@ pub enum Action {
     },
     Suspend,
     Leave(Wish),
-}
-
-/// Whether the model sees what a command printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    ByModel,
-    ByUserOnly,
 }
 
 /// Something that the screen needs to go on.
@@ -81,8 +79,6 @@ pub enum Wish {
     NewSession,
     Resume(PathBuf),
     Fork(ForkPoint),
-    /// Go on from another place of the same session; it is for the session to move there.
-    Navigate(EntryId),
 }
 
 /// A place in a session, for a list.
@@ -114,10 +110,12 @@ pub enum Report {
     Sessions(Vec<Stored>),
     ForkPoints(Vec<Point>),
     Tree(Vec<Point>),
-    /// The user's command ended.
-    Ran {
-        output: ToolOutput,
-        is_error: bool,
+    /// The user's command ended, or was refused.
+    Ran(Result<BashExecutionMessage, String>),
+    /// The conversation goes on from another place, where this was said.
+    Went {
+        went: Went,
+        messages: Vec<Arc<Message>>,
     },
     Told(String),
     Failed(String),

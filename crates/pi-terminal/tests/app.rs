@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
-    State,
+    Exposure, Journey, State, Summarise, Went,
     directory::ForkPoint,
     input::complete::{Listed, Listing},
     queue::{Waiting, When},
 };
-use pi_terminal::{Action, App, Beginning, Fetch, Point, Report, Seen, Theme, Wish, look::Thoughts, text::line_width};
+use pi_terminal::{Action, App, Beginning, Fetch, Point, Report, Theme, Wish, look::Thoughts, text::line_width};
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, question::Answer};
 use serde_json::{Value, json};
 
@@ -143,8 +143,8 @@ fn commands_do_what_they_say() {
     check("/fork<enter>", &[Action::Fetch(Fetch::ForkPoints)]);
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
     check("/unknown x<enter>", &[say("/unknown x", When::Steer)]);
-    check("!ls -l<enter>", &[Action::Run { command: "ls -l".to_owned(), seen: Seen::ByModel }]);
-    check("!!ls<enter>", &[Action::Run { command: "ls".to_owned(), seen: Seen::ByUserOnly }]);
+    check("!ls -l<enter>", &[Action::Run { command: "ls -l".to_owned(), exposure: Exposure::Shown }]);
+    check("!!ls<enter>", &[Action::Run { command: "ls".to_owned(), exposure: Exposure::Hidden }]);
 }
 
 #[test]
@@ -236,7 +236,8 @@ fn places_are_picked_from_lists() {
     let fork = |id: &str| Action::Leave(Wish::Fork(ForkPoint::Before(EntryId::from(id))));
     assert_eq!(press(&mut app, "<enter>"), [fork("e2")], "the last one is nearest");
     app.report(&Report::Tree(vec![point("e1", "one"), point("e2", "two")]), Duration::ZERO);
-    assert_eq!(press(&mut app, "<up><enter>"), [Action::Leave(Wish::Navigate(EntryId::from("e1")))]);
+    let journey = Journey { target: EntryId::from("e1"), summarise: Summarise::Yes, label: None };
+    assert_eq!(press(&mut app, "<up><enter><down><enter>"), [Action::Navigate(journey)]);
     app.report(&Report::Sessions(Vec::new()), Duration::ZERO);
     assert!(shows(&mut app, "there is no other session here"));
 }
@@ -351,4 +352,42 @@ fn typing_costs_the_same_however_long_the_conversation_is() {
     let frame = app.frame(80, 24, Duration::ZERO);
     assert_eq!((frame.finished.len(), most), (0, frame.live.len()), "a key draws the editor and nothing else");
     assert!(most < 10, "{most} lines");
+}
+
+#[test]
+fn command_of_the_user_is_shown_once_whoever_tells_first() {
+    let run = json!({ "role": "bashExecution", "command": "ls", "output": "a.rs", "exitCode": 2, "cancelled": false,
+        "truncated": false, "timestamp": 0 });
+    let event = || json!({ "type": "message_start", "message": run });
+    let report = || Report::Ran(Ok(serde_json::from_value(run.clone()).unwrap()));
+    let expected = ["", "✘ ! ls  0.0s", "  a.rs", "  exit code 2"];
+    for is_report_first in [true, false] {
+        let mut app = app();
+        app.begin_command("ls", Duration::ZERO);
+        assert!(shows(&mut app, "● ! ls"));
+        hear(&mut app, json!({ "type": "bash_execution_update", "delta": "a.rs" }));
+        if is_report_first {
+            app.report(&report(), Duration::ZERO);
+            hear(&mut app, event());
+        } else {
+            hear(&mut app, event());
+            app.report(&report(), Duration::ZERO);
+        }
+        assert_eq!(screen(&mut app)[..4], expected, "report first: {is_report_first}");
+        assert!(!shows(&mut app, "! ls"), "it is shown twice");
+    }
+    let mut app = app();
+    app.begin_command("rm", Duration::ZERO);
+    app.report(&Report::Ran(Err("not allowed".to_owned())), Duration::ZERO);
+    assert_eq!(screen(&mut app)[..3], ["", "✘ ! rm  0.0s", "  not allowed"]);
+}
+
+#[test]
+fn another_place_is_shown_with_what_was_said_there() {
+    let mut app = app();
+    let went = Went { leaf: None, text: Some("say it anew".to_owned()), is_summarised: false };
+    let messages = vec![Arc::new(pi_transcript::Message::user("before", 0))];
+    app.report(&Report::Went { went, messages }, Duration::ZERO);
+    assert!(screen(&mut app).contains(&"❯ before".to_owned()));
+    assert_eq!(press(&mut app, "<enter>"), [say("say it anew", When::Steer)]);
 }

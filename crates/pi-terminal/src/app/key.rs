@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use pi_session::queue::When;
+use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, queue::When};
 use pi_transcript::ThinkingLevel;
 
 use super::{App, Pick};
@@ -13,7 +13,8 @@ use crate::{
     completion::{Completion, Wanted, wanted},
     editor::Edit,
     keys,
-    wish::{Action, Fetch, Seen, Wish},
+    picker::{Choice, Picker},
+    wish::{Action, Fetch, Wish},
 };
 
 /// Two presses of a key within this time are one gesture.
@@ -35,7 +36,7 @@ impl App {
         if self.picker.is_some() {
             return self.picker_key(key);
         }
-        if let Some(actions) = self.completion_key(key, now) {
+        if let Some(actions) = self.completion_key(key) {
             return actions;
         }
         let actions = self.chord(key, now).unwrap_or_else(|| self.editor_key(key));
@@ -131,12 +132,12 @@ impl App {
             return self.command(command, rest);
         }
         if let Some(command) = line.strip_prefix('!') {
-            let (command, seen) = match command.strip_prefix('!') {
-                Some(command) => (command, Seen::ByUserOnly),
-                None => (command, Seen::ByModel),
+            let (command, exposure) = match command.strip_prefix('!') {
+                Some(command) => (command, Exposure::Hidden),
+                None => (command, Exposure::Shown),
             };
             let command = command.trim().to_owned();
-            return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, seen }] };
+            return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, exposure }] };
         }
         vec![Action::Say { text, when }]
     }
@@ -204,25 +205,36 @@ impl App {
             KeyCode::Enter => {
                 let pick = picker.selected().map(|choice| choice.value.clone());
                 self.picker = None;
-                return pick.map(Self::picked).into_iter().collect();
+                return pick.and_then(|pick| self.picked(pick)).into_iter().collect();
             }
             _ => {}
         }
         Vec::new()
     }
 
-    fn picked(pick: Pick) -> Action {
+    fn picked(&mut self, pick: Pick) -> Option<Action> {
         match pick {
-            Pick::Model(place) => Action::SetModel(place),
-            Pick::Level(level) => Action::SetThinking(level),
-            Pick::Session(path) => Action::Leave(Wish::Resume(path)),
-            Pick::Fork(entry) => Action::Leave(Wish::Fork(pi_session::directory::ForkPoint::Before(entry))),
-            Pick::Place(entry) => Action::Leave(Wish::Navigate(entry)),
+            Pick::Model(place) => Some(Action::SetModel(place)),
+            Pick::Level(level) => Some(Action::SetThinking(level)),
+            Pick::Session(path) => Some(Action::Leave(Wish::Resume(path))),
+            Pick::Fork(entry) => Some(Action::Leave(Wish::Fork(ForkPoint::Before(entry)))),
+            Pick::Journey(journey) => Some(Action::Navigate(journey)),
+            Pick::Place(target) => {
+                let choice = |label: &str, summarise| Choice {
+                    label: label.to_owned(),
+                    detail: String::new(),
+                    preview: String::new(),
+                    value: Pick::Journey(Journey { target: target.clone(), summarise, label: None }),
+                };
+                let choices = vec![choice("no", Summarise::No), choice("yes", Summarise::Yes)];
+                self.picker = Some(Picker::new("sum up what is left behind?", choices, 0));
+                None
+            }
         }
     }
 
     /// Keys that belong to the popup while it is open; `None` if the key is for somebody else.
-    fn completion_key(&mut self, key: KeyEvent, _now: Duration) -> Option<Vec<Action>> {
+    fn completion_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let completion = self.completion.as_mut().filter(|completion| !completion.is_empty())?;
         match key.code {
             KeyCode::Up => completion.step(-1),

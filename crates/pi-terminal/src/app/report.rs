@@ -7,7 +7,7 @@ use pi_transcript::{AgentEvent, Entry, Message, question::UiRequest};
 use super::{App, Pick, told};
 use crate::{
     bar::envelope_bar,
-    chat::Tone,
+    chat::{Tone, outcome},
     completion::{Completion, Wanted, wanted},
     dialog::Dialog,
     picker::{Choice, Picker},
@@ -54,7 +54,19 @@ impl App {
                 let current = points.iter().rposition(|point| point.is_current).unwrap_or(0);
                 self.open("go to", choices.collect(), current, "nothing was said yet");
             }
-            Report::Ran { output, is_error } => self.chat.end_command(output, *is_error, now),
+            Report::Ran(Ok(run)) => {
+                let (output, is_error) = outcome(run);
+                self.chat.end_command(&output, is_error, now);
+            }
+            Report::Ran(Err(why)) => self.chat.refuse_command(why, now),
+            Report::Went { went, messages } => {
+                self.note(Tone::Quiet, "the conversation goes on from here");
+                self.footer.context = None;
+                self.chat.recall(messages.iter().map(|message| &**message), now);
+                if let Some(text) = &went.text {
+                    self.editor.set(text);
+                }
+            }
             Report::Told(text) => self.note(Tone::Good, text.clone()),
             Report::Failed(text) => self.note(Tone::Bad, text.clone()),
         }

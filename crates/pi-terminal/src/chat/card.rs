@@ -78,19 +78,15 @@ impl Card {
 
     /// A command that the user typed.
     pub(super) fn typed(command: &str) -> Self {
-        let mut card = Self { id: None, ..Self::new(ToolCallId::from(""), "!") };
-        card.name_command(command);
-        card
-    }
-
-    pub(super) fn name_command(&mut self, command: &str) {
-        self.arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
+        let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
+        Self { id: None, arguments, state: CardState::Waiting, ..Self::new(ToolCallId::from(""), "!") }
     }
 
     pub(super) fn is_of(&self, id: &ToolCallId) -> bool {
         self.id.as_ref() == Some(id)
     }
 
+    /// Whether it is a command of the user that has not ended.
     pub(super) fn is_typed(&self) -> bool {
         self.id.is_none() && !self.is_finished()
     }

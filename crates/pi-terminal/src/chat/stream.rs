@@ -21,7 +21,7 @@ pub(super) struct Streaming {
 }
 
 impl Chat {
-    pub(super) fn start(&mut self, message: &Message) {
+    pub(super) fn start(&mut self, message: &Message, now: Duration) {
         self.streaming = Streaming::default();
         match message {
             Message::User(user) => self.items.push_back(Item::said(&user.content)),
@@ -38,7 +38,7 @@ impl Chat {
                 let title = format!("summary of {} tokens", crate::look::tokens(summary.tokens_before));
                 self.items.push_back(Item::Summary { title, text: summary.summary.clone() });
             }
-            Message::BashExecution(run) => self.bash(run),
+            Message::BashExecution(run) => self.bash(run, now),
             Message::Assistant(_)
             | Message::ToolResult(_)
             | Message::Custom(_)
@@ -155,12 +155,20 @@ impl Chat {
         }
     }
 
-    fn bash(&mut self, run: &BashExecutionMessage) {
-        let output = ToolOutput { content: vec![Block::text(&run.output)], ..ToolOutput::default() };
-        let is_error = run.cancelled || run.exit_code.is_some_and(|code| code != 0);
-        let card = self.typed_command();
-        card.name_command(&run.command);
-        card.finish(&output, Finished { is_error, time: None, now: Duration::ZERO });
+    /// A command that the user ran, here or elsewhere.
+    fn bash(&mut self, run: &BashExecutionMessage, now: Duration) {
+        if self.shown_commands > 0 {
+            self.shown_commands -= 1;
+            return;
+        }
+        let (output, is_error) = outcome(run);
+        let finished = Finished { is_error, time: None, now };
+        if let Some(card) = self.open_command() {
+            return card.finish(&output, finished);
+        }
+        let mut card = Card::typed(&run.command);
+        card.finish(&output, finished);
+        self.items.push_back(Item::Card(card));
     }
 
     fn prose(&mut self, index: u64) -> Option<&mut Prose> {
@@ -195,4 +203,24 @@ impl Chat {
         };
         self.items.get_mut(place.checked_sub(self.taken)?)
     }
+}
+
+/// What a command printed, and whether it failed.
+pub(crate) fn outcome(run: &BashExecutionMessage) -> (ToolOutput, bool) {
+    let mut text = run.output.clone();
+    for note in [
+        run.exit_code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
+        run.cancelled.then(|| "stopped".to_owned()),
+        run.full_output_path.as_ref().map(|path| format!("all of it: {path}")),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&note);
+    }
+    let is_error = run.cancelled || run.exit_code.is_some_and(|code| code != 0);
+    (ToolOutput { content: vec![Block::text(text)], ..ToolOutput::default() }, is_error)
 }
