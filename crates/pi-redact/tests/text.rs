@@ -155,6 +155,15 @@ fn vendor_keys_are_hidden_by_shape() {
 }
 
 #[test]
+fn jwt_behind_what_looks_like_its_beginning_is_hidden() {
+    let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N";
+    for (before, expected) in [("eyj", "eyj"), ("EYJ", "EYJ"), ("heyjude-", "heyjude-"), ("eyJ", ""), ("eyjeyJ", "eyj")]
+    {
+        check(&format!("x {before}{token} y"), &format!("x {expected}[REDACTED] y"));
+    }
+}
+
+#[test]
 fn aws_secret_next_to_its_id_is_hidden() {
     let (id, secret) = (format!("AKIA{}", "A1B2C3D4".repeat(2)), "aB3/".repeat(10));
     check(&format!("{id}\t{secret} us-east-1"), "[REDACTED]\t[REDACTED] us-east-1");
