@@ -40,11 +40,11 @@ fn secret() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A lure raises an alarm for nothing. None is the true beginning of a token or a URL, which may not be longer than the bound.
 /// Drawing every letter takes most of the time of a case, so long parts repeat what was drawn.
 fn part() -> impl Strategy<Value = String> {
     let repeated = |(text, times): (String, usize)| text.repeat(times);
-    let lure =
-        prop::sample::select(vec!["eyj", "EYJ", "eyJ", "sk-", "AKIA", "key", "://", "@", "-----", "-----END A-----"]);
+    let lure = prop::sample::select(vec!["eyj", "EYJ", "sk-", "AKIA", "key", "@", "-----", "-----END A-----"]);
     prop_oneof![
         4 => secret(),
         6 => ("([a-zé😀]{1,9} ){1,6}", 1_usize..10).prop_map(repeated),

@@ -196,6 +196,7 @@ fn broken_markers_expose_no_block() {
         "-----BEGIN A-----END A",
         "-----END A-----",
         "-----END PRIVATE KEY----",
+        "-----END PRIVATE KEY -----",
         "-----",
     ];
     for redactor in [&*DEFAULT, &*SHAPES] {

@@ -41,7 +41,7 @@ struct Bodies {
 impl<'a> Blocks<'a> {
     /// Reads a first line, `marker` being its beginning up to the label.
     pub(super) fn begin(&mut self, text: &'a str, marker: Range<usize>, evidence: Evidence) {
-        let label = label(text, marker.end).map(str::trim).filter(|label| !label.is_empty());
+        let label = label(text, marker.end).filter(|label| !label.trim().is_empty());
         let opens = match evidence {
             Evidence::KeysAndShapes => true,
             // Source code that only speaks of blocks, and certificates, stay.
@@ -65,7 +65,7 @@ impl<'a> Blocks<'a> {
     pub(super) fn end(&mut self, text: &str, marker: &Range<usize>) -> Option<Range<usize>> {
         let label = label(text, marker.end).filter(|_| self.is_open())?;
         self.has_broken = false;
-        self.labels.remove(label.trim());
+        self.labels.remove(label);
         (!self.is_open()).then(|| self.start..marker.end + label.len() + DASHES.len())
     }
 
