@@ -32,6 +32,11 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       models    List models: context, price, capabilities, and whether a credential is found
       provider  Look at providers, check their manifests and try them
 
+    Look into sessions:
+      sessions  List sessions: age, messages, cost, and what was said first
+      export    Write a session down as a page, as Markdown, or what the model was shown
+      context   Show what filled the model's context, segment by segment
+
     Look into files:
       envelope     Check, compare and sum up prompt envelopes
       ext-message  Check messages between an extension and its host
@@ -89,6 +94,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
           put a text and a file in front of the message
       pi ask 'What is a monad?' --model anthropic/claude-sonnet-5-5
           ask a model and see the answer as it comes
+      pi export last -o session.html
+          write the last session of this folder down as one page
       pi models --available
           see which models can be asked now
       pi envelope validate logs/
