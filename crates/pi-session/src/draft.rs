@@ -35,7 +35,7 @@ pub(crate) enum Draft {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Author {
     /// The model, for this price.
-    Model(Usage),
+    Model(Box<Usage>),
     Extension,
 }
 
@@ -118,7 +118,7 @@ impl Draft {
 impl Author {
     fn members(self) -> (Option<bool>, Option<Loose<Usage>>) {
         match self {
-            Self::Model(usage) => (None, Some(Loose::Known(usage))),
+            Self::Model(usage) => (None, Some(Loose::Known(*usage))),
             Self::Extension => (Some(true), None),
         }
     }

@@ -399,7 +399,7 @@ impl Mailbox {
 
     fn serve(&mut self, request: Request) {
         match request {
-            Request::Prompt { saying, during, reply } => self.prompt(saying, during, reply),
+            Request::Prompt { saying, during, reply } => self.prompt(*saying, during, reply),
             Request::Abort(reply) => match &mut self.running {
                 Some(running) => {
                     running.cancel();

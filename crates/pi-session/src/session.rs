@@ -279,7 +279,7 @@ impl Session {
     }
 
     async fn say(&self, saying: Saying, during: Option<When>) -> Result<Prompted, PromptError> {
-        let answer = self.ask(|reply| Request::Prompt { saying, during, reply }).await;
+        let answer = self.ask(|reply| Request::Prompt { saying: Box::new(saying), during, reply }).await;
         answer.map_err(PromptError::Gone).flatten()
     }
 
@@ -305,7 +305,7 @@ impl From<Gone> for NavigateError {
 impl From<Compacted> for Result<CompactionResult, CompactError> {
     fn from(compacted: Compacted) -> Self {
         match compacted {
-            Compacted::Done(result) => Ok(result),
+            Compacted::Done(result) => Ok(*result),
             Compacted::Nothing => Err(CompactError::Nothing),
             Compacted::Aborted => Err(CompactError::Aborted),
             Compacted::Failed(message) => Err(CompactError::Failed { message }),

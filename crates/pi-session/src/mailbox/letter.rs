@@ -36,7 +36,7 @@ pub(crate) enum Letter {
 #[derive(Debug)]
 pub(crate) enum Request {
     Prompt {
-        saying: Saying,
+        saying: Box<Saying>,
         during: Option<When>,
         reply: oneshot::Sender<Result<Prompted, PromptError>>,
     },

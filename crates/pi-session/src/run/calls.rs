@@ -44,7 +44,7 @@ struct Checked {
 }
 
 enum Readiness {
-    Ready { tool: ActiveTool, arguments: Arguments, grant: Grant },
+    Ready { tool: Box<ActiveTool>, arguments: Arguments, grant: Box<Grant> },
     Refused { reason: String, terminate: bool },
 }
 
@@ -154,7 +154,7 @@ impl Run {
             },
         };
         Ok(match granted {
-            Ok(grant) => Readiness::Ready { tool: tool.clone(), arguments, grant },
+            Ok(grant) => Readiness::Ready { tool: Box::new(tool.clone()), arguments, grant: Box::new(grant) },
             Err(denial) => Readiness::refused(permission::refusal(&denial)),
         })
     }
@@ -184,7 +184,7 @@ impl Run {
             Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
             Readiness::Ready { tool, arguments, grant } => {
                 let outcome = match &tool.runner {
-                    Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), grant).await?,
+                    Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), *grant).await?,
                     Runner::Guest(tool) => self.run_guest(tool, &call, arguments.clone()).await?,
                 };
                 let scrubbed = self.scrub(outcome);

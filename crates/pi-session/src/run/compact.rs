@@ -46,7 +46,7 @@ pub(crate) enum Next {
 /// What came of a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Compacted {
-    Done(CompactionResult),
+    Done(Box<CompactionResult>),
     /// There was nothing to summarise.
     Nothing,
     /// Somebody stopped it, or an extension objected.
@@ -108,7 +108,7 @@ impl Run {
             Err(NoSummary::Failed(message)) => Compacted::Failed(message),
         };
         let (result, error_message) = match &compacted {
-            Compacted::Done(result) => (Some(Box::new(result.clone())), None),
+            Compacted::Done(result) => (Some(result.clone()), None),
             Compacted::Nothing | Compacted::Aborted => (None, None),
             Compacted::Failed(message) => (None, Some(message.clone())),
         };
@@ -163,7 +163,7 @@ impl Run {
         let Summary { text, keep, tokens_before, details, by } = summary;
         let from_extension = by == Author::Extension;
         let usage = match &by {
-            Author::Model(usage) => Some(usage.clone()),
+            Author::Model(usage) => Some(Usage::clone(usage)),
             Author::Extension => None,
         };
         let draft = Draft::Compaction {
@@ -190,14 +190,14 @@ impl Run {
             Keep::Nothing => own,
         };
         let after = self.desk.path().await?;
-        Ok(Compacted::Done(CompactionResult {
+        Ok(Compacted::Done(Box::new(CompactionResult {
             summary: text,
             first_kept_entry_id,
             tokens_before,
             details,
             estimated_tokens_after: Some(cut::context_tokens(&after)),
             usage,
-        }))
+        })))
     }
 
     async fn summarise(&mut self, plan: &Plan, cut: Cut, instructions: Option<&str>) -> Result<Summary, NoSummary> {
@@ -217,7 +217,7 @@ impl Run {
             tokens_before: cut.tokens_before,
             details: Some(cut.files.details()),
             keep: cut.keep,
-            by: Author::Model(usage),
+            by: Author::Model(Box::new(usage)),
         })
     }
 

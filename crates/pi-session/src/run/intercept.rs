@@ -22,7 +22,7 @@ pub(super) struct Hooked {
 
 impl Hooked {
     /// Nobody, if no extension wants to see requests: then the request need not be read again.
-    pub(super) fn new(guests: &Arc<Guests>, cancel: &CancellationToken) -> Option<Arc<dyn Interceptor>> {
+    pub(super) fn wanted(guests: &Arc<Guests>, cancel: &CancellationToken) -> Option<Arc<dyn Interceptor>> {
         let is_wanted = guests.listens(Hook::BeforeProviderRequest) || guests.listens(Hook::BeforeProviderHeaders);
         is_wanted.then(|| Arc::new(Self { guests: Arc::clone(guests), cancel: cancel.clone() }) as Arc<dyn Interceptor>)
     }

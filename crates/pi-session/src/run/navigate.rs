@@ -98,7 +98,7 @@ impl Run {
             Ok((answer, usage)) => Ok(Some(Farewell {
                 summary: branch.summary(&answer),
                 details: Some(branch.files.details()),
-                by: Author::Model(usage),
+                by: Author::Model(Box::new(usage)),
             })),
             Err(NoSummary::Aborted) => Err(NavigateError::Aborted),
             Err(NoSummary::Failed(message)) => Err(NavigateError::Failed { message }),

@@ -130,7 +130,7 @@ impl Run {
         let mut assembly = Assembly::new(plan.choice.asked(plan.thinking, self.now().unix_millis()));
         let options =
             Options { thinking: plan.thinking, session: Some(self.parts.session.to_string()), ..Options::plain() };
-        let interceptor = Hooked::new(&self.parts.guests, &self.cancel);
+        let interceptor = Hooked::wanted(&self.parts.guests, &self.cancel);
         let asking = self.parts.models.ask(&plan.choice, prompt, &options, interceptor, &self.cancel);
         let mut answer = match asking.await {
             Ok(answer) => answer,

@@ -1,6 +1,7 @@
 //! Whole runs over a real socket: what is said, what the model answers, what happens.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test makes and reads the files of its project")]
 
 mod compaction;
 mod guests;
