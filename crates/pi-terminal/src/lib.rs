@@ -2,7 +2,7 @@
 //!
 //! [`App`] is everything that is on the screen, as data: reports of a session and keys of a person go in, [`Frame`]s and
 //! [`Action`]s come out; nothing in it reads a clock, a file or a terminal. [`Painter`] turns frames into bytes. Around
-//! them stands a thin loop, [`drive`], that waits for both sides, and [`run`] puts it on a session.
+//! them stands a thin loop, [`drive`], that waits for both sides, and [`run`](run()) puts it on a session.
 //!
 //! It is a view of a session in the same process and keeps no state of the conversation itself. It does not speak the
 //! client protocol and knows neither the server nor how extensions run.
@@ -11,6 +11,7 @@
 
 mod app;
 mod bar;
+mod branch;
 pub mod chat;
 mod code;
 mod commands;
@@ -35,6 +36,7 @@ mod wish;
 pub use self::{
     app::{App, Beginning},
     bar::{colour, envelope_bar},
+    branch::branch,
     device::{Device, DeviceError, Input},
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},

@@ -58,7 +58,7 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
             }
             report = link.reports.recv(), if is_open => {
                 match report {
-                    Some(report) => stage.reports(report, app, link),
+                    Some(report) => stage.reports(&report, app, link),
                     None => is_open = false,
                 }
                 due = due.or(Some(drawn + FRAME));
@@ -130,8 +130,8 @@ impl Stage {
     }
 
     /// Takes a report and all that wait behind it.
-    fn reports(&self, first: Report, app: &mut App, link: &mut Link) {
-        app.report(&first, self.now());
+    fn reports(&self, first: &Report, app: &mut App, link: &mut Link) {
+        app.report(first, self.now());
         for _ in 1..MOST_AT_ONCE {
             let Ok(report) = link.reports.try_recv() else { break };
             app.report(&report, self.now());

@@ -231,7 +231,7 @@ fn is_final(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    fn plain(lines: Vec<Line<'static>>) -> Vec<String> {
+    fn plain(lines: &[Line<'static>]) -> Vec<String> {
         lines.iter().map(ToString::to_string).collect()
     }
 
@@ -275,7 +275,7 @@ mod tests {
         ] {
             let wrapped = wrap(Line::from(text.to_owned()), room, &Line::from(hanging.to_owned()));
             assert!(wrapped.iter().all(|line| line_width(line) <= room), "{wrapped:?}");
-            assert_eq!(plain(wrapped), expected, "{text}");
+            assert_eq!(plain(&wrapped), expected, "{text}");
         }
     }
 

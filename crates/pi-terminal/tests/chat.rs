@@ -1,5 +1,7 @@
 //! What is shown of a conversation, event by event.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::time::Duration;
 
 use pi_terminal::{
@@ -30,7 +32,7 @@ fn assistant(content: &Value, stop: &str) -> Value {
         "timestamp": 0 })
 }
 
-fn delta(update: Value) -> AgentEvent {
+fn delta(update: &Value) -> AgentEvent {
     event(json!({ "type": "message_update", "assistantMessageEvent": update }))
 }
 
@@ -38,8 +40,8 @@ fn start() -> AgentEvent {
     event(json!({ "type": "message_start", "message": assistant(&json!([]), "pending") }))
 }
 
-fn end(content: Value, stop: &str) -> AgentEvent {
-    event(json!({ "type": "message_end", "message": assistant(&content, stop) }))
+fn end(content: &Value, stop: &str) -> AgentEvent {
+    event(json!({ "type": "message_end", "message": assistant(content, stop) }))
 }
 
 /// What is printed, a line that is only `---`, and what is live.
@@ -73,12 +75,12 @@ fn what_the_user_says_is_printed_at_once() {
 
 #[test]
 fn text_is_printed_by_sections_while_it_comes() {
-    let mut events = vec![start(), delta(json!({ "type": "text_start", "contentIndex": 0 }))];
+    let mut events = vec![start(), delta(&json!({ "type": "text_start", "contentIndex": 0 }))];
     for piece in ["one\n", "\ntw", "o **bo"] {
-        events.push(delta(json!({ "type": "text_delta", "contentIndex": 0, "delta": piece })));
+        events.push(delta(&json!({ "type": "text_delta", "contentIndex": 0, "delta": piece })));
     }
     check(&events, &["", "one", "---", "", "two **bo"]);
-    events.push(end(json!([{ "type": "text", "text": "one\n\ntwo **bold**" }]), "stop"));
+    events.push(end(&json!([{ "type": "text", "text": "one\n\ntwo **bold**" }]), "stop"));
     check(&events, &["", "one", "", "two bold", "---"]);
 }
 
@@ -88,7 +90,7 @@ fn text_in_any_pieces_looks_as_if_it_had_come_at_once() {
     let theme = Theme::plain();
     let whole = {
         let mut chat = Chat::default();
-        chat.apply(&end(json!([{ "type": "text", "text": text }]), "stop"), NOW);
+        chat.apply(&end(&json!([{ "type": "text", "text": text }]), "stop"), NOW);
         chat.take_finished(&look(&theme))
     };
     for size in [1, 2, 3, 7, 50] {
@@ -98,10 +100,10 @@ fn text_in_any_pieces_looks_as_if_it_had_come_at_once() {
         let letters: Vec<char> = text.chars().collect();
         for piece in letters.chunks(size) {
             let piece: String = piece.iter().collect();
-            chat.apply(&delta(json!({ "type": "text_delta", "contentIndex": 0, "delta": piece })), NOW);
+            chat.apply(&delta(&json!({ "type": "text_delta", "contentIndex": 0, "delta": piece })), NOW);
             printed.extend(chat.take_finished(&look(&theme)));
         }
-        chat.apply(&end(json!([{ "type": "text", "text": text }]), "stop"), NOW);
+        chat.apply(&end(&json!([{ "type": "text", "text": text }]), "stop"), NOW);
         printed.extend(chat.take_finished(&look(&theme)));
         assert_eq!(printed, whole, "pieces of {size}");
     }
@@ -111,7 +113,7 @@ fn text_in_any_pieces_looks_as_if_it_had_come_at_once() {
 fn thinking_is_quiet_and_can_be_hidden() {
     let events = [
         start(),
-        end(json!([{ "type": "thinking", "thinking": "hm\nso" }, { "type": "text", "text": "yes" }]), "stop"),
+        end(&json!([{ "type": "thinking", "thinking": "hm\nso" }, { "type": "text", "text": "yes" }]), "stop"),
     ];
     check(&events, &["", "┊ hm", "┊ so", "", "yes", "---"]);
     check_with(&events, |look| look.thoughts = Thoughts::Hidden, &["", "thought", "", "yes", "---"]);
@@ -119,7 +121,7 @@ fn thinking_is_quiet_and_can_be_hidden() {
 
 fn call(name: &str, arguments: &Value) -> Vec<AgentEvent> {
     let block = json!({ "type": "toolCall", "id": "c1", "name": name, "arguments": arguments });
-    vec![start(), end(json!([block]), "toolUse")]
+    vec![start(), end(&json!([block]), "toolUse")]
 }
 
 fn started(name: &str, arguments: &Value) -> AgentEvent {
@@ -178,18 +180,18 @@ fn change_and_failure_are_shown_on_their_cards() {
 #[test]
 fn finished_cards_wait_for_those_before_them() {
     let block = |id: &str| json!({ "type": "toolCall", "id": id, "name": "ls", "arguments": {} });
-    let mut events = vec![start(), end(json!([block("c0"), block("c1")]), "toolUse")];
+    let mut events = vec![start(), end(&json!([block("c0"), block("c1")]), "toolUse")];
     events.push(ended("ls", "x", &json!(null), false));
     check(&events, &["---", "", "○ ls .", "", "✔ ls .  1.5s", "  x"]);
 }
 
 #[test]
 fn abort_and_error_close_what_is_open() {
-    let mut events = vec![start(), delta(json!({ "type": "text_delta", "contentIndex": 0, "delta": "half" }))];
-    events.push(end(json!([{ "type": "text", "text": "half" }]), "aborted"));
+    let mut events = vec![start(), delta(&json!({ "type": "text_delta", "contentIndex": 0, "delta": "half" }))];
+    events.push(end(&json!([{ "type": "text", "text": "half" }]), "aborted"));
     check(&events, &["", "half", "", "▌ stopped by you", "---"]);
     let block = json!({ "type": "toolCall", "id": "c1", "name": "ls", "arguments": {} });
-    check(&[start(), end(json!([block]), "error")], &["", "– ls .  not run", "", "▌ it broke", "---"]);
+    check(&[start(), end(&json!([block]), "error")], &["", "– ls .  not run", "", "▌ it broke", "---"]);
 }
 
 #[test]

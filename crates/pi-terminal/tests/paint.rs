@@ -1,5 +1,7 @@
 //! What a terminal shows after frames were painted.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::num::NonZeroU16;
 
 use pi_terminal::{Colours, Frame, Painter};

@@ -1,5 +1,7 @@
 //! The terminal in a pseudo-terminal: keys are typed, the screen is read.
+
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     io::{Read, Write},
@@ -65,6 +67,7 @@ impl Stage {
 
     /// Reads until the screen is as wanted.
     #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "a screen that never comes must end the test")]
     fn wait(&mut self, what: &str, is_there: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         loop {

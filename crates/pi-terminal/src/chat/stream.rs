@@ -139,10 +139,10 @@ impl Chat {
         };
         // Blocks that the finished message does not have were withdrawn.
         for place in self.streaming.places.values() {
-            if let Some(item) = place.checked_sub(self.taken).and_then(|index| self.items.get_mut(index)) {
-                if is_over || !matches!(item, Item::Card(_)) {
-                    item.close();
-                }
+            if let Some(item) = place.checked_sub(self.taken).and_then(|index| self.items.get_mut(index))
+                && (is_over || !matches!(item, Item::Card(_)))
+            {
+                item.close();
             }
         }
         if is_error {
