@@ -120,11 +120,20 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
     let mut spans: Vec<Span> = redactor.exact.find(text).into_iter().map(Span::mark).collect();
     let mut mails = Vec::new();
     // Almost every text is clean, and the search for any pattern is several times faster than that for all.
-    let first = redactor.scanner.automaton.find(text);
-    let hits = first.map(|_| redactor.scanner.automaton.find_overlapping_iter(text)).into_iter().flatten();
+    if redactor.scanner.automaton.find(text).is_some() {
+        follow_alarms(redactor, text, &mut spans, &mut mails);
+    }
+    let mut spans = disjoint(text, spans);
+    if !redactor.personal.is_kept() {
+        add_personal(redactor, text, mails, &mut spans);
+    }
+    spans
+}
+
+fn follow_alarms(redactor: &Redactor, text: &str, spans: &mut Vec<Span>, mails: &mut Vec<Range<usize>>) {
     let mut progress = Progress::default();
     let mut blocks = Blocks::default();
-    for hit in hits {
+    for hit in redactor.scanner.automaton.find_overlapping_iter(text) {
         match redactor.scanner.alarms[hit.pattern().as_usize()] {
             Alarm::Key if hit.start() >= progress.key => {
                 let (span, seen) = assignment::find(text, hit.range(), &mut progress.counted);
@@ -150,11 +159,6 @@ fn find(redactor: &Redactor, text: &str) -> Vec<Span> {
         }
     }
     spans.extend(blocks.finish(text).map(Span::mark));
-    let mut spans = disjoint(text, spans);
-    if !redactor.personal.is_kept() {
-        add_personal(redactor, text, mails, &mut spans);
-    }
-    spans
 }
 
 /// Personal data gives way to a secret that covers part of it: the password in a URL looks like the name before an `@`.
