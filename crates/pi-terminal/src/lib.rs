@@ -11,7 +11,6 @@
 
 mod app;
 mod bar;
-mod branch;
 pub mod chat;
 mod code;
 mod commands;
@@ -20,6 +19,7 @@ mod device;
 mod dialog;
 mod diff;
 mod editor;
+mod files;
 mod footer;
 mod keys;
 pub mod look;
@@ -31,17 +31,18 @@ mod run;
 mod serve;
 pub mod text;
 pub mod theme;
+mod tree;
 mod wish;
 
 pub use self::{
     app::{App, Beginning},
     bar::{colour, envelope_bar},
-    branch::branch,
     device::{Device, DeviceError, Input},
+    files::branch,
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
-    serve::{Compose, Errand},
+    serve::Compose,
     theme::{Colours, Theme},
     wish::{Action, Fetch, Point, Report, Wish},
 };

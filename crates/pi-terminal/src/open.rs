@@ -12,9 +12,9 @@ use crate::{
     device::Device,
     look::Thoughts,
     run::{Link, drive},
-    serve::{Compose, Errand, Service, shown_directory},
+    serve::{Compose, Service, shown_directory},
     theme::{Colours, Theme},
-    wish::Wish,
+    wish::{Report, Wish},
 };
 
 /// Actions that may wait for the session; see [`Link`].
@@ -46,8 +46,8 @@ pub struct Options {
     pub draft: String,
     /// Told before anything else.
     pub notices: Vec<String>,
-    /// Takes what the session cannot do itself.
-    pub errands: mpsc::Sender<Errand>,
+    /// Where the session is written; `None` if it is not.
+    pub file: Option<PathBuf>,
 }
 
 /// How the terminal was left.
@@ -91,6 +91,9 @@ pub async fn run(options: Options, device: &mut Device) -> Result<Outcome, Termi
         app.note(Tone::Warning, notice);
     }
     app.recall(spoken.iter().map(|(_, message)| &**message), Duration::ZERO);
+    for question in options.session.open_questions().await? {
+        app.report(&Report::Event(Arc::new(question.to_event())), Duration::ZERO);
+    }
     app.write(&options.draft);
     let (actions, wanted) = mpsc::channel(ACTIONS);
     let (reports, told) = mpsc::channel(REPORTS);
@@ -100,7 +103,7 @@ pub async fn run(options: Options, device: &mut Device) -> Result<Outcome, Termi
         compose: options.compose,
         project: options.project,
         directory: options.directory,
-        errands: options.errands,
+        file: options.file,
         reports,
     };
     let mut link = Link { actions, reports: told };

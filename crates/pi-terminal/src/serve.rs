@@ -9,17 +9,21 @@ use std::{
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_session::{
-    Journey, PromptError, Session, Silence, Subscription,
+    Journey, PromptError, Session, SessionGone, Silence, Subscription,
     context::Spoken,
     directory::{self, Project},
+    export,
     input::{Composed, InputError, complete},
     models::Choice,
     queue::{Saying, When},
 };
-use pi_transcript::{Message, RequestId, question::Answer};
-use tokio::sync::{mpsc, oneshot};
+use pi_transcript::Message;
+use tokio::sync::mpsc;
 
-use crate::wish::{Action, Fetch, Point, Report};
+use crate::{
+    files, tree,
+    wish::{Action, Fetch, Point, Report},
+};
 
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
@@ -27,18 +31,6 @@ const MOST_FILES: usize = 50;
 /// Makes a message of what was typed: files, templates and skills are put in their places. Reads files, and is called
 /// where that may block.
 pub type Compose = Arc<dyn Fn(&str) -> Result<Composed, InputError> + Send + Sync>;
-
-/// Something that a session does not do by itself; whoever started the terminal does it and replies. An error is shown
-/// as it is. A reply that is dropped means that nobody can do it.
-#[derive(Debug)]
-pub enum Errand {
-    /// Hand an answer to whoever asked.
-    Answer { request: RequestId, answer: Answer, reply: oneshot::Sender<Result<(), String>> },
-    /// Every place of the session, a line each, in the order in which they are shown.
-    Tree { reply: oneshot::Sender<Result<Vec<Point>, String>> },
-    /// Write the session to a file, chosen by its ending; replies where it is.
-    Export { path: Option<PathBuf>, reply: oneshot::Sender<Result<PathBuf, String>> },
-}
 
 /// What is needed to serve.
 #[derive(Clone)]
@@ -48,7 +40,8 @@ pub(crate) struct Service {
     pub(crate) compose: Compose,
     pub(crate) project: Option<Project>,
     pub(crate) directory: PathBuf,
-    pub(crate) errands: mpsc::Sender<Errand>,
+    /// Where the session is written; `None` if it is not.
+    pub(crate) file: Option<PathBuf>,
     pub(crate) reports: mpsc::Sender<Report>,
 }
 
@@ -137,7 +130,7 @@ impl Service {
 
     async fn performed(&self, action: Action) -> Result<Option<Report>, String> {
         let session = &self.session;
-        let gone = |error: pi_session::SessionGone| error.to_string();
+        let gone = |error: SessionGone| error.to_string();
         match action {
             Action::Abort => {
                 let waiting = session.clear_queue().await.map_err(gone)?;
@@ -169,11 +162,12 @@ impl Service {
             }
             Action::Navigate(journey) => self.go(journey).await.map(Some),
             Action::Export { path } => {
-                let path = self.errand(|reply| Errand::Export { path, reply }).await?;
+                let path = self.export(path).await?;
                 Ok(Some(Report::Told(format!("written to {}", path.display()))))
             }
             Action::Answer { request, answer } => {
-                self.errand(|reply| Errand::Answer { request, answer, reply }).await.map(|()| None)
+                let taken = session.answer(request, answer).await.map_err(gone)?;
+                taken.map(|()| None).map_err(|fault| fault.to_string())
             }
             Action::Say { .. } | Action::Suspend | Action::Leave(_) => Ok(None),
         }
@@ -194,7 +188,7 @@ impl Service {
                 let spoken = self.session.messages().await.map_err(|gone| gone.to_string())?;
                 Ok(Report::ForkPoints(spoken.iter().filter_map(fork_point).collect()))
             }
-            Fetch::Tree => self.errand(|reply| Errand::Tree { reply }).await.map(Report::Tree),
+            Fetch::Tree => self.tree().await.map(Report::Tree),
         }
     }
 
@@ -211,17 +205,45 @@ impl Service {
         Report::Files { query, listing: listed.unwrap_or_default() }
     }
 
-    async fn errand<T>(&self, make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Errand) -> Result<T, String> {
-        let nobody = || "nobody here can do that".to_owned();
-        let (reply, answer) = oneshot::channel();
-        self.errands.send(make(reply)).await.map_err(|_| nobody())?;
-        answer.await.map_err(|_| nobody())?
+    /// Every place of the session; of one that is not written, what was said on the current branch.
+    async fn tree(&self) -> Result<Vec<Point>, String> {
+        let gone = |error: SessionGone| error.to_string();
+        let Some(file) = self.file.clone().filter(|file| file.exists()) else {
+            let spoken = self.session.messages().await.map_err(gone)?;
+            return Ok(spoken.iter().filter_map(fork_point).collect());
+        };
+        let leaf = self.session.state().await.map_err(gone)?.leaf;
+        self.session.flush().await.map_err(gone)?;
+        let read = tokio::task::spawn_blocking(move || tree::points(&file, leaf.as_ref())).await;
+        read.map_err(|error| error.to_string())?
+    }
+
+    async fn export(&self, path: Option<PathBuf>) -> Result<PathBuf, String> {
+        let Some(file) = self.file.clone() else { return Err("the session is not written to a file".to_owned()) };
+        self.session.flush().await.map_err(|gone| gone.to_string())?;
+        let target = match path {
+            Some(path) => self.directory.join(path),
+            None => self.directory.join(file.with_extension("html").file_name().unwrap_or_default()),
+        };
+        let written = tokio::task::spawn_blocking(move || write_story(&file, &target).map(|()| target)).await;
+        written.map_err(|error| error.to_string())?
     }
 
     async fn tell(&self, report: Report) {
         // The screen may be closed already.
         let _ = self.reports.send(report).await;
     }
+}
+
+/// Writes a session in the form that the ending of the target asks for. Blocks.
+fn write_story(file: &Path, target: &Path) -> Result<(), String> {
+    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or("html");
+    if ending == "jsonl" {
+        return directory::export(file, target).map_err(|error| error.to_string());
+    }
+    let story = export::read(file).map_err(|error| error.to_string())?;
+    let text = if ending == "md" { export::markdown(&story) } else { export::html(&story) };
+    files::write(target, &text).map_err(|error| error.to_string())
 }
 
 fn taken_back(waiting: &[Saying]) -> Report {

@@ -72,7 +72,7 @@ impl Stage {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let contents = self.terminal.screen().contents();
-            if is_there(&contents) {
+            if self.is_between_frames() && is_there(&contents) {
                 return;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -85,6 +85,12 @@ impl Stage {
                 Err(RecvTimeoutError::Disconnected) => panic!("the program ended before {what}:\n{contents}"),
             }
         }
+    }
+
+    /// Whether no update is open: a terminal that synchronizes would show nothing of it yet.
+    fn is_between_frames(&self) -> bool {
+        let log = String::from_utf8_lossy(&self.log);
+        log.rfind("\u{1b}[?2026l") >= log.rfind("\u{1b}[?2026h")
     }
 
     #[track_caller]

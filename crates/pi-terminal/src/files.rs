@@ -1,6 +1,6 @@
-//! Which branch a folder is on, for the footer. The only place here that reads files.
+//! The only place here that reads and writes files by itself: the branch of a folder, and exports.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 /// The branch of the git repository that a folder lies in, or the beginning of the commit where none is checked out.
 /// Reads two small files and asks no program.
@@ -20,6 +20,12 @@ pub fn branch(directory: &Path) -> Option<String> {
     }
 }
 
+/// Writes a file anew.
+#[expect(clippy::disallowed_methods, reason = "the one place of this crate that writes files")]
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    std::fs::write(path, text)
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads files")]
 fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
@@ -30,22 +36,22 @@ mod tests {
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
-    fn write(path: &Path, text: &str) {
+    fn make(path: &Path, text: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        write(path, text).unwrap();
     }
 
     #[test]
     fn branch_is_that_of_the_nearest_repository() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        write(&at("main/.git/HEAD"), "ref: refs/heads/feature/x\n");
-        write(&at("main/src/a.rs"), "");
-        write(&at("main/.git/worktrees/w/HEAD"), "0123456789abcdef\n");
-        write(&at("w/.git"), "gitdir: ../main/.git/worktrees/w\n");
+        make(&at("main/.git/HEAD"), "ref: refs/heads/feature/x\n");
+        make(&at("main/src/a.rs"), "");
+        make(&at("main/.git/worktrees/w/HEAD"), "0123456789abcdef\n");
+        make(&at("w/.git"), "gitdir: ../main/.git/worktrees/w\n");
         assert_eq!(branch(&at("main/src")).as_deref(), Some("feature/x"));
         assert_eq!(branch(&at("w")).as_deref(), Some("0123456"));
-        write(&at("broken/.git"), "nonsense");
+        make(&at("broken/.git"), "nonsense");
         assert_eq!(branch(&at("broken")), None);
     }
 }
