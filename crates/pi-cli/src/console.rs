@@ -55,6 +55,8 @@ pub(crate) struct Console {
     progress_is_shown: bool,
     /// What was advised; nobody needs to read it twice.
     hints: Vec<String>,
+    /// What would be said on standard error, while something else has the screen.
+    held: Option<Vec<String>>,
     /// Why nothing more is written, if so.
     lost: Option<io::Error>,
 }
@@ -78,6 +80,7 @@ impl Console {
             is_inside_error_line: false,
             progress_is_shown: false,
             hints: Vec::new(),
+            held: None,
             output: WholeLines(BufWriter::new(output.lock())),
             error: error.lock(),
             lost: None,
@@ -240,6 +243,24 @@ impl Console {
         }
     }
 
+    /// Keeps what would be said on standard error, for whoever has the screen.
+    pub(crate) fn hold_notes(&mut self) {
+        self.clear_progress();
+        (self.held, self.shows_progress, self.error_colours) = (Some(Vec::new()), false, false);
+    }
+
+    /// What was kept so far.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        self.held.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Says what was kept, and holds nothing back any more.
+    pub(crate) fn release_notes(&mut self) {
+        for note in self.held.take().unwrap_or_default() {
+            self.complain(&note);
+        }
+    }
+
     /// Takes the progress line away.
     fn clear_progress(&mut self) {
         if std::mem::take(&mut self.progress_is_shown) {
@@ -254,6 +275,9 @@ impl Console {
     }
 
     fn complain(&mut self, text: &str) {
+        if let Some(held) = &mut self.held {
+            return held.push(text.to_owned());
+        }
         self.clear_progress();
         self.end_error_line();
         // On a terminal both streams share the line.

@@ -62,6 +62,7 @@ pub(crate) struct Workshop {
 }
 
 /// What is known before any model is chosen.
+#[derive(Clone)]
 pub(crate) struct Ground {
     /// The folder in which tools work: absolute, without links.
     pub(crate) directory: PathBuf,
@@ -92,13 +93,13 @@ impl Ground {
 impl Workshop {
     pub(crate) fn open(
         arguments: &TalkArguments,
-        ground: Ground,
+        ground: &Ground,
         providers: Providers,
         answering: &Answering,
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let Ground { directory, settings, decisions, trust } = ground;
+        let Ground { directory, settings, decisions, trust } = ground.clone();
         let credentials: Vec<String> =
             providers.catalog.providers().flat_map(|entry| credential::variables(&entry.manifest)).collect();
         let redactor = Arc::new(redactor(&credentials));

@@ -1,19 +1,22 @@
 //! `pi "…"` and `pi -p "…"`: a conversation with the agent, in which it works with tools.
 
+mod interactive;
 mod lines;
 mod print;
 
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
+    sync::Arc,
 };
 
 use pi_exthost::port;
 use pi_session::{
-    input::{self as composing, Composed, ImageRule, Mentions, Surroundings, Typed},
+    input::{self as composing, Composed, ImageRule, InputError, Mentions, Surroundings, Typed},
     queue::Saying,
 };
 
+use self::interactive::{Chair, Opening};
 use crate::{
     arguments::talk::{Mode, TalkArguments},
     asking,
@@ -24,7 +27,11 @@ use crate::{
     input,
     providers::Providers,
     runtime,
-    workshop::{Ground, Workshop, model::Answering, seat::Seat},
+    workshop::{
+        Ground, Workshop,
+        model::Answering,
+        seat::{self, Seat},
+    },
 };
 
 pub(crate) fn run(
@@ -33,18 +40,46 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let words = Words::of(arguments, piped()?);
-    if words.is_empty() && !arguments.session.resume {
+    let audience = Audience::of(arguments);
+    if words.is_empty() && audience == Audience::Reader && !arguments.session.resume {
         return Err(SessionFailure::NothingToSay.into());
     }
+    if audience == Audience::Person {
+        console.hold_notes();
+    }
+    let outcome = lead(arguments, &words, audience, environment, console);
+    console.release_notes();
+    outcome
+}
+
+fn lead(
+    arguments: &TalkArguments,
+    words: &Words,
+    audience: Audience,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
     let ground = Ground::survey(environment, console)?;
+    if arguments.session.resume && audience == Audience::Reader {
+        return Err(seat::nobody_chooses(&arguments.session, &ground, environment)?);
+    }
     let mut providers = Providers::load(&arguments.who.sources, environment, console)?;
     let mut seat = Seat::take(&arguments.session, &ground, environment, console)?;
     runtime::start()?.block_on(async {
         let answering =
             Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
-        let workshop = Workshop::open(arguments, ground, providers, &answering, environment, console)?;
-        let sayings = words.compose(&workshop, console)?;
+        let workshop = Workshop::open(arguments, &ground, providers, &answering, environment, console)?;
+        let sayings = if words.is_empty() { Vec::new() } else { words.compose(&workshop, audience, console)? };
         answering.introduce(console);
+        if audience == Audience::Person {
+            let kept = !arguments.session.no_session;
+            let project = seat::project(arguments.session.session_dir.as_deref(), &ground, environment);
+            let chair =
+                Chair { workshop: Arc::new(workshop), ground: &ground, project: project.filter(|_| kept), environment };
+            // The list of sessions is one key away.
+            let draft = if arguments.session.resume { "/resume".to_owned() } else { String::new() };
+            return chair.talk(seat, answering, Opening { sayings, draft }, console).await;
+        }
         seat.note(&answering);
         let header = seat.header.clone();
         let client = match arguments.mode {
@@ -58,6 +93,23 @@ pub(crate) fn run(
             Mode::Json => print::events(&session, &header, sayings, console).await,
         }
     })
+}
+
+/// Who is at the other end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    /// Somebody at a terminal who takes part.
+    Person,
+    /// Whoever reads what is printed.
+    Reader,
+}
+
+impl Audience {
+    fn of(arguments: &TalkArguments) -> Self {
+        let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let wants_print = arguments.print || arguments.mode == Mode::Json;
+        if is_terminal && !wants_print { Audience::Person } else { Audience::Reader }
+    }
 }
 
 /// What came through a pipe, if it was one and something came.
@@ -89,22 +141,18 @@ impl Words {
     }
 
     /// The messages in their order; what was piped in and the files belong to the first.
-    fn compose(&self, workshop: &Workshop, console: &mut Console) -> Result<Vec<Saying>, Failure> {
-        let around = Surroundings {
-            places: &workshop.places,
-            resources: &workshop.resources,
-            redactor: &workshop.redactor,
-            pictures: &composing::as_it_is,
+    fn compose(&self, workshop: &Workshop, audience: Audience, console: &mut Console) -> Result<Vec<Saying>, Failure> {
+        let mentions = match audience {
+            Audience::Person => Mentions::Attach,
             // A script may pass on what others wrote; only arguments name files here.
-            mentions: Mentions::Keep,
-            images: if workshop.settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
+            Audience::Reader => Mentions::Keep,
         };
         let first = self.messages.first().map_or("", String::as_str);
         let opening = Typed { text: first, files: &self.files, piped: self.piped.as_deref(), images: &[] };
-        let rest = self.messages.iter().skip(1).map(|text| Typed { text, files: &[], piped: None, images: &[] });
+        let rest = self.messages.iter().skip(1).map(|text| typed(text));
         let mut sayings = Vec::new();
         for typed in std::iter::once(opening).chain(rest) {
-            let composed = composing::compose(typed, &around, asking::milliseconds()).map_err(SessionFailure::Input)?;
+            let composed = compose(workshop, typed, mentions, asking::milliseconds()).map_err(SessionFailure::Input)?;
             let Composed { saying, notices, hidden } = composed;
             for notice in notices {
                 console.note(&notice.to_string());
@@ -116,4 +164,21 @@ impl Words {
         }
         Ok(sayings)
     }
+}
+
+/// Words and nothing else.
+fn typed(text: &str) -> Typed<'_> {
+    Typed { text, files: &[], piped: None, images: &[] }
+}
+
+fn compose(workshop: &Workshop, typed: Typed<'_>, mentions: Mentions, timestamp: u64) -> Result<Composed, InputError> {
+    let around = Surroundings {
+        places: &workshop.places,
+        resources: &workshop.resources,
+        redactor: &workshop.redactor,
+        pictures: &composing::as_it_is,
+        mentions,
+        images: if workshop.settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
+    };
+    composing::compose(typed, &around, timestamp)
 }

@@ -2,11 +2,12 @@
 
 use pi_session::{
     PromptError, SessionGone, Silence,
-    directory::{FindError, Stored},
+    directory::{FindError, ForkError, Stored},
     export::ExportError,
     file::OpenError,
     input::InputError,
 };
+use pi_terminal::DeviceError;
 
 use crate::exit::Exit;
 
@@ -28,6 +29,12 @@ pub(crate) enum SessionFailure {
     Input(#[from] InputError),
     #[error("there is no session in this folder yet")]
     NoneYet,
+    #[error("this session is kept nowhere, so it has no forks")]
+    NotKept,
+    #[error(transparent)]
+    Fork(ForkError),
+    #[error(transparent)]
+    Terminal(DeviceError),
     #[error(transparent)]
     Export(ExportError),
     #[error("the session cannot be started")]
@@ -79,6 +86,9 @@ impl SessionFailure {
                 let lines: String = sessions.iter().take(LISTED).map(line).collect();
                 format!("name one with --session, or take the last with --continue:{lines}")
             }
+            Self::NotKept => "begin one without --no-session".to_owned(),
+            Self::Fork(_) => "check the folder of sessions, and the disk".to_owned(),
+            Self::Terminal(_) => "`pi -p` needs no terminal".to_owned(),
             Self::NoneYet => "begin one with `pi -p`; `pi sessions --all` lists those of other folders".to_owned(),
             Self::Export(ExportError::Open(_)) => "`pi sessions` lists those that can be read".to_owned(),
             Self::Export(ExportError::NoEnvelopes) => {
@@ -102,6 +112,9 @@ impl SessionFailure {
         match self {
             Self::NothingToSay
             | Self::NoneYet
+            | Self::NotKept
+            | Self::Fork(_)
+            | Self::Terminal(_)
             | Self::Export(_)
             | Self::Homeless
             | Self::NoSuchTool { .. }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use pi_provider::{Secret, catalog::Found};
-use pi_session::{models::Choice, settings::Settings};
+use pi_session::{
+    Session,
+    models::{Choice, Models},
+    settings::Settings,
+};
 use pi_transcript::{ProviderId, ThinkingLevel};
 
 use super::seat::Past;
@@ -55,6 +59,29 @@ impl Answering {
         let choice = Choice::new(&found, base_url, &environment).map_err(ModelFailure::CannotAsk)?;
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
         Ok(Answering { choice, thinking: thinking.unwrap_or(USUAL), key, is_demo, why })
+    }
+
+    /// Takes over whom the person chose meanwhile.
+    pub(crate) async fn follow(&mut self, session: &Session, models: &Models) {
+        // One that is gone says nothing, and the choice stays.
+        let Ok(state) = session.state().await else { return };
+        self.thinking = state.thinking;
+        if let Ok(choice) = models.named(&state.model.provider, &state.model.id)
+            && choice.name() != self.choice.name()
+        {
+            self.choice = choice;
+        }
+    }
+
+    /// Takes over who answered in another session, if they can be asked.
+    pub(crate) fn take_over(&mut self, past: &Past, models: &Models) {
+        self.thinking = past.thinking.unwrap_or(self.thinking);
+        let Some(before) = &past.model else { return };
+        if let Ok(choice) = models.named(&before.provider, &before.model)
+            && models.has_credential(&choice)
+        {
+            self.choice = choice;
+        }
     }
 
     /// Says who is asked and why, unless nobody could be surprised.

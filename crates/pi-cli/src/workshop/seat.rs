@@ -55,15 +55,9 @@ impl Seat {
     ) -> Result<Self, Failure> {
         let project = project(arguments.session_dir.as_deref(), ground, environment);
         if arguments.no_session {
-            let cwd = ground.directory.display().to_string();
-            let header = Project { sessions: PathBuf::new(), cwd }.create(now(), fastrand::Rng::new()).header;
-            let past = Past { model: None, thinking: None };
-            return Ok(Seat { header, storage: Storage::Memory, past });
+            return Ok(Self::nowhere(ground));
         }
         let project = project.ok_or(SessionFailure::Homeless)?;
-        if arguments.resume {
-            return Err(choose(&project)?);
-        }
         let found = match (&arguments.session, arguments.last) {
             (Some(word), _) => Some(project.find(word).map_err(SessionFailure::Find)?),
             (None, true) => project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?,
@@ -77,6 +71,21 @@ impl Seat {
                 }
                 Ok(Self::begin(&project))
             }
+        }
+    }
+
+    /// A new session of which nothing is kept.
+    pub(crate) fn nowhere(ground: &Ground) -> Self {
+        let cwd = ground.directory.display().to_string();
+        let header = Project { sessions: PathBuf::new(), cwd }.create(now(), fastrand::Rng::new()).header;
+        Seat { header, storage: Storage::Memory, past: Past { model: None, thinking: None } }
+    }
+
+    /// Where its file is, or will be.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        match &self.storage {
+            Storage::File(opened) => Some(opened.reader.path().to_owned()),
+            Storage::Memory => None,
         }
     }
 
@@ -104,7 +113,8 @@ impl Seat {
         Ok(Self::of(opened))
     }
 
-    fn of(opened: Opened) -> Self {
+    /// A session that was opened already.
+    pub(crate) fn of(opened: Opened) -> Self {
         let entries = opened.tree.entries();
         let context = context::build(&entries);
         let thinking = match context.thinking_level {
@@ -139,8 +149,13 @@ fn append(opened: &mut Opened, make: impl FnOnce(pi_transcript::entry::Base) -> 
 }
 
 /// Where nobody can choose, what there is to choose from.
-fn choose(project: &Project) -> Result<Failure, Failure> {
-    let sessions = directory::list(project).map_err(|error| SessionFailure::Find(error.into()))?;
+pub(crate) fn nobody_chooses(
+    arguments: &SessionArguments,
+    ground: &Ground,
+    environment: &Environment,
+) -> Result<Failure, Failure> {
+    let project = project(arguments.session_dir.as_deref(), ground, environment).ok_or(SessionFailure::Homeless)?;
+    let sessions = directory::list(&project).map_err(|error| SessionFailure::Find(error.into()))?;
     Ok(SessionFailure::NobodyChooses { sessions }.into())
 }
 
