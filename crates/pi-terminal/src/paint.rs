@@ -45,7 +45,9 @@ const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-const CLEAR_LINE: &str = "\x1b[K";
+/// The whole line, before it is written: what is cleared behind a text counts as written in tmux, which then breaks it
+/// into rows of blanks when the window becomes narrower.
+const CLEAR_LINE: &str = "\x1b[2K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
 impl Painter {
@@ -162,10 +164,8 @@ impl Painter {
 
     fn line(&mut self, out: &mut String, line: &Line<'static>) {
         self.written += 1;
+        out.push_str(CLEAR_LINE);
         style::write(out, line, self.colours);
-        if line_width(line) < self.width {
-            out.push_str(CLEAR_LINE);
-        }
     }
 
     /// Moves the cursor to a row that is there.

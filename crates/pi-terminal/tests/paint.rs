@@ -126,7 +126,7 @@ fn only_changed_lines_are_written() {
     assert_eq!(painter.paint(frame("a")), "", "nothing changed");
     let bytes = painter.paint(frame("b"));
     assert_eq!(painter.written(), 4);
-    assert_eq!(bytes, "\u{1b}[?2026h\u{1b}[?25l\rb\u{1b}[K\r\u{1b}[2C\u{1b}[?25h\u{1b}[?2026l");
+    assert_eq!(bytes, "\u{1b}[?2026h\u{1b}[?25l\r\u{1b}[2Kb\r\u{1b}[2C\u{1b}[?25h\u{1b}[?2026l");
 }
 
 #[test]

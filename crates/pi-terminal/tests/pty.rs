@@ -266,3 +266,82 @@ fn terminal_that_cannot_move_its_cursor_is_refused() {
     assert_eq!(code, 1);
     assert!(log.contains("Dumb"), "{log:?}");
 }
+
+/// A tmux of our own, which breaks lines anew when its window changes.
+struct Tmux {
+    folder: tempfile::TempDir,
+}
+
+impl Tmux {
+    #[expect(clippy::disallowed_methods, reason = "this test talks to tmux")]
+    fn ask(&self, arguments: &[&str]) -> std::io::Result<String> {
+        let mut command = std::process::Command::new("tmux");
+        command.arg("-S").arg(self.folder.path().join("socket")).args(["-f", "/dev/null"]).args(arguments);
+        Ok(String::from_utf8_lossy(&command.output()?.stdout).into_owned())
+    }
+
+    /// Everything that was printed, once it is as wanted.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "a screen that never comes must end the test")]
+    fn wait(&self, is_there: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.ask(&["capture-pane", "-p", "-S", "-100"]).unwrap();
+            if is_there(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "it did not come:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // It ends with its last window anyway.
+        let _ = self.ask(&["kill-server"]);
+    }
+}
+
+#[test]
+fn narrow_window_leaves_nothing_behind_in_tmux() {
+    let tmux = Tmux { folder: tempfile::tempdir().unwrap() };
+    if tmux.ask(&["-V"]).is_err() {
+        eprintln!("SKIPPED: tmux is not installed, and nothing else here breaks lines anew");
+        return;
+    }
+    let program = example().display().to_string();
+    tmux.ask(&["new-session", "-d", "-x", "80", "-y", "24", &program]).unwrap();
+    tmux.wait(|screen| screen.contains("demo/one · low"));
+    tmux.ask(&["send-keys", "hello", "Enter"]).unwrap();
+    let is_answered = |screen: &str| screen.contains("fn main() {}") && !screen.contains("esc to stop");
+    tmux.wait(is_answered);
+    for width in [50, 34] {
+        tmux.ask(&["resize-window", "-x", &width.to_string(), "-y", "24"]).unwrap();
+        let line = "─".repeat(width);
+        // Until it is drawn anew, the old lines stand there in two rows each.
+        let is_drawn = |screen: &str| {
+            let borders: Vec<&str> = screen.lines().filter(|row| row.starts_with('─')).collect();
+            borders == [&line, &line]
+        };
+        let screen = tmux.wait(is_drawn);
+        let rows: Vec<&str> = screen.trim_end().lines().map(str::trim_end).collect();
+        let expected = [
+            "",
+            "❯ hello",
+            "",
+            "You said hello.",
+            "",
+            "• one",
+            "• 日本語",
+            "",
+            "  fn main() {}",
+            "",
+            &line,
+            "❯",
+            &line,
+        ];
+        assert_eq!(rows[..13], expected, "{width} columns");
+        assert_eq!(rows.len(), 15, "{screen}");
+    }
+}
