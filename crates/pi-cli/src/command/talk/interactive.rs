@@ -1,11 +1,6 @@
 //! A conversation that a person takes part in: the chat on a session, and what follows when it is left for another one.
 
-mod errand;
-
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use pi_exthost::port::Mode;
 use pi_session::{
@@ -17,7 +12,6 @@ use pi_session::{
     resources::Discovery,
 };
 use pi_terminal::{Colours, Compose, Device, DeviceError, Options, Theme, Wish, look::Thoughts};
-use tokio::sync::mpsc;
 
 use super::compose;
 use crate::{
@@ -26,12 +20,8 @@ use crate::{
     env::{self, Environment},
     exit::Exit,
     failure::{Failure, SessionFailure},
-    input,
     workshop::{Ground, Workshop, model::Answering, now, seat::Seat},
 };
-
-/// Errands that may wait; the chat waits with those that do not fit.
-const ERRANDS: usize = 16;
 
 /// What a chat is opened with beside its session.
 pub(super) struct Opening {
@@ -129,11 +119,6 @@ impl Chair<'_> {
         notices: Vec<String>,
         device: &mut Device,
     ) -> Result<pi_terminal::Outcome, Failure> {
-        let (errands, wanted) = mpsc::channel(ERRANDS);
-        let directory = self.ground.directory.clone();
-        let desk =
-            errand::Desk { session: open.session.clone(), path: open.path.clone(), directory: directory.clone() };
-        let serving = desk.serve(wanted);
         let settings = &self.workshop.settings;
         let skills = if settings.enable_skill_commands { Discovery::On } else { Discovery::Off };
         let options = Options {
@@ -142,8 +127,8 @@ impl Chair<'_> {
             commands: complete::commands(&[], &self.workshop.resources, skills),
             compose: self.compose(),
             project: self.project.clone(),
-            branch: branch(self.workshop.places.root()),
-            directory,
+            branch: pi_terminal::branch(&self.ground.directory),
+            directory: self.ground.directory.clone(),
             home: self.environment.home.clone(),
             theme: settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark),
             colours: Colours::of(&env::lookup),
@@ -151,15 +136,9 @@ impl Chair<'_> {
             opening,
             draft: draft.to_owned(),
             notices,
-            errands,
+            file: open.path.clone(),
         };
-        let showing = pi_terminal::run(options, device);
-        tokio::pin!(serving, showing);
-        let outcome = tokio::select! {
-            outcome = &mut showing => outcome,
-            // Nobody wants anything any more; what is on the screen is still looked at.
-            () = &mut serving => showing.await,
-        };
+        let outcome = pi_terminal::run(options, device).await;
         Ok(outcome.map_err(|error| SessionFailure::Terminal(DeviceError::from(std::io::Error::other(error))))?)
     }
 
@@ -170,12 +149,4 @@ impl Chair<'_> {
             compose(&workshop, super::typed(text), Mentions::Attach, asking::milliseconds())
         })
     }
-}
-
-/// The branch that is checked out, if the project is a repository.
-fn branch(root: &Path) -> Option<String> {
-    let head = input::read_text(&root.join(".git").join("HEAD")).ok()?;
-    let head = head.trim();
-    let name = head.strip_prefix("ref: refs/heads/").unwrap_or_else(|| head.get(..7).unwrap_or(head));
-    Some(name.to_owned())
 }
