@@ -1,5 +1,9 @@
 //! What sessions look like when they are written down, also those that want to do harm.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test makes the session that it wants to be written down")]
+#![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
+
 use std::path::PathBuf;
 
 use pi_session::export::{self, ExportError, Story};
