@@ -1,6 +1,10 @@
 //! The only place here that reads and writes files by itself: the branch of a folder, and exports.
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+};
 
 /// The branch of the git repository that a folder lies in, or the beginning of the commit where none is checked out.
 /// Reads two small files and asks no program.
@@ -20,10 +24,9 @@ pub fn branch(directory: &Path) -> Option<String> {
     }
 }
 
-/// Writes a file anew.
-#[expect(clippy::disallowed_methods, reason = "the one place of this crate that writes files")]
+/// Writes a new file; one that is there already stays as it is.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
-    std::fs::write(path, text)
+    File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads files")]
