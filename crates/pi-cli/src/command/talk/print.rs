@@ -105,6 +105,8 @@ async fn say(
     take: &mut impl FnMut(&AgentEvent, &mut Console),
 ) -> Result<End, Failure> {
     let mut prompting = pin!(session.prompt(saying));
+    // One listener for the whole run: an interrupt that comes while nobody listens is lost.
+    let mut interrupt = pin!(tokio::signal::ctrl_c());
     let mut is_interrupted = false;
     let mut is_settled = false;
     let mut ended = None;
@@ -121,7 +123,8 @@ async fn say(
                 }
             }
             prompted = &mut prompting, if ended.is_none() => ended = Some(prompted.map_err(SessionFailure::Prompt)?),
-            Ok(()) = tokio::signal::ctrl_c() => {
+            Ok(()) = &mut interrupt => {
+                interrupt.set(tokio::signal::ctrl_c());
                 if is_interrupted {
                     return Ok(End::Interrupted);
                 }
