@@ -1,6 +1,6 @@
 //! A session as a document: a page, Markdown, or the envelopes of its requests.
 //!
-//! [`read`] takes the branch that a file stands at, without locking it, into a [`Story`]; [`html`] and [`markdown`] write
+//! [`read`] takes the branch that a file stands at, without locking it, into a [`Story`]; [`html()`] and [`markdown()`] write
 //! it down. Nothing in a session is trusted: whatever a message, a tool or a file name says is shown and never obeyed.
 
 mod html;

@@ -168,11 +168,18 @@ mod tests {
         check("no table", &["has no row for low", "has no row for middle"]);
     }
 
+    /// The design's table, but for what an ADR changed: 134 lets the session name the events that extensions hear.
+    const DEPARTURES: &[&str] = &["lets session use other crates than the rule does"];
+
     #[test]
     fn the_design_has_the_same_table() {
         let design = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/DESIGN.md");
         match crate::files::read_if_there(std::path::Path::new(design)).expect("it can be read") {
-            Some(page) => assert_eq!(check_architecture(TABLE, &page), []),
+            Some(page) => {
+                let findings = check_architecture(TABLE, &page);
+                let problems: Vec<&str> = findings.iter().map(|finding| finding.problem.as_str()).collect();
+                assert_eq!(problems, DEPARTURES);
+            }
             None => eprintln!("SKIPPED: the design is not beside this checkout"),
         }
     }
