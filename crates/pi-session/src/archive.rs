@@ -21,8 +21,11 @@ use crate::{
     weights::Weights,
 };
 
-/// Envelopes that are held, where no file keeps them and until the provider has counted.
+/// Envelopes that are held where no file keeps them.
 const HELD: usize = 64;
+/// Envelopes that are held beside a file: each is as large as its prompt, and only those that wait for the provider's
+/// count are needed.
+const WAITING: usize = 4;
 
 /// The way to the thread. Cheap to clone; the thread ends with the last clone.
 #[derive(Debug, Clone)]
@@ -136,10 +139,10 @@ impl Keeper {
         let envelope = self.weights.project(&shown.prompt, &shown.request);
         let entry = shown.entry.unwrap_or_else(|| EntryId::from(""));
         self.store(&entry, &envelope);
-        if self.held.len() == HELD {
-            self.held.pop_front();
-        }
         self.held.push_back((entry, envelope));
+        let most = if self.sidecar.is_some() { WAITING } else { HELD };
+        let surplus = self.held.len().saturating_sub(most);
+        self.held.drain(..surplus);
     }
 
     fn count(&mut self, counted: Counted) {
