@@ -9,8 +9,8 @@ use pi_exthost::{
     GuestId, Guests,
     content::from_protocol,
     port::{
-        CommandInfo, CommandSource, Completion, Control, ModelInfo, Navigation, Refusal, Reply, Request, Selection,
-        SessionState, ToolInfo,
+        CommandInfo, CommandSource, Completion, Control, Expansion, ModelInfo, Navigation, Refusal, Reply, Request,
+        Selection, SessionState, ToolInfo,
     },
 };
 use pi_extproto::{
@@ -73,8 +73,11 @@ impl Mailbox {
                 self.deliver(Saying::new(message), delivery, trigger_turn);
                 answer(reply, Ok(()));
             }
-            // Templates and skills are expanded by whoever composes what a person types; an extension's words stay as they are.
-            Request::SendUserMessage { content, delivery, expansion: _, reply } => {
+            // What a person types is composed before it gets here, so nobody here knows templates.
+            Request::SendUserMessage { expansion: Expansion::Templates, reply, .. } => {
+                answer(reply, Err(not_here("expanding templates and skills")));
+            }
+            Request::SendUserMessage { content, delivery, expansion: Expansion::Verbatim, reply } => {
                 let message = Message::user(from_protocol(content), (self.parts.now)().unix_millis());
                 self.deliver(Saying::new(message), delivery, true);
                 answer(reply, Ok(()));
