@@ -152,6 +152,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         mode: blueprint.mode,
         is_project_trusted: blueprint.is_project_trusted,
         is_closing: false,
+        closed: Vec::new(),
         asides: JoinSet::new(),
         errands: CancellationToken::new(),
         ran: Vec::new(),

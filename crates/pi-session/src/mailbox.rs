@@ -69,6 +69,8 @@ pub(crate) struct Mailbox {
     pub(crate) is_project_trusted: bool,
     /// Nothing is begun any more.
     pub(crate) is_closing: bool,
+    /// Told when the session is closed.
+    pub(crate) closed: Vec<oneshot::Sender<()>>,
     /// Commands that people run; they end with the session.
     pub(crate) asides: JoinSet<()>,
     /// Ends those commands.
@@ -131,16 +133,16 @@ impl Mailbox {
                     self.scribe.advance();
                     continue;
                 }
+                // What has ended is let go; how it ended was told by itself.
+                Some(_) = self.asides.join_next() => continue,
                 letter = letters.recv() => letter,
             };
             match letter {
                 None => break,
-                Some(Letter::Client(Request::Close(closed))) => {
-                    self.close(letters).await;
-                    answer(closed, ());
-                    return;
-                }
                 Some(letter) => self.take(letter),
+            }
+            if !self.closed.is_empty() {
+                break;
             }
         }
         self.close(letters).await;
@@ -180,6 +182,9 @@ impl Mailbox {
         self.parts.guests.shutdown().await;
         self.scribe.close().await;
         self.parts.archive.sync().await;
+        for closed in self.closed {
+            answer(closed, ());
+        }
     }
 
     fn note(&mut self, note: Note) {
@@ -248,7 +253,7 @@ impl Mailbox {
     /// The messages of the current path from an entry on.
     fn since(&self, first: &EntryId) -> Vec<Message> {
         let entries = self.tree.entries();
-        let from = entries.iter().position(|kept| kept.id() == first).unwrap_or(0);
+        let from = entries.iter().position(|kept| kept.id() == first).unwrap_or(entries.len());
         context::build(&entries[from..]).messages.into_iter().map(|(_, message)| Message::clone(&message)).collect()
     }
 
@@ -341,7 +346,7 @@ impl Mailbox {
         exposure: Exposure,
         reply: oneshot::Sender<Result<BashExecutionMessage, BashError>>,
     ) {
-        let Some(letters) = self.letters.upgrade() else { return };
+        let Some(letters) = self.letters.upgrade().filter(|_| !self.is_closing) else { return };
         let errand = Errand {
             parts: Arc::clone(&self.parts),
             desk: Desk::new(letters),
@@ -367,7 +372,8 @@ impl Mailbox {
         reply: Option<oneshot::Sender<Result<Prompted, PromptError>>>,
         job: impl FnOnce(Run) -> F,
     ) {
-        let Some(letters) = self.letters.upgrade() else { return };
+        // Whoever waits is told by the reply that is dropped.
+        let Some(letters) = self.letters.upgrade().filter(|_| !self.is_closing) else { return };
         let cancel = CancellationToken::new();
         let signals = Signals { give_up: cancel.child_token(), cancel };
         let job = job(Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone()));
@@ -476,7 +482,7 @@ impl Mailbox {
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
                 answer(reply, (self.state(), subscription));
             }
-            Request::Close(_) => unreachable!("the loop takes it"),
+            Request::Close(reply) => self.closed.push(reply),
         }
     }
 

@@ -103,3 +103,17 @@ async fn nobody_goes_to_what_is_not_there_or_while_the_model_works() {
     stage.session.close().await.unwrap();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn session_is_closed_once_however_many_close_it() {
+    let stage = Stage::new([Answer::new().hold().reply()]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    stage.server.received(1).await;
+    let (one, other) = tokio::join!(stage.session.close(), stage.session.close());
+    assert_eq!((one, other), (Ok(()), Ok(())));
+    running.await.unwrap().unwrap();
+    assert!(stage.session.state().await.is_err());
+}
