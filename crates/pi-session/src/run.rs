@@ -24,9 +24,12 @@ use std::{
     time::Duration,
 };
 
-use pi_envelope::{Origin, Provenance, SystemPart, SystemText};
+use pi_envelope::SystemPart;
 use pi_exthost::{Guests, Questions, verdict::MessageVerdict};
-use pi_extproto::hook::event::payload::{BeforeAgentStartEvent, MessageEvent, TurnEndEvent};
+use pi_extproto::hook::{
+    Hook,
+    event::payload::{BeforeAgentStartEvent, MessageEvent, TurnEndEvent},
+};
 use pi_policy::Moment;
 use pi_redact::Redactor;
 use pi_transcript::{
@@ -48,6 +51,7 @@ use crate::{
     file::Reader,
     models::Models,
     queue::{Saying, When},
+    resources::assembly,
     retry::Fault,
 };
 
@@ -137,7 +141,7 @@ impl Run {
 
     async fn attempts(&mut self, opening: Vec<Saying>) -> Result<Ending, Gone> {
         self.compact_if_due().await?;
-        let mut sayings = self.hear_start(opening).await;
+        let mut sayings = self.hear_start(opening).await?;
         let (mut tries, mut is_compacted) = (0u32, false);
         let ending = loop {
             let attempt = self.attempt(std::mem::take(&mut sayings)).await?;
@@ -243,16 +247,16 @@ impl Run {
     }
 
     /// Lets extensions add to what a run begins with.
-    async fn hear_start(&mut self, mut opening: Vec<Saying>) -> Vec<Saying> {
+    async fn hear_start(&mut self, mut opening: Vec<Saying>) -> Result<Vec<Saying>, Gone> {
+        if !self.parts.guests.listens(Hook::BeforeAgentStart) {
+            return Ok(opening);
+        }
         let prompt = opening.first().map(Saying::text).unwrap_or_default();
-        let system = match self.desk.plan().await {
-            Ok(plan) => plan.system.iter().map(SystemPart::sent).collect(),
-            Err(Gone) => String::new(),
-        };
+        let system = self.desk.plan().await?.system;
         let event = || BeforeAgentStartEvent {
             prompt,
             images: None,
-            system_prompt: system,
+            system_prompt: system.iter().map(SystemPart::sent).collect(),
             system_prompt_options: None,
             message_type: None,
         };
@@ -268,15 +272,11 @@ impl Run {
                 extra: Extra::new(),
             })));
         }
-        self.system = verdict.system_prompt.map(|text| {
-            let part = SystemPart {
-                id: "replaced".to_owned(),
-                provenance: Provenance::usual(Origin::Extension { id: "before_agent_start".to_owned() }),
-                text: SystemText::Instructions { text },
-            };
-            Arc::from([part])
-        });
-        opening
+        let replaced = verdict.system_prompt;
+        // What the extension left alone keeps its origin.
+        self.system =
+            replaced.map(|text| assembly::replace(system.to_vec(), &text, Hook::BeforeAgentStart.as_str()).into());
+        Ok(opening)
     }
 
     /// Says something that is not the model's.

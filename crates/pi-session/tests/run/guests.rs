@@ -107,3 +107,14 @@ async fn hanging_extension_costs_its_answer_and_not_the_run() {
     let told = stage.play("hi").await;
     assert!(told.ends_with("settled"), "{told}");
 }
+
+#[tokio::test]
+async fn extension_replaces_the_system_text_of_a_run() {
+    let script = r#"guest boss
+on before_agent_start
+outcome {"family":"start","outcome":{"system_prompt":"Be brief."}}"#;
+    let (mut stage, _) = Stage::with_guests([done()], &[script]).await;
+    stage.play("hi").await;
+    let sent = stage.server.requests()[0].json()["messages"][0].clone();
+    assert_eq!((sent["role"].as_str(), sent["content"].as_str()), (Some("system"), Some("Be brief.")));
+}
