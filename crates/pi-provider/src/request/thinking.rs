@@ -1,5 +1,6 @@
 //! How hard a model is to think, in the provider's form.
 
+use indexmap::IndexMap;
 use pi_transcript::ThinkingLevel;
 use serde_json::{Map, Value};
 
@@ -61,7 +62,8 @@ pub(super) fn activate(
     } else {
         wanted
     };
-    let Some((level, value)) = nearest(target, format, wanted) else {
+    let levels = Levels::of(target, format);
+    let Some((level, value)) = levels.nearest(wanted) else {
         merge(members, &format.off);
         return Activation::default();
     };
@@ -70,7 +72,7 @@ pub(super) fn activate(
     }
     let is_on = level != ThinkingLevel::Off;
     let template = if is_on || format.off.is_empty() { &format.on } else { &format.off };
-    let Some(value) = within_limit(format, names, value, members, changes) else {
+    let Some(value) = within_limit(&levels, format, names, (level, value), members, changes) else {
         merge(members, &format.off);
         return Activation::default();
     };
@@ -167,42 +169,86 @@ fn excludes_choice(format: &ThinkingFormat, options: &Options) -> bool {
     is_forced && format.forbids.iter().any(|name| name == "tool_choice")
 }
 
-/// The wanted level, or the next weaker one that exists, or the weakest stronger one, with what stands for it. `None`
-/// means that nothing stands for it: thinking is off and there is no word for that.
-fn nearest(target: &Target<'_>, format: &ThinkingFormat, wanted: ThinkingLevel) -> Option<(ThinkingLevel, Value)> {
-    let of_model = target.entry.and_then(|entry| entry.thinking_levels.as_ref());
-    let named = of_model.unwrap_or(&format.levels);
-    let value = |level: ThinkingLevel| match named.get(level.as_str()) {
-        Some(Value::Null) => None,
-        Some(value) => Some(value.clone()),
-        // Off exists unless it is excluded; other levels only where none is named at all.
-        None if level == ThinkingLevel::Off => Some(Value::Null),
-        None => named.is_empty().then(|| Value::String(level.as_str().to_owned())),
-    };
-    let with = |level: ThinkingLevel| value(level).map(|value| (level, value));
-    let found = match wanted {
-        ThinkingLevel::Off => with(wanted),
-        ThinkingLevel::Minimal
-        | ThinkingLevel::Low
-        | ThinkingLevel::Medium
-        | ThinkingLevel::High
-        | ThinkingLevel::Xhigh
-        | ThinkingLevel::Max => {
-            let weaker =
-                ThinkingLevel::ALL.into_iter().rev().filter(|level| (ThinkingLevel::Minimal..=wanted).contains(level));
-            weaker.map(with).find(Option::is_some).flatten()
-        }
-    };
-    let stronger = || ThinkingLevel::ALL.into_iter().filter(|level| *level > wanted).map(with).find(Option::is_some);
-    let found = found.or_else(|| stronger().flatten())?;
-    (found != (ThinkingLevel::Off, Value::Null)).then_some(found)
+/// The levels of a model and what stands for each.
+struct Levels<'a> {
+    named: &'a IndexMap<String, Value>,
 }
 
-/// A number of tokens below the limit of the answer, `None` if there is no room for thinking.
+impl<'a> Levels<'a> {
+    /// The model's own, else those of the form.
+    fn of(target: &Target<'a>, format: &'a ThinkingFormat) -> Self {
+        let of_model = target.entry.and_then(|entry| entry.thinking_levels.as_ref());
+        Self { named: of_model.unwrap_or(&format.levels) }
+    }
+
+    /// The wanted level, or the next weaker one that exists, or the weakest stronger one, or off where there is no other,
+    /// with what stands for it. `None` means that nothing stands for it: thinking is off and there is no word for that.
+    fn nearest(&self, wanted: ThinkingLevel) -> Option<(ThinkingLevel, Value)> {
+        let with = |level: ThinkingLevel| self.value(level).map(|value| (level, value));
+        let found = match wanted {
+            ThinkingLevel::Off => with(wanted),
+            ThinkingLevel::Minimal
+            | ThinkingLevel::Low
+            | ThinkingLevel::Medium
+            | ThinkingLevel::High
+            | ThinkingLevel::Xhigh
+            | ThinkingLevel::Max => {
+                let weaker = ThinkingLevel::ALL
+                    .into_iter()
+                    .rev()
+                    .filter(|level| (ThinkingLevel::Minimal..=wanted).contains(level));
+                weaker.map(with).find(Option::is_some).flatten()
+            }
+        };
+        let stronger =
+            || ThinkingLevel::ALL.into_iter().filter(|level| *level > wanted).map(with).find(Option::is_some);
+        let found = found.or_else(|| stronger().flatten()).or_else(|| with(ThinkingLevel::Off))?;
+        (found != (ThinkingLevel::Off, Value::Null)).then_some(found)
+    }
+
+    /// What stands for a level. A number of tokens is never smaller than that of a weaker level, whatever is written.
+    fn value(&self, level: ThinkingLevel) -> Option<Value> {
+        let value = self.written(level)?;
+        let weaker = self.budgets(level).max();
+        Some(match (value.as_u64(), weaker) {
+            (Some(budget), Some(weaker)) => budget.max(weaker).into(),
+            (Some(_), None) | (None, _) => value,
+        })
+    }
+
+    fn written(&self, level: ThinkingLevel) -> Option<Value> {
+        match self.named.get(level.as_str()) {
+            Some(Value::Null) => None,
+            Some(value) => Some(value.clone()),
+            // Off exists unless it is excluded; other levels only where none is named at all.
+            None if level == ThinkingLevel::Off => Some(Value::Null),
+            None => self.named.is_empty().then(|| Value::String(level.as_str().to_owned())),
+        }
+    }
+
+    /// The numbers of tokens of the levels below this one.
+    fn budgets(&self, below: ThinkingLevel) -> impl Iterator<Item = u64> {
+        let weaker = ThinkingLevel::ALL.into_iter().filter(move |level| *level < below);
+        weaker.filter_map(|level| self.named.get(level.as_str()).and_then(Value::as_u64))
+    }
+
+    /// A number of tokens below the limit of the answer, `None` if there is no room for thinking.
+    ///
+    /// Half of the answer is left for the answer itself, as far as thinking can do with less. But a level never thinks
+    /// less than a weaker one whose own number of tokens fits.
+    fn budget_within(&self, limit: u64, level: ThinkingLevel) -> Option<u64> {
+        let half = (limit > LEAST_BUDGET).then(|| (limit / 2).max(LEAST_BUDGET));
+        let weaker = self.budgets(level).filter(|budget| *budget < limit).max();
+        half.max(weaker)
+    }
+}
+
+/// The value of a level, as far as the limit of the answer has room for it.
 fn within_limit(
+    levels: &Levels<'_>,
     format: &ThinkingFormat,
     names: &Names<'_>,
-    value: Value,
+    (level, value): (ThinkingLevel, Value),
     members: &Map<String, Value>,
     changes: &mut Changes,
 ) -> Option<Value> {
@@ -213,12 +259,10 @@ fn within_limit(
     if budget < limit {
         return Some(value);
     }
-    if limit <= LEAST_BUDGET {
+    let Some(budget) = levels.budget_within(limit, level) else {
         changes.dropped("thinking", format!("an answer of {limit} tokens leaves no room for it"));
         return None;
-    }
-    // Half of the answer is left for the answer itself, as far as thinking can do with less.
-    let budget = (limit / 2).max(LEAST_BUDGET);
+    };
     changes.changed("thinking", format!("{budget} tokens, to stay below max_tokens ({limit})"));
     Some(budget.into())
 }

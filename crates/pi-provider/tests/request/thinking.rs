@@ -1,7 +1,13 @@
 //! Thinking levels in the forms of providers, none of which Rust knows by name.
 
-use pi_provider::{CallError, Options, Request, ToolChoice};
+use pi_provider::{
+    Call, CallError, Mode, Options, Request, Target, ToolChoice,
+    builtin::MANIFESTS,
+    manifest::{Format, load},
+    request,
+};
 use pi_transcript::ThinkingLevel::{self, High, Low, Max, Medium, Minimal, Off, Xhigh};
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::{MODEL, ask, body, changes, object, provider, question};
@@ -198,4 +204,79 @@ fn what_thinking_forbids_is_not_sent_beside_it() {
         changes(&request.changes),
         ["changed thinking: off, because a tool must be called and this model does not think then"]
     );
+}
+
+/// The number of tokens that an Anthropic request gives to thinking, 0 where it is not to think; `None` for a word.
+fn budget(manifest: &Value, level: ThinkingLevel, limit: u64) -> Option<u64> {
+    let parameters = object(&json!({"max_tokens": limit}));
+    let options = Options { thinking: level, parameters, ..Options::plain() };
+    let sent = body(&build("anthropic", manifest.clone(), &options).unwrap());
+    sent.pointer("/thinking/budget_tokens").map_or(Some(0), Value::as_u64)
+}
+
+fn budgets(manifest: &Value, limit: u64) -> Vec<u64> {
+    ThinkingLevel::ALL.into_iter().filter_map(|level| budget(manifest, level, limit)).collect()
+}
+
+#[test]
+fn a_level_that_does_not_fit_thinks_no_less_than_a_weaker_one_that_does() {
+    let manifest = reasons("budget");
+    assert_eq!(budgets(&manifest, 20_000), [0, 1_024, 2_048, 8_192, 16_384, 16_384, 16_384]);
+    assert_eq!(budgets(&manifest, 60_000), [0, 1_024, 2_048, 8_192, 16_384, 32_768, 32_768]);
+    assert_eq!(budgets(&manifest, 3_000), [0, 1_024, 2_048, 2_048, 2_048, 2_048, 2_048]);
+    let small = model(&json!({"thinking_format": "budget", "thinking_levels": {"minimal": 500, "high": 4_000}}));
+    assert_eq!(budgets(&small, 1_000), [0, 500, 500, 500, 500, 500, 500]);
+    let falling = model(&json!({"thinking_format": "budget", "thinking_levels": {"low": 4_000, "high": 2_000}}));
+    assert_eq!(budgets(&falling, 9_000), [0, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000]);
+}
+
+/// Whatever stands for the levels of a model: nothing, a word, or a number of tokens, in any order.
+fn levels() -> impl Strategy<Value = Value> {
+    let value = prop_oneof![
+        1 => Just(Value::Null),
+        1 => Just(json!("deep")),
+        6 => (0_u64..70_000).prop_map(Value::from),
+    ];
+    let names = ThinkingLevel::ALL.map(|level| level.as_str().to_owned());
+    prop::collection::btree_map(prop::sample::select(names.to_vec()), value, 0..8).prop_map(|levels| json!(levels))
+}
+
+proptest! {
+    #[test]
+    fn a_higher_level_never_gets_fewer_tokens(levels in levels(), limit in 1_u64..80_000) {
+        let manifest = model(&json!({"thinking_format": "budget", "thinking_levels": levels}));
+        let budgets = budgets(&manifest, limit);
+        prop_assert!(budgets.is_sorted(), "{:?} {:?}", levels, budgets);
+    }
+}
+
+/// The words that manifests have for levels, from weak to strong.
+const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+#[test]
+fn every_built_in_model_thinks_harder_at_a_higher_level() {
+    let rank = |value: &Value| match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(word) => WORDS.iter().position(|known| known == word).map(|place| place as u64),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let (prompt, mut seen) = (question(), 0);
+    for built_in in MANIFESTS {
+        let manifest = load(built_in.text, built_in.id, Format::Yaml).manifest.unwrap();
+        let models = manifest.models.iter();
+        for ((id, entry), limit) in models.flat_map(|model| [0, 1_500, 20_000, 40_000].map(|limit| (model, limit))) {
+            let parameters = if limit > 0 { object(&json!({"max_tokens": limit})) } else { Map::new() };
+            let lookup = |_: &str| Some("x".to_owned());
+            let target = Target { manifest: &manifest, model: id, entry: Some(entry), base_url: None, lookup: &lookup };
+            let sent = |thinking| {
+                let options = Options { thinking, parameters: parameters.clone(), ..Options::plain() };
+                let call = Call { prompt: &prompt, options: &options };
+                request::build(&target, call, Mode::Stream).unwrap().provider_thinking
+            };
+            let ranks: Vec<u64> = ThinkingLevel::ALL.into_iter().filter_map(|level| rank(&sent(level)?)).collect();
+            seen += ranks.len();
+            assert!(ranks.is_sorted(), "{}/{id} {limit} {ranks:?}", built_in.id);
+        }
+    }
+    assert!(seen > 100, "only {seen} requests say how hard to think");
 }
