@@ -5,17 +5,19 @@
 //!
 //! It never links what it stands in for (providers, sessions, guests) and holds no second implementation of the logic
 //! under test. Start with [`Server`], a model server that does what its script says, and [`Peer`], one that we did not
-//! write; [`model::Answer`] is what a scripted model says; [`ScriptedGuest`] is an extension that does what its script says, and [`SessionDouble`] a session for it.
+//! write; [`model::Answer`] is what a scripted model says; [`Tmux`] is a terminal to type in; [`ScriptedGuest`] is an extension that does what its script says, and [`SessionDouble`] a session for it.
 
 pub mod conversation;
 pub mod guest;
 pub mod model;
 pub mod peer;
 pub mod server;
+pub mod tmux;
 
 pub use self::{
     conversation::SessionDouble,
     guest::{BadScript, ScriptedGuest},
     peer::{NoPeer, Peer},
     server::{Reply, Request, Script, Server},
+    tmux::Tmux,
 };
