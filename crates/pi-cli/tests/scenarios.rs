@@ -2,13 +2,16 @@
 //! socket, and what can be seen afterwards.
 //!
 //! `$PROJECT`, `$AGENT` and `$ID` (of the session) stand for what differs from run to run, in what is typed and in what is
-//! expected. Read [`Step`] for the notation.
+//! expected. Read [`Step`] for the notation; `scenarios/README.md` says which file shows what.
+
+#[path = "support/room.rs"]
+mod room;
 
 use std::{
     collections::BTreeMap,
     io::Write as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 use nix::{
@@ -16,17 +19,18 @@ use nix::{
     unistd::Pid,
 };
 use pi_testkit::{
+    Tmux,
     model::{self, Answer},
-    server::{Reply, Script, Server},
+    server::{Reply, Script},
 };
 use serde::Deserialize;
 use serde_json::Value;
-use tempfile::TempDir;
-use tokio::runtime::{Builder, Runtime};
 
-const MANIFEST: &str = include_str!("scenarios/provider.yaml");
+use room::{Room, make_folder, read, write};
 /// A secret of the environment, which must be seen nowhere.
 const PLANTED: &str = "sk-planted-0f9e8d7c6b5a4f3e";
+/// Columns and rows of a terminal.
+const SIZE: (u16, u16) = (100, 40);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,8 +63,10 @@ struct Step {
     /// What the model answers, in order.
     #[serde(default)]
     model: Vec<Spoken>,
-    /// Sent to the process once the model holds its answer.
+    /// Sent to the process once the model holds its answer, or was asked for the last one.
     signal: Option<Blow>,
+    /// What is typed and seen, in a terminal of tmux instead of pipes.
+    screen: Option<Vec<Act>>,
     #[serde(default)]
     exit: Option<i32>,
     /// All of it.
@@ -76,6 +82,8 @@ struct Step {
     request_lacks: Vec<String>,
     /// How many requests this step makes, if that matters.
     requests: Option<usize>,
+    /// What was said in the last request: of every message but the system's its role and its text.
+    said: Option<Vec<String>>,
     /// In JSON mode: the events, those of the same type in a row once.
     events: Option<Vec<String>>,
 }
@@ -91,8 +99,17 @@ struct Spoken {
     /// Waits before it ends.
     #[serde(default)]
     hold: bool,
+    /// The connection is cut before it ends.
+    #[serde(default)]
+    cut: bool,
     /// An error of the server instead of an answer.
     status: Option<u16>,
+    /// What the error is called.
+    #[serde(default = "scripted")]
+    code: String,
+    /// What it says that it consumed, in and out.
+    #[serde(default = "little")]
+    usage: (u64, u64),
 }
 
 #[derive(Deserialize)]
@@ -112,6 +129,30 @@ enum Blow {
     Kill,
 }
 
+/// What somebody does who sits at a terminal, and what is waited for.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Act {
+    /// This appears somewhere.
+    See(String),
+    /// This is nowhere any more.
+    Gone(String),
+    Type(String),
+    /// A key by the name that tmux has for it.
+    Press(String),
+    /// The model was asked so often in this step.
+    Asked(usize),
+    /// The model goes on.
+    Release,
+}
+
+/// What is left of a start of `pi`.
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Before {
@@ -121,14 +162,19 @@ enum Before {
     LockSessions,
     /// Hold the session file open as another process of ours would.
     Occupy,
+    /// Keep sessions on a disk of so many bytes.
+    SmallDisk(u32),
 }
 
 struct Stage {
-    folder: TempDir,
-    server: Server,
-    runtime: Runtime,
+    /// It must be gone before its folder is.
+    disk: Option<SmallDisk>,
+    room: Room,
     seen: usize,
 }
+
+/// A file system in memory at a folder, as long as this lives.
+struct SmallDisk(PathBuf);
 
 macro_rules! scenarios {
     ($($name:ident),+ $(,)?) => {
@@ -144,7 +190,10 @@ scenarios! {
     plain_answer, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
     lasting_error, continue_last, session_by_id, no_session, piped_input, attached_file, attached_image, context_and_skills,
     template, thinking_level, secrets, read_only_sessions, torn_file, second_writer, interrupted, killed_and_continued,
-    json_mode, several_messages, system_prompt, nothing_to_say,
+    json_mode, several_messages, system_prompt, nothing_to_say, parallel_calls, model_switched, answer_cut, retry_in_vain,
+    full_disk, compaction_automatic, compaction_after_overflow, chat_streams, chat_aborted, chat_steered,
+    chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
+    chat_completion, chat_retry_given_up, chat_errands,
 }
 
 #[test]
@@ -152,7 +201,7 @@ fn every_file_is_a_scenario_that_runs() {
     #[expect(clippy::disallowed_methods, reason = "the folder of scenarios is compared with the list of tests")]
     let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios")).unwrap();
     let mut files: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    files.retain(|name| name != "provider.yaml");
+    files.retain(|name| name != "provider.yaml" && name != "README.md");
     files.sort_unstable();
     let mut listed: Vec<String> = ALL.iter().map(|name| format!("{name}.yaml")).collect();
     listed.sort_unstable();
@@ -161,6 +210,13 @@ fn every_file_is_a_scenario_that_runs() {
 
 fn check(text: &str) {
     let scenario: Scenario = serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+    if let Some(missing) = scenario.missing() {
+        #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+        {
+            eprintln!("SKIPPED: {missing}");
+        }
+        return;
+    }
     let mut stage = Stage::new(&scenario);
     for (index, step) in scenario.steps.iter().enumerate() {
         stage.play(step, index + 1);
@@ -178,15 +234,24 @@ fn check(text: &str) {
     }
 }
 
+impl Scenario {
+    /// What it needs and this machine lacks.
+    fn missing(&self) -> Option<&'static str> {
+        if self.steps.iter().any(|step| step.screen.is_some()) && !Tmux::is_there() {
+            return Some("tmux is not installed, and nobody types into the terminal");
+        }
+        let needs_disk = self.steps.iter().any(|step| matches!(step.before, Some(Before::SmallDisk(_))));
+        let folder = tempfile::tempdir().expect("a folder");
+        let probe = || SmallDisk::mount(folder.path().to_owned(), 4096);
+        (needs_disk && probe().is_none()).then_some("a disk that is really full needs the right to mount one")
+    }
+}
+
 impl Stage {
     fn new(scenario: &Scenario) -> Self {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads");
         let answers = scenario.steps.iter().flat_map(|step| &step.model).map(Spoken::reply);
-        let script = answers.fold(Script::new(), Script::then);
-        let server = runtime.block_on(Server::start(script)).expect("a port on loopback");
-        let stage = Stage { folder: tempfile::tempdir().expect("a folder"), server, runtime, seen: 0 };
-        make_folder(&stage.project());
-        write(&stage.at("providers/scripted.yaml"), MANIFEST.replace("$URL", &stage.server.url()).as_bytes());
+        let room = Room::new(answers.fold(Script::new(), Script::then));
+        let stage = Stage { disk: None, room, seen: 0 };
         for (name, content) in &scenario.files {
             write(&stage.project().join(name), content.as_bytes());
         }
@@ -203,44 +268,33 @@ impl Stage {
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("it is there").join(name)
+        self.room.at(name)
     }
 
     fn project(&self) -> PathBuf {
-        self.at("project")
+        self.room.project()
     }
 
     fn play(&mut self, step: &Step, number: usize) {
         let guard = step.before.as_ref().and_then(|before| self.prepare(before));
-        let output = self.run(step);
+        let Ended { code, stdout, stderr } = match &step.screen {
+            Some(acts) => self.type_and_see(step, acts),
+            None => self.run(step),
+        };
         drop(guard);
         if matches!(step.before, Some(Before::LockSessions)) {
             permit(&self.at("agent/sessions"), 0o755);
         }
-        let shown = |bytes: &[u8]| self.general(&String::from_utf8_lossy(bytes));
-        let (stdout, stderr) = (shown(&output.stdout), shown(&output.stderr));
         let all = format!("step {number}\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
-        assert_eq!(output.status.code(), step.exit.or(step.signal.is_none().then_some(0)), "{all}");
+        assert_eq!(code, step.exit.or(step.signal.is_none().then_some(0)), "{all}");
         if let Some(expected) = &step.stdout {
             assert_eq!(stdout.trim_end(), expected.trim_end(), "{all}");
         }
         for expected in &step.stderr {
             assert!(stderr.contains(expected), "standard error lacks {expected:?}\n{all}");
         }
-        let requests = self.server.requests();
-        let new = &requests[self.seen..];
-        self.seen = requests.len();
-        if let Some(expected) = step.requests {
-            assert_eq!(new.len(), expected, "requests\n{all}");
-        }
-        let last = new.last().map(|request| self.general(&request.json().to_string())).unwrap_or_default();
-        for expected in &step.request {
-            assert!(last.contains(expected.as_str()), "the request lacks {expected:?}\n{last}\n{all}");
-        }
-        for unexpected in &step.request_lacks {
-            assert!(!last.contains(unexpected.as_str()), "the request has {unexpected:?}\n{last}");
-        }
-        for (place, text) in [("a request", &last), ("standard output", &stdout), ("standard error", &stderr)] {
+        self.check_requests(step, &all);
+        for (place, text) in [("standard output", &stdout), ("standard error", &stderr)] {
             assert!(!text.contains(PLANTED), "a secret is in {place}: {text}");
         }
         if let Some(expected) = &step.events {
@@ -248,43 +302,83 @@ impl Stage {
         }
     }
 
-    fn run(&self, step: &Step) -> Output {
-        let mut child = self.start(step);
+    fn check_requests(&mut self, step: &Step, all: &str) {
+        let requests = self.room.server.requests();
+        let new = &requests[self.seen..];
+        self.seen = requests.len();
+        if let Some(expected) = step.requests {
+            assert_eq!(new.len(), expected, "requests\n{all}");
+        }
+        let last = new.last().map(|request| request.json()).unwrap_or_default();
+        if let Some(expected) = &step.said {
+            assert_eq!(said(&last), *expected, "{all}");
+        }
+        let last = self.general(&last.to_string());
+        for expected in &step.request {
+            assert!(last.contains(expected.as_str()), "the request lacks {expected:?}\n{last}\n{all}");
+        }
+        for unexpected in &step.request_lacks {
+            assert!(!last.contains(unexpected.as_str()), "the request has {unexpected:?}\n{last}");
+        }
+        for request in new {
+            assert!(!request.json().to_string().contains(PLANTED), "a secret is in a request");
+        }
+    }
+
+    fn run(&self, step: &Step) -> Ended {
+        let mut command = self.command(step);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("pi starts");
         let input = step.input.as_deref().unwrap_or_default();
         // A process that wants no input may end before it is written.
         drop(child.stdin.take().expect("a pipe").write_all(input.as_bytes()));
         if let Some(blow) = step.signal {
             let wanted = self.seen + step.model.iter().take_while(|spoken| !spoken.hold).count() + 1;
-            self.runtime.block_on(self.server.received(wanted));
+            self.room.runtime.block_on(self.room.server.received(wanted));
             let signal = match blow {
                 Blow::Interrupt => Signal::SIGINT,
                 Blow::Kill => Signal::SIGKILL,
             };
             kill(Pid::from_raw(child.id().try_into().expect("a small number")), signal).expect("it runs");
-            let output = child.wait_with_output().expect("pi ends");
-            self.server.release(1);
-            return output;
         }
-        child.wait_with_output().expect("pi ends")
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("pi ends");
+        if step.signal.is_some() {
+            self.room.server.release(1);
+        }
+        let shown = |bytes: &[u8]| self.general(&String::from_utf8_lossy(bytes));
+        Ended { code: status.code(), stdout: shown(&stdout), stderr: shown(&stderr) }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "these tests start the real binary")]
-    fn start(&self, step: &Step) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
-        command.args(["--provider-dir"]).arg(self.at("providers"));
+    /// Types and looks, and waits for the end. What is seen last stands for standard output.
+    fn type_and_see(&self, step: &Step, acts: &[Act]) -> Ended {
+        let tmux = Tmux::start(&self.at(""), SIZE, &self.command(step)).expect("tmux starts");
+        for act in acts {
+            match act {
+                Act::See(text) => drop(tmux.wait(text, |screen| self.general(screen).contains(text.as_str()))),
+                Act::Gone(text) => drop(tmux.wait(&format!("the end of {text}"), |screen| !screen.contains(text))),
+                Act::Type(text) => tmux.type_text(text),
+                Act::Press(key) => tmux.press(key),
+                Act::Asked(count) => {
+                    self.room.runtime.block_on(self.room.server.received(self.seen + count));
+                }
+                Act::Release => self.room.server.release(1),
+            }
+        }
+        let code = tmux.ended();
+        Ended { code: Some(code), stdout: self.general(&tmux.screen()), stderr: String::new() }
+    }
+
+    fn command(&self, step: &Step) -> Command {
+        let mut command = self.room.pi();
         let names_model = step.arguments.iter().any(|word| word == "--model" || word == "-c" || word == "--session");
         if !names_model {
             command.args(["--model", "scripted/model"]);
         }
-        command.args(step.arguments.iter().map(|word| self.special(word)));
-        command.env_clear().envs([("HOME", self.at("home")), ("PI_CODING_AGENT_DIR", self.at("agent"))]);
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("DEPLOY_TOKEN", PLANTED);
-        command.current_dir(self.project());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("pi starts")
+        command.args(step.arguments.iter().map(|word| self.special(word))).env("DEPLOY_TOKEN", PLANTED);
+        command
     }
 
-    fn prepare(&self, before: &Before) -> Option<std::fs::File> {
+    fn prepare(&mut self, before: &Before) -> Option<std::fs::File> {
         match before {
             Before::Tear(bytes) => {
                 let path = self.sessions().pop().expect("a session");
@@ -312,6 +406,10 @@ impl Stage {
                 file.lock().expect("nobody else holds it");
                 Some(file)
             }
+            Before::SmallDisk(bytes) => {
+                self.disk = SmallDisk::mount(self.at("agent/sessions"), *bytes);
+                None
+            }
         }
     }
 
@@ -331,24 +429,37 @@ impl Stage {
         word.replace("$SHORT_ID", &short).replace("$ID", &last)
     }
 
-    /// Session files in their order.
-    #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
     fn sessions(&self) -> Vec<PathBuf> {
-        let list = |folder: &Path| std::fs::read_dir(folder).map(|it| it.map(|entry| entry.expect("listed").path()));
-        let Ok(folders) = list(&self.at("agent/sessions")) else { return Vec::new() };
-        let files = folders.filter(|folder| folder.is_dir()).filter_map(|folder| list(&folder).ok()).flatten();
-        let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
-        files.sort_unstable();
-        files
+        self.room.sessions()
+    }
+}
+
+impl SmallDisk {
+    /// `None` where nobody may mount one.
+    #[expect(clippy::disallowed_methods, reason = "a disk that is full must be made")]
+    fn mount(folder: PathBuf, bytes: u32) -> Option<Self> {
+        make_folder(&folder);
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"]).arg(&folder).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Self(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    #[expect(clippy::disallowed_methods, reason = "what was mounted is unmounted")]
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(&self.0).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking(), "the disk stays");
     }
 }
 
 impl Spoken {
     fn reply(&self) -> Reply {
         if let Some(status) = self.status {
-            return model::refusal(status, "scripted", "the model says no");
+            return model::refusal(status, &self.code, "the model says no");
         }
-        let mut answer = Answer::new().usage(100, 10);
+        let (input, output) = self.usage;
+        let mut answer = Answer::new().usage(input, output);
         if let Some(thinking) = &self.thinking {
             answer = answer.thinking(thinking);
         }
@@ -365,8 +476,33 @@ impl Spoken {
         if self.hold {
             answer = answer.hold();
         }
+        if self.cut {
+            answer = answer.cut();
+        }
         answer.reply()
     }
+}
+
+fn scripted() -> String {
+    "scripted".to_owned()
+}
+
+fn little() -> (u64, u64) {
+    (100, 10)
+}
+
+/// Of every message but the system's its role and its text.
+fn said(request: &Value) -> Vec<String> {
+    let line = |message: &Value| {
+        let text = match &message["content"] {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+            _ => String::new(),
+        };
+        format!("{}: {}", message["role"].as_str().unwrap_or("?"), text.trim_end())
+    };
+    let messages = request["messages"].as_array().into_iter().flatten();
+    messages.map(line).filter(|line| !line.starts_with("system") && !line.starts_with("developer")).collect()
 }
 
 fn id(path: &Path) -> String {
@@ -396,22 +532,6 @@ fn lines(path: &Path) -> Vec<String> {
         value["message"]["role"].as_str().or(value["type"].as_str()).unwrap_or("?").to_owned()
     };
     read(path).expect("it is there").lines().map(line).collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
-fn read(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()
-}
-
-fn write(path: &Path, content: &[u8]) {
-    make_folder(path.parent().expect("a file has a folder"));
-    #[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
-    std::fs::write(path, content).expect("the file can be written");
-}
-
-#[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
-fn make_folder(path: &Path) {
-    std::fs::create_dir_all(path).expect("the folder can be made");
 }
 
 fn permit(path: &Path, mode: u32) {
