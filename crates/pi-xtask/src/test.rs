@@ -12,13 +12,15 @@ use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
 use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy};
 
-/// What the long rounds set: cases of every property test, and steps of the engine's random clients.
-const LONG_CASES: &str = "5000";
-const LONG_STEPS: &str = "1000000";
+/// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes, and
+/// turns of one conversation.
+const LONG: [(&str, &str); 4] =
+    [("PI_TEST_CASES", "5000"), ("PI_TEST_STEPS", "1000000"), ("PI_TEST_KILLS", "200"), ("PI_TEST_TURNS", "10000")];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Also the long rounds: a million random steps, many more generated cases, minutes of fuzzing, the release binary
+    /// Also the long rounds: a million random steps, many more generated cases, ten thousand turns, two hundred deaths,
+    /// minutes of fuzzing, the release binary
     #[arg(long)]
     full: bool,
 }
@@ -54,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report.step(&format!("portable crates for {platform}"), || portable::check(platform));
     }
     if arguments.full {
-        environment.extend([("PI_TEST_CASES", LONG_CASES.into()), ("PI_TEST_STEPS", LONG_STEPS.into())]);
+        environment.extend(LONG.map(|(name, value)| (name, value.into())));
         tests(&mut report, "tests, long rounds", &environment);
         report.step("release binary", release_binary);
         report.step("bench, quick", || bench::smoke().map(passed));

@@ -65,7 +65,7 @@ fn killed_process_loses_nothing_that_it_acknowledged() {
     let path = folder.path().join("s.jsonl");
     let mut random = fastrand::Rng::with_seed(11);
     let mut acknowledged: Vec<String> = Vec::new();
-    let rounds = crate::cases(5);
+    let rounds = crate::deaths(5);
     for _ in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["crash::child_that_writes", "--exact", "--nocapture", "--test-threads=1"])

@@ -18,3 +18,8 @@ mod tree;
 fn cases(default: u32) -> u32 {
     std::env::var("PI_TEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
+
+/// How often a process is killed: `default`, or `PI_TEST_KILLS`. A death costs more than a case.
+fn deaths(default: u32) -> u32 {
+    std::env::var("PI_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,11 @@
+//! The real binary over many turns and many deaths, and with a real language model.
+
+mod crash;
+#[expect(dead_code, reason = "nobody here waits for a single request")]
+#[path = "../support/room.rs"]
+mod room;
+
+/// How often something is done: `usual`, or as often as the variable says. `cargo xtask test --full` sets it.
+fn times(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
