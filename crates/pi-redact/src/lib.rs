@@ -30,14 +30,16 @@ pub use self::{exact::SHORTEST_SECRET, key::is_secret_key, stream::Stream};
 /// What stands where a secret stood.
 pub const MARK: &str = "[REDACTED]";
 
-/// What happens to mail addresses, phone numbers and postal addresses.
+/// What happens to mail addresses, phone numbers, postal addresses, and numbers of payment cards, bank accounts (IBAN) and
+/// US social security.
 #[derive(Clone)]
 pub enum Personal {
     /// Leave them as they are.
     Keep,
-    /// Keep just enough to recognise one's own: `j***@e***.com`, `***67`.
+    /// Keep just enough to recognise one's own: `j***@e***.com`, and of a number its end, `***67`.
     Mask,
-    /// Replace them with a keyed digest, so that equal ones stay equal: `email:` or `phone:` and 12 hexadecimal digits.
+    /// Replace them with a keyed digest, so that equal ones stay equal: `email:`, `phone:`, `card:`, `account:` or `ssn:` and 12
+    /// hexadecimal digits.
     Hash {
         /// Whoever holds the key can test a guess, so it is a secret of its own.
         key: Vec<u8>,

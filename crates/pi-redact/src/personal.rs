@@ -1,7 +1,10 @@
-//! Mail addresses and phone numbers in text; phone numbers and postal addresses by member name.
+//! Mail addresses and phone numbers in text; phone numbers and postal addresses by member name. Numbers that prove
+//! themselves are in [`number`].
 //!
 //! Phones are taken only where they cannot be something else: `+` and a country code, or the North American 3-3-4
 //! groups. A national number without either is found by its key (`phone`, `mobile`, `fax`).
+
+pub(crate) mod number;
 
 use std::ops::Range;
 

@@ -163,15 +163,19 @@ fn follow_alarms(redactor: &Redactor, text: &str, spans: &mut Vec<Span>, mails: 
 
 /// Personal data gives way to a secret that covers part of it: the password in a URL looks like the name before an `@`.
 fn add_personal(redactor: &Redactor, text: &str, mails: Vec<Range<usize>>, spans: &mut Vec<Span>) {
-    let phones = personal::phones(text);
-    if mails.is_empty() && phones.is_empty() {
+    let (phones, numbers) = (personal::phones(text), personal::number::numbers(text));
+    if mails.is_empty() && phones.is_empty() && numbers.is_empty() {
         return;
     }
     let mails = mails.into_iter().map(|range| (personal::treat_mail(&redactor.personal, &text[range.clone()]), range));
     let phones =
         phones.into_iter().map(|range| (personal::treat_phone(&redactor.personal, &text[range.clone()]), range));
+    let numbers = numbers
+        .into_iter()
+        .map(|(kind, range)| (personal::number::treat(&redactor.personal, kind, &text[range.clone()]), range));
     let found: Vec<Span> = mails
         .chain(phones)
+        .chain(numbers)
         .filter(|(_, range)| !overlaps(spans, range))
         .map(|(treated, range)| Span { range, replacement: Replacement::Personal(treated) })
         .collect();

@@ -309,7 +309,7 @@ fn phone_numbers_are_masked() {
         "1700000000123",
         "+12 -34",
         "+1234567",
-        "4111-1111-1111-1111",
+        "4111-1111-1111-1112",
         "123-456-78901",
         "x555-123-4567",
         "555-123-4567-890",
@@ -324,6 +324,55 @@ fn phone_numbers_are_masked() {
 }
 
 #[test]
+fn numbers_that_prove_themselves_are_masked() {
+    for (text, expected) in [
+        ("pay with 4242424242424242.", "pay with ***42."),
+        ("pay with 4242 4242 4242 4242 12/29", "pay with ***42 12/29"),
+        ("card=4000-0566-5566-5556", "card=***56"),
+        ("Mastercard 5555555555554444, 2223003122003222", "Mastercard ***44, ***22"),
+        ("Amex 3782 822463 10005 and 378282246310005", "Amex ***05 and ***05"),
+        (
+            "Diners 30569309025904, Discover 6011111111111117, JCB 3530111333300000",
+            "Diners ***04, Discover ***17, JCB ***00",
+        ),
+        ("to DE89370400440532013000", "to ***00"),
+        ("to DE89 3704 0044 0532 0130 00!", "to ***00!"),
+        ("GB29NWBK60161331926819; NO9386011117947", "***19; ***47"),
+        ("FR14 2004 1010 0505 0001 3M02 606", "***06"),
+        ("SSN 219-09-9999", "SSN ***99"),
+        ("1 4242424242424242 2", "1 ***42 2"),
+    ] {
+        assert_eq!(redactor(Personal::Mask).redact_text(text), expected, "{text}");
+        assert_eq!(redactor(Personal::Keep).redact_text(text), text);
+    }
+}
+
+#[test]
+fn numbers_that_fail_their_check_stay() {
+    for text in [
+        "4242424242424243",
+        "4242 4242 4242 4241",
+        "4242-4242 4242-4242",
+        "42424242424242420",
+        "id 1700000000000000000",
+        "x4242424242424242",
+        "build_4242424242424242",
+        "4242424242424242abc",
+        "9999999999999995",
+        "DE88370400440532013000",
+        "DE8937040044053201300",
+        "XX89370400440532013000",
+        "ADE89370400440532013000",
+        "000-12-3456 666-12-3456 900-12-3456 219-00-9999 219-09-0000",
+        "219-09-99990",
+        "2024-01-12 1999-12-31",
+        "1.2.3-45-6789",
+    ] {
+        assert_eq!(redactor(Personal::Mask).redact_text(text), text);
+    }
+}
+
+#[test]
 fn personal_data_is_hashed_with_a_key_or_kept() {
     let hash = |key: &[u8], text: &str| redactor(Personal::Hash { key: key.to_vec() }).redact_text(text).into_owned();
     let mail = hash(b"key", "John@Example.com");
@@ -332,6 +381,15 @@ fn personal_data_is_hashed_with_a_key_or_kept() {
     assert_eq!(mail.len(), "email:".len() + 12);
     assert_eq!(hash(b"key", "+49 170 1234567"), hash(b"key", "+491701234567"));
     assert_eq!(hash(b"key", &mail), mail);
+    for (text, same, kind) in [
+        ("4242424242424242", "4242-4242-4242-4242", "card:"),
+        ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00", "account:"),
+        ("219-09-9999", "219-09-9999", "ssn:"),
+    ] {
+        let hashed = hash(b"key", text);
+        assert!(hashed.starts_with(kind) && hashed.len() == kind.len() + 12, "{hashed}");
+        assert_eq!((hash(b"key", same), hash(b"key", &hashed)), (hashed.clone(), hashed));
+    }
     let text = "john@example.com +49 170 1234567";
     assert_eq!(redactor(Personal::Keep).redact_text(text), text);
 }
