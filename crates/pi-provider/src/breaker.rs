@@ -48,7 +48,17 @@ pub struct Breaker {
 #[must_use = "the outcome of the call must be reported"]
 pub struct Permit {
     epoch: u64,
-    probe: bool,
+    kind: Kind,
+}
+
+/// What a call that was let through says about the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Usual,
+    /// The one call that finds out whether the provider is back.
+    Probe,
+    /// A later attempt of a call that was begun before the circuit opened.
+    Again,
 }
 
 /// How a call ended, as far as the provider's health is concerned.
@@ -151,6 +161,7 @@ impl Outcome {
             | CallError::NoCredential { .. }
             | CallError::Undeclared { .. }
             | CallError::Option { .. }
+            | CallError::Unguarded { .. }
             | CallError::AddressVariable { .. } => Self::Unknown,
         }
     }
@@ -164,18 +175,28 @@ impl Breaker {
     /// Leave to call, or how long to wait before asking again.
     pub fn admit(&mut self, now: Duration) -> Result<Permit, Duration> {
         match self.state {
-            State::Closed => Ok(Permit { epoch: self.epoch, probe: false }),
+            State::Closed => Ok(self.permit(Kind::Usual)),
             State::Open { until } if now < until => Err(until - now),
             State::Open { .. } => {
                 self.change(State::HalfOpen { probing: true });
-                Ok(Permit { epoch: self.epoch, probe: true })
+                Ok(self.permit(Kind::Probe))
             }
             State::HalfOpen { probing: false } => {
                 self.state = State::HalfOpen { probing: true };
-                Ok(Permit { epoch: self.epoch, probe: true })
+                Ok(self.permit(Kind::Probe))
             }
             State::HalfOpen { probing: true } => Err(self.settings.recovery),
         }
+    }
+
+    /// Leave to go on with a call of which an attempt was let through before: whoever opened the circuit does not stand
+    /// before it. What is left alone are calls that are not begun yet.
+    pub fn admit_again(&mut self, now: Duration) -> Permit {
+        self.admit(now).unwrap_or_else(|_| self.permit(Kind::Again))
+    }
+
+    fn permit(&self, kind: Kind) -> Permit {
+        Permit { epoch: self.epoch, kind }
     }
 
     /// Takes the outcome of a call that was let through.
@@ -184,15 +205,15 @@ impl Breaker {
         if permit.epoch != self.epoch {
             return;
         }
-        match (permit.probe, outcome) {
-            (true, Outcome::Succeeded | Outcome::Answered) => {
+        match (permit.kind, outcome) {
+            (Kind::Probe | Kind::Again, Outcome::Succeeded | Outcome::Answered) => {
                 self.parts = [Part::default(); PARTS as usize];
                 self.change(State::Closed);
             }
-            (true, Outcome::Failed) => self.open(now),
-            (true, Outcome::Unknown) => self.state = State::HalfOpen { probing: false },
-            (false, Outcome::Succeeded) => self.count(now, 0),
-            (false, Outcome::Failed) => {
+            (Kind::Probe, Outcome::Failed) => self.open(now),
+            (Kind::Probe, Outcome::Unknown) => self.state = State::HalfOpen { probing: false },
+            (Kind::Usual, Outcome::Succeeded) => self.count(now, 0),
+            (Kind::Usual, Outcome::Failed) => {
                 self.count(now, 1);
                 let (calls, failures) = self.counts(now);
                 let is_enough = calls >= self.settings.least_calls;
@@ -200,7 +221,9 @@ impl Breaker {
                     self.open(now);
                 }
             }
-            (false, Outcome::Answered | Outcome::Unknown) => {}
+            // It is open already, and for others that is not to last longer.
+            (Kind::Usual, Outcome::Answered | Outcome::Unknown) | (Kind::Again, Outcome::Failed | Outcome::Unknown) => {
+            }
         }
     }
 
@@ -339,6 +362,18 @@ mod tests {
     }
 
     #[test]
+    fn call_that_was_begun_before_goes_on_while_others_are_refused() {
+        let mut breaker = open();
+        let again = breaker.admit_again(seconds(12));
+        breaker.report(again, Outcome::Failed, seconds(13));
+        assert_eq!(breaker.admit(seconds(14)), Err(seconds(26)), "it is open as long as it would have been");
+        let again = breaker.admit_again(seconds(15));
+        breaker.report(again, Outcome::Succeeded, seconds(16));
+        let expected = Snapshot { state: CircuitState::Closed, calls: 0, failures: 0, opened: 1, retry_in: None };
+        assert_eq!(breaker.snapshot(seconds(16)), expected, "whoever gets through proves that it is there");
+    }
+
+    #[test]
     fn late_answers_to_earlier_calls_are_not_counted() {
         let mut breaker = Breaker::new(Settings::default());
         let late = breaker.admit(seconds(10)).unwrap();
@@ -372,6 +407,7 @@ mod tests {
     enum Step {
         Pass(u64),
         Call,
+        Again,
         Finish(usize, Outcome),
     }
 
@@ -385,7 +421,7 @@ mod tests {
         ];
         prop_oneof![
             (0_u64..20_000).prop_map(Step::Pass),
-            any::<bool>().prop_map(|_| Step::Call),
+            any::<bool>().prop_map(|again| if again { Step::Again } else { Step::Call }),
             (any::<usize>(), outcome).prop_map(|(index, outcome)| Step::Finish(index, outcome)),
         ]
     }
@@ -403,7 +439,7 @@ mod tests {
                     Step::Call => match breaker.admit(now) {
                         Ok(permit) => {
                             prop_assert!(before.state != CircuitState::Open);
-                            prop_assert_eq!(permit.probe, before.state == CircuitState::HalfOpen);
+                            prop_assert_eq!(permit.kind == Kind::Probe, before.state == CircuitState::HalfOpen);
                             running.push(permit);
                         }
                         Err(wait) => {
@@ -411,6 +447,7 @@ mod tests {
                             prop_assert!(wait <= breaker.settings.recovery);
                         }
                     },
+                    Step::Again => running.push(breaker.admit_again(now)),
                     Step::Finish(index, outcome) if !running.is_empty() => {
                         let permit = running.swap_remove(index % running.len());
                         breaker.report(permit, outcome, now);
@@ -424,7 +461,7 @@ mod tests {
                     }
                     Step::Finish(..) => {}
                 }
-                let probes = running.iter().filter(|permit| permit.probe && permit.epoch == breaker.epoch).count();
+                let probes = running.iter().filter(|permit| permit.kind == Kind::Probe && permit.epoch == breaker.epoch).count();
                 prop_assert!(probes <= 1);
                 let snapshot = breaker.snapshot(now);
                 prop_assert!(snapshot.failures <= snapshot.calls);

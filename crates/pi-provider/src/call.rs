@@ -26,6 +26,21 @@ pub struct Options {
     pub parameters: Map<String, Value>,
     /// Groups the requests of one conversation where a provider's cache wants that.
     pub session: Option<String>,
+    /// Who tries again when the provider fails before a word of the answer has come.
+    #[serde(default)]
+    pub attempts: Attempts,
+}
+
+/// Who tries again. One of them does: where both did, their tries would multiply and their waits add up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attempts {
+    /// The client, as the manifest's policy says. Its listener is told of each.
+    #[default]
+    Client,
+    /// The caller, who repeats the whole call: it is sent once. The first attempt is number 1; later ones are let through
+    /// to a provider that has meanwhile failed too often, because they were begun before.
+    Caller { attempt: u32 },
 }
 
 /// Whether the model must call a tool.
@@ -75,6 +90,7 @@ impl Options {
             cache: CacheRetention::Short,
             parameters: Map::new(),
             session: None,
+            attempts: Attempts::Client,
         }
     }
 }

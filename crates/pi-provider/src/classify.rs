@@ -22,7 +22,7 @@ use self::{
 };
 use crate::{
     error::{ErrorCode, Failure},
-    limits::asked_wait,
+    limits::{Limits, asked_wait},
     manifest::Manifest,
 };
 
@@ -60,7 +60,9 @@ pub fn classify(manifest: &Manifest, refusal: Refusal<'_>, redactor: &Redactor) 
     let reason = || StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let message = if message.is_empty() { reason().unwrap_or("no reason given") } else { message };
     let request_id = request_id(headers).or(said.request_id.clone());
-    failure(code, Some(status), &said, message, retry_after, request_id, redactor)
+    let limits = Limits::read(&manifest.rate_limit_headers, headers, received);
+    let limits = (limits != Limits::default()).then(|| Box::new(limits));
+    Failure { limits, ..failure(code, Some(status), &said, message, retry_after, request_id, redactor) }
 }
 
 /// What an error in the middle of a stream means; `error` is the whole frame.
@@ -97,6 +99,7 @@ fn failure(
         message: safe(message, LONGEST_MESSAGE),
         retry_after,
         request_id: request_id.map(|id| safe(&id, LONGEST_CODE)),
+        limits: None,
     }
 }
 

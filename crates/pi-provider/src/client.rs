@@ -39,7 +39,7 @@ use self::{
 };
 use crate::{
     breaker::{Breakers, Outcome, Pass},
-    call::Call,
+    call::{Attempts, Call},
     credential::{Credential, attachments},
     demo,
     dialect::Dialect,
@@ -80,6 +80,7 @@ struct Terms<'a> {
     /// How calls in the text of the answer are read; absent where its text is left alone.
     text_calls: Option<Grammar>,
     deadline: Option<Deadline>,
+    attempts: Attempts,
 }
 
 const TOTAL: Duration = Duration::from_secs(600);
@@ -129,7 +130,8 @@ impl Client {
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, &call.prompt.tools);
         let (mode, deadline) = (Mode::Stream, self.deadline(manifest, Mode::Stream));
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
+        let attempts = call.options.attempts;
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await
     }
 
@@ -147,7 +149,8 @@ impl Client {
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, &call.prompt.tools);
         let (mode, deadline) = (Mode::Whole, self.deadline(manifest, Mode::Whole));
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
+        let attempts = call.options.attempts;
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await
     }
 
@@ -179,7 +182,10 @@ impl Client {
         let ReplyBody::Whole(body) = reply.body else { unreachable!("a whole answer was asked for") };
         let whole = Whole { body, facts };
         let value = read(&whole);
-        reply.pass.report(value.as_ref().err().map_or(Outcome::Succeeded, Outcome::of));
+        match &value {
+            Ok(_) => reply.pass.report(Outcome::Succeeded),
+            Err(error) => reply.pass.fail(error),
+        }
         Ok((value?, whole))
     }
 
@@ -205,12 +211,13 @@ impl Client {
         let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
         let prepared = &prepared;
         let (mode, credential, text_calls) = (Mode::Stream, None, None);
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline };
+        let attempts = call.options.attempts;
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         Ok(self.answer(terms, facts, Source::Foreign(events), None))
     }
 
     async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
-        let Terms { manifest, prepared, mode, credential, deadline, .. } = terms;
+        let Terms { manifest, prepared, mode, credential, deadline, attempts, .. } = terms;
         let changed = within(None, deadline, self.change(target, &mut request, prepared)).await;
         let (replaced_by, findings) = changed.map_err(|overrun| overrun.into_error(&manifest.id))??;
         let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
@@ -220,7 +227,8 @@ impl Client {
         if facts.dialect == Dialect::Demo {
             return self.ask_demo(terms, &outgoing.body, facts);
         }
-        let mut reply = self.exchange(manifest, outgoing, mode, credential, deadline)?.run().await?;
+        let exchange = self.exchange(manifest, outgoing, mode, credential, deadline)?;
+        let mut reply = Exchange { attempts, ..exchange }.run().await?;
         reply.pass.begun();
         facts.take(&mut reply);
         let secret = credential.map(|credential| &credential.secret);
@@ -323,6 +331,7 @@ impl Client {
             },
             deadline,
             largest_answer: self.inner.largest_answer,
+            attempts: Attempts::Client,
         })
     }
 }

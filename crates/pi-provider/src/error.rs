@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 
-use crate::{credential::Unusable, manifest::Capability};
+use crate::{credential::Unusable, limits::Limits, manifest::Capability};
 
 /// A standard error. Every failure of a call has one; it says whether to try again and whether another provider may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,6 +41,17 @@ pub struct Failure {
     pub retry_after: Option<Duration>,
     /// The provider's number of the request, for its support.
     pub request_id: Option<String>,
+    /// What the provider said of its limits along with the refusal, if it said anything.
+    pub limits: Option<Box<Limits>>,
+}
+
+/// The last failure that counted before a provider was left alone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Cause {
+    pub code: ErrorCode,
+    /// With everything that was behind it; no secrets.
+    pub message: String,
 }
 
 /// Where a call waited too long.
@@ -72,12 +83,17 @@ pub enum CallError {
         /// Scheme, host and port; nothing that may be secret.
         address: String,
     },
-    #[error("{provider} did not answer in time ({phase}, {after:?})")]
+    #[error("{provider} did not answer in time ({phase}, {})", seconds(*after))]
     TimedOut { provider: ProviderId, phase: Phase, after: Duration },
     #[error("the call was cancelled")]
     Cancelled,
-    #[error("{provider} failed too often; it is tried again in {retry_in:?}")]
-    CircuitOpen { provider: ProviderId, retry_in: Duration },
+    #[error("{provider} failed too often; it is tried again in {}", seconds(*retry_in))]
+    CircuitOpen {
+        provider: ProviderId,
+        retry_in: Duration,
+        #[source]
+        cause: Option<Cause>,
+    },
     #[error("there is no credential for {provider}{}", because(unusable))]
     NoCredential {
         provider: ProviderId,
@@ -94,6 +110,9 @@ pub enum CallError {
     AddressVariable { provider: ProviderId, variable: String },
     #[error("guardrail {filter} blocked the {side}")]
     Blocked { filter: String, side: Side },
+    /// A filter that is to keep something back cannot be used as the manifest has it, so nothing is sent past it.
+    #[error("guardrail {filter} of {provider} cannot be used: {reason}")]
+    Unguarded { provider: ProviderId, filter: String, reason: String },
     #[error("the answer of {provider} ended in the middle")]
     Truncated { provider: ProviderId },
     #[error("the answer of {provider} cannot be read: {reason}")]
@@ -222,8 +241,51 @@ impl CallError {
             Self::CircuitOpen { .. } => ErrorCode::Overloaded,
             Self::NoCredential { .. } => ErrorCode::Authentication,
             Self::Undeclared { .. } => ErrorCode::RequestTooLarge,
-            Self::Option { .. } | Self::AddressVariable { .. } | Self::Blocked { .. } => ErrorCode::InvalidRequest,
+            Self::Option { .. } | Self::AddressVariable { .. } | Self::Blocked { .. } | Self::Unguarded { .. } => {
+                ErrorCode::InvalidRequest
+            }
         }
+    }
+
+    /// The same error, told of somebody of this name: whoever is asked by address has no other.
+    #[must_use]
+    pub fn told_of(mut self, name: &str) -> Self {
+        match &mut self {
+            Self::Refused { provider, .. }
+            | Self::Unreachable { provider, .. }
+            | Self::NothingAnswers { provider, .. }
+            | Self::TimedOut { provider, .. }
+            | Self::CircuitOpen { provider, .. }
+            | Self::NoCredential { provider, .. }
+            | Self::Undeclared { provider, .. }
+            | Self::AddressVariable { provider, .. }
+            | Self::Unguarded { provider, .. }
+            | Self::Truncated { provider }
+            | Self::Malformed { provider, .. } => *provider = ProviderId::from(name),
+            Self::Cancelled | Self::Option { .. } | Self::Blocked { .. } => {}
+        }
+        self
+    }
+
+    /// What the provider said, if it said anything.
+    pub fn failure(&self) -> Option<&Failure> {
+        if let Self::Refused { failure, .. } = self { Some(failure) } else { None }
+    }
+}
+
+impl Cause {
+    pub fn of(error: &CallError) -> Self {
+        let causes = std::iter::successors(std::error::Error::source(error), |&cause| cause.source());
+        let message = causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"));
+        Self { code: error.code(), message }
+    }
+}
+
+/// Whole seconds, and never less than is to be waited.
+pub(crate) fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{} ms", time.as_millis()),
+        seconds => format!("{} s", seconds + u64::from(time.subsec_nanos() > 0)),
     }
 }
 
@@ -240,9 +302,15 @@ impl fmt::Display for ErrorCode {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.status {
-            Some(status) => write!(f, "{} {}: {}", status, self.code.name(), self.message),
-            None => write!(f, "{}: {}", self.code.name(), self.message),
+            Some(status) => write!(f, "{} {}: {}", status, self.code.name(), self.message)?,
+            None => write!(f, "{}: {}", self.code.name(), self.message)?,
         }
+        // What support asks for, and what shows when to come back.
+        let request = self.request_id.iter().map(|id| format!("request id {id}"));
+        let is_limited = matches!(self.code, ErrorCode::RateLimited | ErrorCode::QuotaExhausted);
+        let limits = self.limits.as_ref().filter(|_| is_limited).map(ToString::to_string);
+        let details: Vec<String> = request.chain(limits.filter(|limits| !limits.is_empty())).collect();
+        if details.is_empty() { Ok(()) } else { write!(f, " ({})", details.join("; ")) }
     }
 }
 

@@ -45,10 +45,10 @@ pub mod transport;
 
 pub use self::{
     assembly::{Asked, Assembly},
-    call::{CacheRetention, Call, Options, ResponseFormat, ToolChoice},
+    call::{Attempts, CacheRetention, Call, Options, ResponseFormat, ToolChoice},
     catalog::Catalog,
     dialect::Dialect,
-    error::{CallError, ErrorCode, Failure, Phase, Side},
+    error::{CallError, Cause, ErrorCode, Failure, Phase, Side},
     event::{Finish, StreamEvent, Termination, TokenUsage},
     limits::{Allowance, Limits},
     manifest::Manifest,

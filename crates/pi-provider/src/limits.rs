@@ -6,6 +6,7 @@ mod moment;
 mod wait;
 
 use std::{
+    fmt,
     sync::LazyLock,
     time::{Duration, SystemTime},
 };
@@ -13,7 +14,7 @@ use std::{
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::resilience::RateLimitHeaders;
+use crate::{error::seconds, manifest::resilience::RateLimitHeaders};
 
 use self::moment::parse_wait;
 pub(crate) use self::wait::asked_wait;
@@ -34,6 +35,7 @@ pub struct Allowance {
     pub limit: Option<u64>,
     pub remaining: Option<u64>,
     /// From the moment of the answer on.
+    #[serde(rename = "reset_ms", serialize_with = "as_milliseconds")]
     pub reset: Option<Duration>,
 }
 
@@ -99,6 +101,27 @@ impl Allowance {
     }
 }
 
+impl fmt::Display for Limits {
+    /// `0 of 60 requests left, resets in 12 s`; nothing where nobody said how much is left.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = [self.requests.told("requests"), self.tokens.told("tokens")];
+        f.write_str(&told.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl Allowance {
+    fn told(&self, what: &str) -> Option<String> {
+        let remaining = self.remaining?;
+        let of = self.limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+        let reset = self.reset.map(|reset| format!(", resets in {}", seconds(reset))).unwrap_or_default();
+        Some(format!("{remaining}{of} {what} left{reset}"))
+    }
+}
+
+fn as_milliseconds<S: serde::Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
+}
+
 /// The first header that is there and readable.
 fn first<'a>(headers: &'a HeaderMap, own: Option<&str>, usual: &[String]) -> Option<&'a str> {
     own.into_iter().chain(usual.iter().map(String::as_str)).find_map(|name| headers.get(name)?.to_str().ok())
@@ -130,6 +153,8 @@ mod tests {
         let expected = Limits { requests: allowance(60, 59, 1000), tokens: allowance(150_000, 0, 360_000) };
         assert_eq!(limits, expected);
         assert_eq!(limits.exhausted_until(), Some(Duration::from_secs(360)));
+        let told = "59 of 60 requests left, resets in 1 s; 0 of 150000 tokens left, resets in 360 s";
+        assert_eq!(limits.to_string(), told);
     }
 
     #[test]
@@ -144,5 +169,6 @@ mod tests {
         let headers =
             headers(&[("x-ratelimit-limit", "many"), ("x-ratelimit-reset", "soon"), ("ratelimit-limit", "1")]);
         assert_eq!(Limits::read(&RateLimitHeaders::default(), &headers, SystemTime::UNIX_EPOCH), Limits::default());
+        assert_eq!(Limits::default().to_string(), "");
     }
 }

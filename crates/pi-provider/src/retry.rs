@@ -71,6 +71,7 @@ impl Trouble {
             | CallError::Option { .. }
             | CallError::AddressVariable { .. }
             | CallError::Blocked { .. }
+            | CallError::Unguarded { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => (None, None),
         };

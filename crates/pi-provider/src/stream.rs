@@ -329,6 +329,7 @@ impl Reader {
             message: format!("a frame is not JSON: {fault}"),
             retry_after: None,
             request_id: None,
+            limits: None,
         };
         out.push(StreamEvent::StreamError { failure });
     }

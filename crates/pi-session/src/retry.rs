@@ -67,6 +67,7 @@ impl Fault {
             | CallError::Undeclared { .. }
             | CallError::Option { .. }
             | CallError::AddressVariable { .. }
+            | CallError::Unguarded { .. }
             | CallError::Blocked { .. } => Self::Lasting,
         }
     }
@@ -123,6 +124,7 @@ mod tests {
             message: String::new(),
             retry_after: None,
             request_id: None,
+            limits: None,
         };
         let tried = |fault| matches!(fault, Fault::Passing { .. });
         let passing: Vec<_> =

@@ -218,6 +218,10 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         }
         CallError::AddressVariable { variable, .. } => format!("set it: export {variable}=…"),
         CallError::Option { .. } => "correct the option; --dry-run shows what would be sent".to_owned(),
+        CallError::Unguarded { .. } => {
+            "correct its patterns in the provider's manifest under guardrails; until then nothing is sent past it"
+                .to_owned()
+        }
         CallError::Blocked { .. } => "the rule stands in the provider's manifest under guardrails".to_owned(),
         CallError::Truncated { .. } | CallError::Malformed { .. } => {
             "ask again; if it stays so, the manifest does not describe this server".to_owned()

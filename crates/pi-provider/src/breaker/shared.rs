@@ -9,16 +9,26 @@ use std::{
 use pi_transcript::ProviderId;
 use tokio::time::Instant;
 
-use super::{Breaker, CircuitState, Outcome, Permit, Settings, Snapshot};
-use crate::{error::CallError, manifest::Manifest};
+use super::{Breaker, CircuitState, Kind, Outcome, Permit, Settings, Snapshot};
+use crate::{
+    error::{CallError, Cause},
+    manifest::Manifest,
+};
 
 /// The breakers of all providers. Clones share them.
 #[derive(Clone)]
 pub struct Breakers {
     /// A call needs its answer at once and touches it for a moment, so a task with a mailbox would only add a wait. It is
     /// never held across an await.
-    known: Arc<Mutex<HashMap<ProviderId, Breaker>>>,
+    known: Arc<Mutex<HashMap<ProviderId, Known>>>,
     beginning: Instant,
+}
+
+/// One provider.
+struct Known {
+    breaker: Breaker,
+    /// The last failure that counted.
+    cause: Option<Cause>,
 }
 
 /// Leave to make one call. Dropped without a report, it counts for nothing.
@@ -34,26 +44,39 @@ impl Breakers {
         Self { known: Arc::default(), beginning: Instant::now() }
     }
 
-    /// Leave to call the provider, or the error that says when to try again.
+    /// Leave to call the provider, or the error that says when to try again and what went wrong.
     pub fn admit(&self, manifest: &Manifest) -> Result<Pass, CallError> {
         let now = self.beginning.elapsed();
-        let provider = manifest.id.clone();
-        let mut known = self.lock();
-        let breaker = known.entry(provider.clone()).or_insert_with(|| Breaker::new(Settings::of(manifest)));
-        match breaker.admit(now) {
-            Ok(permit) => {
-                drop(known);
-                Ok(Pass { breakers: self.clone(), provider, permit: Some(permit) })
-            }
-            Err(retry_in) => Err(CallError::CircuitOpen { provider, retry_in }),
+        let admitted =
+            self.with(manifest, |known| known.breaker.admit(now).map_err(|wait| (wait, known.cause.clone())));
+        match admitted {
+            Ok(permit) => Ok(self.pass(manifest, permit)),
+            Err((retry_in, cause)) => Err(CallError::CircuitOpen { provider: manifest.id.clone(), retry_in, cause }),
         }
+    }
+
+    /// Leave for another attempt of a call of which one was let through before.
+    pub fn admit_again(&self, manifest: &Manifest) -> Pass {
+        let now = self.beginning.elapsed();
+        let permit = self.with(manifest, |known| known.breaker.admit_again(now));
+        self.pass(manifest, permit)
+    }
+
+    fn with<T>(&self, manifest: &Manifest, ask: impl FnOnce(&mut Known) -> T) -> T {
+        let mut all = self.lock();
+        let new = || Known { breaker: Breaker::new(Settings::of(manifest)), cause: None };
+        ask(all.entry(manifest.id.clone()).or_insert_with(new))
+    }
+
+    fn pass(&self, manifest: &Manifest, permit: Permit) -> Pass {
+        Pass { breakers: self.clone(), provider: manifest.id.clone(), permit: Some(permit) }
     }
 
     /// Every provider that was called so far, by name.
     pub fn snapshots(&self) -> Vec<(ProviderId, Snapshot)> {
         let now = self.beginning.elapsed();
         let mut all: Vec<_> =
-            self.lock().iter().map(|(provider, breaker)| (provider.clone(), breaker.snapshot(now))).collect();
+            self.lock().iter().map(|(provider, known)| (provider.clone(), known.breaker.snapshot(now))).collect();
         all.sort_by_key(|(provider, _)| provider.to_string());
         all
     }
@@ -63,25 +86,37 @@ impl Breakers {
         self.snapshots().iter().any(|(_, snapshot)| snapshot.state == CircuitState::Open)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ProviderId, Breaker>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ProviderId, Known>> {
         // Counts are whole after every step, so a panic elsewhere leaves nothing broken behind.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Pass {
-    /// Says how the call ended; later reports of the same call count for nothing.
+    /// The call went well, or somebody learned nothing from it; later reports of the same call count for nothing.
     pub fn report(&mut self, outcome: Outcome) {
+        self.settle(outcome, None);
+    }
+
+    /// The call failed. Where that is the provider's fault, it is what an open circuit names as its cause.
+    pub fn fail(&mut self, error: &CallError) {
+        let outcome = Outcome::of(error);
+        let cause = (outcome == Outcome::Failed && self.permit.is_some()).then(|| Cause::of(error));
+        self.settle(outcome, cause);
+    }
+
+    fn settle(&mut self, outcome: Outcome, cause: Option<Cause>) {
         let Some(permit) = self.permit.take() else { return };
         let now = self.breakers.beginning.elapsed();
-        if let Some(breaker) = self.breakers.lock().get_mut(&self.provider) {
-            breaker.report(permit, outcome, now);
+        if let Some(known) = self.breakers.lock().get_mut(&self.provider) {
+            known.breaker.report(permit, outcome, now);
+            known.cause = cause.or_else(|| known.cause.take());
         }
     }
 
     /// The answer has begun. That is all a probe has to find out; other calls may still fail.
     pub fn begun(&mut self) {
-        if self.permit.as_ref().is_some_and(|permit| permit.probe) {
+        if self.permit.as_ref().is_some_and(|permit| permit.kind != Kind::Usual) {
             self.report(Outcome::Succeeded);
         }
     }

@@ -17,7 +17,7 @@ use super::{
     watch::{Interruption, Watch},
 };
 use crate::{
-    breaker::{self, Pass},
+    breaker::{Outcome as Health, Pass},
     error::{CallError, Failure},
     event::StreamEvent,
     guardrail::OutputGuard,
@@ -113,7 +113,10 @@ impl Answer {
             }
             match self.ending.take() {
                 Some(Ending::Complete) => {
-                    self.close(breaker::Outcome::Succeeded);
+                    self.source = Source::Over;
+                    if let Some(pass) = &mut self.pass {
+                        pass.report(Health::Succeeded);
+                    }
                     return None;
                 }
                 Some(Ending::Error(error)) => return Some(Err(self.fail(error))),
@@ -266,15 +269,11 @@ impl Answer {
     fn fail(&mut self, error: CallError) -> CallError {
         self.ready.clear();
         self.ending = None;
-        self.close(breaker::Outcome::of(&error));
-        error
-    }
-
-    fn close(&mut self, outcome: breaker::Outcome) {
         self.source = Source::Over;
         if let Some(pass) = &mut self.pass {
-            pass.report(outcome);
+            pass.fail(&error);
         }
+        error
     }
 }
 

@@ -17,7 +17,8 @@ use super::{
     deadline::{Deadline, within},
 };
 use crate::{
-    breaker::{Breakers, Outcome, Pass},
+    breaker::{Breakers, Pass},
+    call::Attempts,
     classify::{Refusal, classify},
     credential::Attachment,
     error::{CallError, Phase},
@@ -50,6 +51,7 @@ pub(super) struct Exchange<'a> {
     /// For all attempts together.
     pub(super) deadline: Option<Deadline>,
     pub(super) largest_answer: usize,
+    pub(super) attempts: Attempts,
 }
 
 /// The answer has begun.
@@ -77,17 +79,15 @@ struct Begun {
 }
 
 impl Exchange<'_> {
-    /// Sends the request until an answer begins or the policy gives up. The breaker is asked before every attempt; if it
-    /// refuses a later one, the error that came before is the better explanation.
+    /// Sends the request until an answer begins or the policy gives up; once where the caller tries again. Only the first
+    /// attempt can be refused by the breaker.
     pub(super) async fn run(&self) -> Result<Reply, CallError> {
         let (provider, policy) = (&self.manifest.id, &self.manifest.retry_policy);
         let mut waited = Duration::ZERO;
-        let mut earlier = None;
-        for attempt in 1_u32.. {
-            let mut pass = match self.breakers.admit(self.manifest) {
-                Ok(pass) => pass,
-                Err(open) => return Err(earlier.unwrap_or(open)),
-            };
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let mut pass = self.admit(attempt)?;
             let has_begun = AtomicBool::new(false);
             let error = match self.attempt(&has_begun).await {
                 Ok(Begun { status, headers, limits, body }) => {
@@ -96,8 +96,11 @@ impl Exchange<'_> {
                 }
                 Err(error) => error,
             };
-            pass.report(Outcome::of(&error));
-            let decision = policy.decide_after(attempt, &error, (self.chance)());
+            pass.fail(&error);
+            let decision = match self.attempts {
+                Attempts::Client => policy.decide_after(attempt, &error, (self.chance)()),
+                Attempts::Caller { .. } => Decision::Exhausted,
+            };
             tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
             match decision {
                 // Where the time is over before the next attempt, waiting for it would tell nobody more.
@@ -110,7 +113,6 @@ impl Exchange<'_> {
                         listener(Retrying { retry: attempt, retries, after, error: &error });
                     }
                     waited += after;
-                    earlier = Some(error);
                     sleep(after).await;
                 }
                 Decision::Retry { .. }
@@ -120,7 +122,14 @@ impl Exchange<'_> {
                 | Decision::AskedTooLong { .. } => return Err(error),
             }
         }
-        Err(earlier.unwrap_or(CallError::Cancelled))
+    }
+
+    fn admit(&self, attempt: u32) -> Result<Pass, CallError> {
+        match self.attempts {
+            Attempts::Client if attempt == 1 => self.breakers.admit(self.manifest),
+            Attempts::Caller { attempt: ..=1 } => self.breakers.admit(self.manifest),
+            Attempts::Client | Attempts::Caller { .. } => Ok(self.breakers.admit_again(self.manifest)),
+        }
     }
 
     /// One attempt; `has_begun` is set when a byte of the answer is there, also if the rest never comes.

@@ -1,7 +1,7 @@
 //! A provider that keeps failing is left alone, and tried again later.
 
 use pi_provider::{
-    CallError,
+    Attempts, CallError, Cause, ErrorCode,
     breaker::{CircuitState, Snapshot},
 };
 use pi_testkit::{Reply, Script, server::Step};
@@ -30,10 +30,15 @@ async fn failures_open_the_circuit_and_a_probe_closes_it() {
     for _ in 0..5 {
         assert!(matches!(fixture.error().await, CallError::Refused { .. }));
     }
-    let CallError::CircuitOpen { retry_in, .. } = fixture.error().await else { panic!("not open") };
-    assert_eq!((fixture.server.requests().len(), retry_in), (5, seconds(30)));
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let error = fixture.error().await;
+    assert_eq!(error.to_string(), "mock-one failed too often; it is tried again in 30 s", "in whole seconds");
+    let CallError::CircuitOpen { retry_in, cause, .. } = error else { panic!("not open") };
+    let message = "mock-one answered: 500 server_error: no".to_owned();
+    assert_eq!(cause, Some(Cause { code: ErrorCode::ServerError, message }));
+    assert_eq!((fixture.server.requests().len(), retry_in), (5, Duration::from_millis(29_999)));
     assert!(fixture.client.breakers().has_open());
-    tokio::time::sleep(seconds(30)).await;
+    tokio::time::sleep(retry_in).await;
     assert_eq!(snapshot(&fixture).state, CircuitState::HalfOpen);
     assert_eq!(fixture.text().await.unwrap(), "Hello, world");
     let expected = Snapshot { state: CircuitState::Closed, calls: 0, failures: 0, opened: 1, retry_in: None };
@@ -70,10 +75,29 @@ async fn broken_and_silent_streams_count_and_finished_ones_do_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn circuit_that_opens_between_attempts_leaves_the_real_error() {
-    let fixture =
-        Fixture::with(Script::new().otherwise(failing(500)), json!({"retry_policy": {"max_retries": 9}})).await;
-    let error = fixture.error().await;
-    assert!(matches!(error, CallError::Refused { .. }), "{error}");
-    assert_eq!(fixture.server.requests().len(), 5);
+async fn call_that_opens_the_circuit_is_not_kept_from_its_own_retries() {
+    let mut script = Script::new();
+    for _ in 0..6 {
+        script = script.then(failing(500));
+    }
+    let policy = json!({"retry_policy": {"max_retries": 9, "jitter": "none", "strategy": "fixed_delay"}});
+    let fixture = Fixture::with(script.otherwise(hello()), policy).await;
+    let begin = tokio::time::Instant::now();
+    assert_eq!(fixture.text().await.unwrap(), "Hello, world");
+    assert_eq!((fixture.server.requests().len(), begin.elapsed()), (7, seconds(6)));
+    let seen = snapshot(&fixture);
+    assert_eq!((seen.state, seen.opened), (CircuitState::Closed, 1), "it opened, and the answer closed it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn caller_who_tries_again_is_let_through_and_others_are_not() {
+    let mut fixture = Fixture::new(Script::new().otherwise(failing(500))).await;
+    for attempt in 1..=6 {
+        fixture.options.attempts = Attempts::Caller { attempt };
+        assert!(matches!(fixture.error().await, CallError::Refused { .. }), "attempt {attempt}");
+    }
+    assert_eq!(fixture.server.requests().len(), 6, "one request for each call");
+    fixture.options.attempts = Attempts::Caller { attempt: 1 };
+    assert!(matches!(fixture.error().await, CallError::CircuitOpen { .. }));
+    assert_eq!(fixture.server.requests().len(), 6);
 }

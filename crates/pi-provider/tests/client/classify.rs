@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use pi_provider::{
-    ErrorCode, Failure,
+    Allowance, ErrorCode, Failure, Limits,
     classify::{Refusal, classify, classify_event},
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -91,7 +91,13 @@ fn manifest_wins_over_what_is_built_in() {
 
 #[test]
 fn whole_failure_is_told() {
-    let headers = [("x-request-id", "req_1"), ("retry-after", "20")];
+    let headers = [
+        ("x-request-id", "req_1"),
+        ("retry-after", "20"),
+        ("x-ratelimit-limit-requests", "60"),
+        ("x-ratelimit-remaining-requests", "0"),
+        ("x-ratelimit-reset-requests", "11.2s"),
+    ];
     let body = br#"{"error": {"code": "rate_limit_exceeded", "type": "tokens", "message": "slow down"}}"#;
     let expected = Failure {
         code: ErrorCode::RateLimited,
@@ -100,8 +106,17 @@ fn whole_failure_is_told() {
         message: "slow down".to_owned(),
         retry_after: Some(Duration::from_secs(20)),
         request_id: Some("req_1".to_owned()),
+        limits: Some(Box::new(Limits {
+            requests: Allowance { limit: Some(60), remaining: Some(0), reset: Some(Duration::from_millis(11_200)) },
+            tokens: Allowance::default(),
+        })),
     };
-    assert_eq!(refusal(json!({}), 429, &headers, body), expected);
+    let failure = refusal(json!({}), 429, &headers, body);
+    assert_eq!(failure, expected);
+    let told = "429 rate_limited: slow down (request id req_1; 0 of 60 requests left, resets in 12 s)";
+    assert_eq!(failure.to_string(), told);
+    let missing = refusal(json!({}), 404, &headers, br#"{"error": {"message": "no such model"}}"#);
+    assert_eq!(missing.to_string(), "404 not_found: no such model (request id req_1)", "limits are not to blame");
 }
 
 #[test]
@@ -171,6 +186,7 @@ fn errors_inside_a_stream_have_no_status() {
         message: "[REDACTED]".to_owned(),
         retry_after: None,
         request_id: None,
+        limits: None,
     };
     assert_eq!(overloaded, expected);
     assert_eq!(check(json!({"error": {"code": 502, "message": "upstream"}})).code, ErrorCode::ServerError);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use pi_provider::{CallError, ErrorCode, Failure, client::Settings, retry::Retrying};
+use pi_provider::{Attempts, CallError, ErrorCode, Failure, client::Settings, retry::Retrying};
 use pi_testkit::{Reply, Script, server::Step};
 use tokio::time::Instant;
 
@@ -39,6 +39,19 @@ async fn it_is_given_up_after_the_last_retry() {
     let (requests, ..) =
         run(Script::new().otherwise(failing(500)), json!({"retry_policy": {"strategy": "none"}})).await;
     assert_eq!(requests, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_tried_again_for_a_caller_who_does_that() {
+    for reply in [failing(503), failing(429).header("retry-after", "5"), Reply::reset()] {
+        let mut fixture = Fixture::new(Script::new().then(reply).otherwise(hello())).await;
+        fixture.options.attempts = Attempts::Caller { attempt: 1 };
+        let begin = Instant::now();
+        fixture.error().await;
+        assert_eq!((fixture.server.requests().len(), begin.elapsed().as_millis()), (1, 0));
+        fixture.options.attempts = Attempts::Caller { attempt: 2 };
+        assert_eq!(fixture.text().await.unwrap(), "Hello, world");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -172,6 +172,7 @@ fn the_end_has_a_reason() {
         message: "busy".to_owned(),
         retry_after: None,
         request_id: None,
+        limits: None,
     };
     let final_ = |reason, raw| StreamEvent::FinalCandidate { candidate: 0, finish: finish(reason, raw) };
     let broken = || End::Broken("gone".to_owned());

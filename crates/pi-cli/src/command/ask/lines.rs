@@ -131,6 +131,7 @@ mod tests {
                         message: "busy".into(),
                         retry_after: None,
                         request_id: None,
+                        limits: None,
                     },
                 },
                 r#"{"event":"StreamError","error":{"code":"E3002","name":"overloaded","message":"busy","provider_code":"overloaded_error","retryable":true}}"#,
