@@ -1,8 +1,9 @@
 //! Filters on what goes to a model and what comes back, as the manifest lists them.
 //!
-//! `pii_detection` finds mail addresses, phone numbers and things that look like keys. Every other filter looks for its
-//! own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
-//! blocks the call, or is reported; the text itself is never in a report. Tool arguments that come back and thinking are
+//! `pii_detection` finds mail addresses, phone numbers, numbers of payment cards, bank accounts and US social security, and
+//! things that look like keys. Every other filter looks for its own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
+//! blocks the call, or is reported; the text itself is never in a report. A filter that masks or blocks and cannot be used as
+//! written lets nothing pass: calls are refused ([`Guardrails::of`]). Tool arguments that come back and thinking are
 //! never masked, which would break the one as JSON and the other's signature; they are blocked and reported like any text.
 //! What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
@@ -10,7 +11,7 @@ mod payload;
 mod rule;
 mod stream;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,17 +19,24 @@ use serde_json::Value;
 use self::rule::Rule;
 use crate::{
     error::{CallError, Side},
-    manifest::resilience::{self, FilterAction},
+    manifest::{
+        Manifest,
+        resilience::{self, FilterAction},
+    },
 };
 
-pub use self::stream::OutputGuard;
+pub(crate) use self::rule::problems;
+pub use self::{
+    rule::{Fault, Problem},
+    stream::OutputGuard,
+};
 
 /// The filters of a provider, ready for use.
 #[derive(Debug, Clone, Default)]
 pub struct Guardrails {
     input: Vec<Rule>,
     output: Vec<Rule>,
-    problems: Vec<String>,
+    problems: Vec<Problem>,
 }
 
 /// A filter found something.
@@ -48,7 +56,33 @@ impl Finding {
     }
 }
 
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = if self.texts == 1 { "a text" } else { "texts" };
+        write!(f, "guardrail {} found something in {texts} of the {}", self.filter, self.side)?;
+        f.write_str(match self.action {
+            FilterAction::Mask => " and masked it",
+            FilterAction::Block => " and blocked it",
+            FilterAction::Warn | FilterAction::Log => "",
+        })
+    }
+}
+
 impl Guardrails {
+    /// The filters of a provider, for a call. One that is to keep something back and cannot be used refuses the call.
+    pub fn of(manifest: &Manifest) -> Result<Self, CallError> {
+        let guardrails = Self::compile(&manifest.guardrails);
+        match guardrails.problems.iter().find(|problem| problem.is_open()) {
+            None => Ok(guardrails),
+            Some(problem) => Err(CallError::Unguarded {
+                provider: manifest.id.clone(),
+                filter: problem.filter.clone(),
+                reason: problem.fault.to_string(),
+            }),
+        }
+    }
+
+    /// The filters as they are written, as far as they can be used.
     pub fn compile(written: &resilience::Guardrails) -> Self {
         let mut problems = Vec::new();
         let input =
@@ -60,7 +94,7 @@ impl Guardrails {
 
     /// What in the manifest cannot be used as written: patterns that are none, filters that look for nothing, patterns that
     /// hold an answer back until it is complete.
-    pub fn problems(&self) -> &[String] {
+    pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 

@@ -56,10 +56,7 @@ impl Prepared {
             option: "streaming".to_owned(),
             reason: format!("the manifest of {} cannot be used: {error}", manifest.id),
         })?;
-        let guardrails = Guardrails::compile(&manifest.guardrails);
-        for problem in guardrails.problems() {
-            tracing::warn!(provider = %manifest.id, problem, "a guardrail of the manifest cannot be used as written");
-        }
+        let guardrails = Guardrails::of(manifest)?;
         let answers = Answers::of(manifest, dialect)?;
         Ok(Self { pipeline, answers, guardrails: Arc::new(guardrails), manifest: Arc::new(manifest.clone()) })
     }

@@ -35,42 +35,90 @@ pub(super) enum Search {
     Nothing,
 }
 
+/// What in a filter cannot be used as written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("guardrail {filter}: {fault}")]
+pub struct Problem {
+    pub filter: String,
+    pub action: FilterAction,
+    pub fault: Fault,
+}
+
+/// What is wrong with a filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("{pattern} is not a regular expression")]
+    NotAPattern { pattern: String },
+    #[error("its patterns are too large together")]
+    TooLarge,
+    #[error("it names neither patterns nor words, so it finds nothing")]
+    LooksForNothing,
+    #[error(
+        "{pattern} may match more than {LONGEST} bytes, or asks for the ends of the text, so answers come out when their \
+         texts are complete"
+    )]
+    NeedsWhole { pattern: String },
+}
+
+impl Problem {
+    /// Whether something passes that the filter was written to keep back.
+    pub fn is_open(&self) -> bool {
+        let keeps_back = match self.action {
+            FilterAction::Block | FilterAction::Mask => true,
+            FilterAction::Warn | FilterAction::Log => false,
+        };
+        let is_broken = match self.fault {
+            Fault::NotAPattern { .. } | Fault::TooLarge => true,
+            // It says what it does, which is nothing, and manifests in the wild name filters that others implement.
+            Fault::LooksForNothing => false,
+            Fault::NeedsWhole { .. } => false,
+        };
+        keeps_back && is_broken
+    }
+}
+
+/// What cannot be used of a filter.
+pub(crate) fn problems(filter: &Filter, side: Side) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    Rule::compile(filter, side, &mut problems);
+    problems
+}
+
 impl Rule {
     /// Compiles a filter; what cannot be used is left out and told.
-    pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<String>) -> Self {
-        let name = filter.kind.clone();
+    pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<Problem>) -> Self {
+        let mut tell = |fault| problems.push(Problem { filter: filter.kind.clone(), action: filter.action, fault });
         let mut alternatives = Vec::new();
         let mut needs_whole = false;
         for pattern in strings(filter.settings.get("patterns")) {
-            match Regex::new(pattern) {
-                Ok(_) => {
-                    if side == Side::Output && !fits_pieces(pattern) {
-                        needs_whole = true;
-                        problems.push(format!(
-                            "guardrail {name}: {pattern} may match more than {LONGEST} bytes, or asks for the ends of the \
-                             text, so answers come out when their texts are complete"
-                        ));
-                    }
-                    alternatives.push(format!("(?:{pattern})"));
-                }
-                Err(_) => problems.push(format!("guardrail {name}: {pattern} is not a regular expression")),
+            if Regex::new(pattern).is_err() {
+                tell(Fault::NotAPattern { pattern: pattern.to_owned() });
+                continue;
             }
+            if side == Side::Output && !fits_pieces(pattern) {
+                needs_whole = true;
+                tell(Fault::NeedsWhole { pattern: pattern.to_owned() });
+            }
+            alternatives.push(format!("(?:{pattern})"));
         }
         alternatives.extend(strings(filter.settings.get("words")).map(word));
         let pattern = RegexBuilder::new(&alternatives.join("|")).case_insensitive(true).build();
-        let search = match (name.as_str(), pattern) {
+        let search = match (filter.kind.as_str(), pattern) {
             ("pii_detection", _) if alternatives.is_empty() => Search::Personal,
             (_, Ok(pattern)) if !alternatives.is_empty() => Search::Pattern(pattern),
             (_, Ok(_)) => {
-                problems.push(format!("guardrail {name} names neither patterns nor words, so it finds nothing"));
+                // Why patterns are left out is told already.
+                if strings(filter.settings.get("patterns")).next().is_none() {
+                    tell(Fault::LooksForNothing);
+                }
                 Search::Nothing
             }
             (_, Err(_)) => {
-                problems.push(format!("guardrail {name}: its patterns are too large together"));
+                tell(Fault::TooLarge);
                 Search::Nothing
             }
         };
-        Self { name, action: filter.action, search, needs_whole }
+        Self { name: filter.kind.clone(), action: filter.action, search, needs_whole }
     }
 
     pub(super) fn name(&self) -> &str {

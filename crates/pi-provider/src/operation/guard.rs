@@ -15,7 +15,7 @@ pub(crate) fn filter_input(manifest: &Manifest, body: &mut Vec<u8>) -> Result<Ve
         return Ok(Vec::new());
     }
     let Ok(mut payload) = serde_json::from_slice::<Value>(body) else { return Ok(Vec::new()) };
-    let findings = Guardrails::compile(&manifest.guardrails).filter_input(&mut payload)?;
+    let findings = Guardrails::of(manifest)?.filter_input(&mut payload)?;
     if findings.iter().any(Finding::is_masked) {
         *body = payload.to_string().into_bytes();
     }
@@ -27,7 +27,7 @@ pub(crate) fn filter_output(manifest: &Manifest, events: Vec<StreamEvent>) -> Re
     if manifest.guardrails.output_filters.is_empty() {
         return Ok(events);
     }
-    let mut guard = Guardrails::compile(&manifest.guardrails).stream_output();
+    let mut guard = Guardrails::of(manifest)?.stream_output();
     let mut passed = Vec::with_capacity(events.len());
     for event in events {
         guard.push(event, &mut passed)?;

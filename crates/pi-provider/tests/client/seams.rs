@@ -94,6 +94,27 @@ async fn guardrails_block_before_sending_and_in_the_middle() {
     assert_eq!(fixture.error().await.to_string(), "guardrail house blocked the answer");
 }
 
+#[tokio::test]
+async fn filter_that_is_to_keep_something_back_and_cannot_be_used_refuses_the_call() {
+    let rails = |side: &str, action: &str| {
+        let filters = json!([{"type": "house", "action": action, "patterns": ["("], "words": ["moon"]}]);
+        json!({"guardrails": {side: filters}})
+    };
+    for side in ["input_filters", "output_filters"] {
+        for action in ["block", "mask"] {
+            let fixture = Fixture::with(Script::new().otherwise(hello()), rails(side, action)).await;
+            let error = fixture.error().await;
+            assert!(matches!(error, CallError::Unguarded { .. }), "{error}");
+            let told = "guardrail house of mock-one cannot be used: ( is not a regular expression";
+            assert_eq!((error.to_string(), fixture.server.requests().len()), (told.to_owned(), 0));
+        }
+        for action in ["warn", "log"] {
+            let fixture = Fixture::with(Script::new().otherwise(hello()), rails(side, action)).await;
+            assert_eq!(fixture.text().await.unwrap(), "Hello, world", "{action} keeps nothing back");
+        }
+    }
+}
+
 /// Says what it was asked.
 struct Echo;
 

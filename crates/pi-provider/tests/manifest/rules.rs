@@ -307,6 +307,12 @@ fn ring_3_falls_back_to_its_default() {
         and(
             "guardrails:\n  input_filters: [{type: pii_detection, action: shred}, {type: pii_detection, action: mask}]\n",
         ),
+        and(
+            "guardrails:\n  input_filters:\n    - {type: house, action: block, patterns: ['(']}\n    - {type: house, action: warn, patterns: ['[']}\n",
+        ),
+        and(
+            "guardrails:\n  output_filters: [{type: safety, action: block}, {type: own, action: log, patterns: ['^a']}]\n",
+        ),
         and("endpoints: {embeddings: 5, rerank: /rerank}\n"),
         and("services: {list_models: {method: GET}}\n"),
         and("metadata: {models: {good: {}, bad: {context_window: big}}, sdk: {python: acme}}\n"),
@@ -333,6 +339,12 @@ fn ring_3_falls_back_to_its_default() {
         acme.yaml:15:64: warning[ring3.termination]: "cancelled" is not a standard reason; the nearest one is taken (termination.mapping.cancel)
     accepted
         acme.yaml:16:49: warning[ring3.guardrails]: unknown variant `shred`, expected one of `block`, `warn`, `log`, `mask` (guardrails.input_filters[0].action)
+    accepted
+        acme.yaml:17:46: warning[ring3.guardrails]: ( is not a regular expression (guardrails.input_filters[0])
+        acme.yaml:18:45: warning[ring3.guardrails]: [ is not a regular expression (guardrails.input_filters[1])
+    accepted
+        acme.yaml:16:20: warning[ring3.guardrails]: it names neither patterns nor words, so it finds nothing (guardrails.output_filters[0])
+        acme.yaml:16:86: warning[ring3.guardrails]: ^a may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[1])
     accepted
         acme.yaml:15:25: warning[ring3.endpoints]: an object is expected, not a number (endpoints.embeddings)
     accepted

@@ -258,9 +258,9 @@ fn patterns_that_need_the_whole_text_get_it_and_are_told() {
             "guardrail own: {pattern} may match more than 248 bytes, or asks for the ends of the text, so answers come out \
              when their texts are complete"
         );
-        assert_eq!(guardrails.problems(), [told]);
+        assert_eq!(problems(&guardrails), [told]);
     }
-    assert_eq!(compile(&words("mask")).problems(), [""; 0]);
+    assert_eq!(compile(&words("mask")).problems(), []);
 }
 
 #[test]
@@ -271,10 +271,25 @@ fn what_cannot_be_used_is_told() {
     ]);
     let written: resilience::Guardrails = serde_json::from_value(json!({"input_filters": filters})).unwrap();
     let expected = [
-        "guardrail content_safety names neither patterns nor words, so it finds nothing",
+        "guardrail content_safety: it names neither patterns nor words, so it finds nothing",
         "guardrail broken: ( is not a regular expression",
     ];
-    assert_eq!(Guardrails::compile(&written).problems(), expected);
+    assert_eq!(problems(&Guardrails::compile(&written)), expected);
+}
+
+fn problems(guardrails: &Guardrails) -> Vec<String> {
+    guardrails.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn numbers_of_cards_accounts_and_social_security_are_personal() {
+    let guardrails = compile(&personal("mask"));
+    let text = "Card 4242 4242 4242 4242, account DE89370400440532013000, SSN 219-09-9999.";
+    let masked = "Card ***42, account ***00, SSN ***99.";
+    let expected = (masked.to_owned(), "pii_detection Mask in 1 of the answer".to_owned());
+    assert_eq!(output(&guardrails, text), expected);
+    let pieces: Vec<&str> = text.as_bytes().chunks(3).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+    assert_eq!(streamed(&guardrails, &pieces), expected);
 }
 
 fn piece() -> impl proptest::strategy::Strategy<Value = String> {

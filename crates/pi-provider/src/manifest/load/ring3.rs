@@ -5,14 +5,16 @@ use serde::de::DeserializeOwned;
 
 use super::{Report, model, ring1::Ring1, ring2::Ring2};
 use crate::{
+    error::Side,
     event::Termination,
+    guardrail,
     manifest::{
         Manifest, Status,
         declared::{ApiFamilies, ApiFamily},
         diagnostic::Severity,
         experimental::{CircuitBreaker, Experimental, Performance},
         names,
-        resilience::{Guardrails, RetryPolicy, TerminationMap},
+        resilience::{Filter, Guardrails, RetryPolicy, TerminationMap},
         tree::{Member, Node, Tree},
     },
 };
@@ -180,10 +182,10 @@ fn guardrails(member: &Member, report: &mut Report<'_>) -> Guardrails {
     let mut guardrails = Guardrails::default();
     for entry in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
         let path = format!("{}.{}", member.key, entry.key);
-        let filters = match entry.key.as_str() {
+        let (side, filters) = match entry.key.as_str() {
             _ if entry.node.is_null() => continue,
-            "input_filters" => &mut guardrails.input_filters,
-            "output_filters" => &mut guardrails.output_filters,
+            "input_filters" => (Side::Input, &mut guardrails.input_filters),
+            "output_filters" => (Side::Output, &mut guardrails.output_filters),
             _ => {
                 report.ignore(entry.at, path);
                 continue;
@@ -193,8 +195,17 @@ fn guardrails(member: &Member, report: &mut Report<'_>) -> Guardrails {
             report.warning(RULE, entry.node.at, &path, format!("a list is expected, not {}", entry.node.kind()));
             continue;
         };
-        for (index, filter) in list.iter().enumerate() {
-            filters.extend(report.read(Severity::Warning, RULE, filter, &format!("{path}[{index}]")));
+        for (index, node) in list.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            let filter: Option<Filter> = report.read(Severity::Warning, RULE, node, &path);
+            for problem in filter.iter().flat_map(|filter| guardrail::problems(filter, side)) {
+                let at = node.get("patterns").map_or(node.at, |patterns| patterns.at);
+                report.warning(RULE, at, &path, problem.fault.to_string());
+                if problem.is_open() {
+                    report.hint("calls are refused until it is corrected, because nothing may pass by it");
+                }
+            }
+            filters.extend(filter);
         }
     }
     guardrails
