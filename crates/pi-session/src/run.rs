@@ -99,6 +99,8 @@ pub(crate) struct Run {
     first: Option<EntryId>,
     /// Counted over the whole run, as extensions count.
     turns: u64,
+    /// Which attempt at its first turn this is; later turns are attempted for the first time.
+    attempt: u32,
     /// The system text of this run, where an extension replaced it.
     system: Option<Arc<[SystemPart]>>,
 }
@@ -122,7 +124,7 @@ impl Parts {
 impl Run {
     pub(crate) fn new(parts: Arc<Parts>, desk: Desk, signals: Signals) -> Self {
         let Signals { cancel, give_up } = signals;
-        Self { parts, desk, cancel, give_up, first: None, turns: 0, system: None }
+        Self { parts, desk, cancel, give_up, first: None, turns: 0, attempt: 1, system: None }
     }
 
     /// Runs to the end. Cancelling ends it early and in order; dropping the future ends it at once.
@@ -173,6 +175,7 @@ impl Run {
                 break self.give_up_trying(tries, message).await?;
             };
             tries += 1;
+            self.attempt = tries + 1;
             if !self.wait_for_retry(tries, plan.retry.most, delay, &message).await? {
                 break self.give_up_trying(tries, message).await?;
             }

@@ -12,7 +12,7 @@ use pi_extproto::hook::{
     },
 };
 use pi_provider::{
-    CallError, Options,
+    Attempts, CallError, Options,
     assembly::{Assembly, End},
 };
 use pi_transcript::{
@@ -241,6 +241,7 @@ impl Run {
         options.parameters.insert("max_tokens".to_owned(), asked.most_tokens.min(window).into());
         let mut tries = 0;
         loop {
+            options.attempts = Attempts::Caller { attempt: tries + 1 };
             let (error, fault) = match self.hear_aside(plan, &prompt, &options).await {
                 Ok(answer) => return Ok(answer),
                 Err(_) if self.cancel.is_cancelled() => return Err(NoSummary::Aborted),

@@ -8,15 +8,17 @@ use pi_exthost::verdict::ContextVerdict;
 use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent};
 use pi_extproto::hook::{Hook, event::Event};
 use pi_provider::{
-    CallError, Options,
+    Attempts, CallError, Options,
     assembly::{Assembly, End},
     client::{Answer, Facts},
 };
 use pi_transcript::{
     AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
-    json::{Loose, Open},
+    json::{Extra, Loose, Open},
     message::AssistantMessage,
 };
+
+use serde_json::Value;
 
 use super::{
     Run,
@@ -64,7 +66,9 @@ impl Run {
         let request = self.parts.next_request();
         self.show(&plan, &prompt, &request);
         let heard = self.listen(&plan, &prompt).await?;
+        self.attempt = 1;
         self.count(&request, &heard);
+        self.tell_findings(heard.facts.as_ref()).await?;
         let Heard { message, unfinished, fault, facts: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
@@ -128,8 +132,13 @@ impl Run {
     /// Asks the model and tells of its answer while it comes.
     async fn listen(&self, plan: &Plan, prompt: &Prompt) -> Result<Heard, Gone> {
         let mut assembly = Assembly::new(plan.choice.asked(plan.thinking, self.now().unix_millis()));
-        let options =
-            Options { thinking: plan.thinking, session: Some(self.parts.session.to_string()), ..Options::plain() };
+        let options = Options {
+            thinking: plan.thinking,
+            session: Some(self.parts.session.to_string()),
+            // A turn that fails is tried again as a whole, and people see each try.
+            attempts: Attempts::Caller { attempt: self.attempt },
+            ..Options::plain()
+        };
         let interceptor = Hooked::wanted(&self.parts.guests, &self.cancel);
         let asking = self.parts.models.ask(&plan.choice, prompt, &options, interceptor, &self.cancel);
         let mut answer = match asking.await {
@@ -182,6 +191,22 @@ impl Run {
             self.hear(event).await;
         }
         self.desk.tell_all(events).await
+    }
+
+    /// Tells what the provider's guardrails found in the prompt and in the answer.
+    async fn tell_findings(&self, facts: Option<&Facts>) -> Result<(), Gone> {
+        let findings = facts.map(|facts| facts.findings.as_slice()).unwrap_or_default();
+        for finding in findings {
+            let mut members = Extra::from_iter([
+                ("type".to_owned(), "guardrail".into()),
+                ("message".to_owned(), finding.to_string().into()),
+            ]);
+            if let Value::Object(known) = serde_json::to_value(finding).expect("a finding is JSON") {
+                members.extend(known);
+            }
+            self.tell(AgentEvent::Other(members)).await?;
+        }
+        Ok(())
     }
 
     async fn hear_response(&self, facts: &Facts) {

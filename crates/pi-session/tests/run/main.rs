@@ -9,6 +9,8 @@ mod journey;
 mod stage;
 mod tell;
 
+use std::time::Duration;
+
 use pi_session::{Ending, PromptError, Prompted, queue::When};
 use pi_testkit::model::{Answer, refusal};
 use pi_transcript::AgentEvent;
@@ -121,6 +123,40 @@ settled";
         stage.lines().await,
         ["session", "model_change", "thinking_level_change", "user", "assistant", "assistant"]
     );
+}
+
+#[tokio::test]
+async fn every_try_is_one_request_and_is_told() {
+    let answers = (0..8).map(|_| refusal(529, "overloaded_error", "busy"));
+    // The recovery of a circuit is not waited for.
+    let mut stage = Stage::with(answers, |blueprint| blueprint.retry.longest = Duration::from_secs(1)).await;
+    let told = stage.play("hi").await;
+    let tries: Vec<&str> = told.lines().filter(|line| line.starts_with("retry")).collect();
+    let busy = "scripted answered: 529 overloaded: busy";
+    let expected = [1, 2, 3].map(|number| format!("retry {number} of 3: {busy}"));
+    assert_eq!(tries, [&expected[0], &expected[1], &expected[2], "retry given up"]);
+    assert_eq!(stage.server.requests().len(), 4);
+    let told = stage.play("again").await;
+    assert_eq!(told.lines().filter(|line| line.contains(busy) && line.starts_with("retry")).count(), 3, "{told}");
+    assert_eq!(stage.server.requests().len(), 8, "the circuit that opens does not hold up who opened it");
+    let told = stage.play("once more").await;
+    assert!(told.contains("scripted failed too often; it is tried again in 30 s: scripted answered: 529"), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_guardrail_finds_is_told() {
+    let mut stage = Stage::new([Answer::new().text("Nothing happens.").reply()]).await;
+    let told = stage.play("say xyzzy").await;
+    let expected = json!({
+        "type": "guardrail", "filter": "house_rules", "action": "warn", "side": "input", "texts": 1,
+        "message": "guardrail house_rules found something in a text of the prompt",
+    });
+    let found: Vec<serde_json::Value> = told
+        .lines()
+        .filter(|line| line.contains("guardrail"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(found, [expected]);
 }
 
 #[tokio::test]

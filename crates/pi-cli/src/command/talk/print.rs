@@ -179,6 +179,9 @@ fn warn(event: &AgentEvent, console: &mut Console) {
             let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();
             console.note(&format!("the session is kept in memory only: {why}"));
         }
+        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "guardrail") => {
+            console.note(members.get("message").and_then(|message| message.as_str()).unwrap_or_default());
+        }
         AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "storage_recovered") => {
             console.note("the session is on the disk again");
         }
