@@ -117,6 +117,13 @@ fn everything_that_a_rich_request_shows_is_in_a_segment() {
 }
 
 #[test]
+fn texts_are_told_apart_although_one_begins_like_another() {
+    let texts = ["a\n\n", "a", "\nb"].map(str::to_owned);
+    assert!(is_made_of("a\n\nb", &texts));
+    assert!(!is_made_of("a\n\nc", &texts));
+}
+
+#[test]
 fn a_text_that_no_segment_has_is_found() {
     let prompt = rich("openai-completions");
     let mut body = body(&ask(&provider("openai", json!({})), &prompt, &Options::plain()).unwrap());
@@ -239,6 +246,24 @@ fn is_covered(text: &str, texts: &[String]) -> bool {
     if texts.iter().any(|known| known.contains(text) || known.contains(escaped)) {
         return true;
     }
-    let rest = texts.iter().fold(text.to_owned(), |rest, known| rest.replace(known.as_str(), ""));
-    rest.trim().is_empty()
+    is_made_of(text, texts)
+}
+
+/// Whether a text is known texts one after another, with blanks between. One of them may begin like another, so every way
+/// to read it is tried.
+fn is_made_of(text: &str, texts: &[String]) -> bool {
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    for (at, letter) in text.char_indices() {
+        if !reached[at] {
+            continue;
+        }
+        if letter.is_whitespace() {
+            reached[at + letter.len_utf8()] = true;
+        }
+        for known in texts.iter().filter(|known| text[at..].starts_with(known.as_str())) {
+            reached[at + known.len()] = true;
+        }
+    }
+    reached[text.len()]
 }
