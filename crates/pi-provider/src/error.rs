@@ -69,7 +69,7 @@ pub enum Phase {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error("{provider} answered: {failure}")]
-    Refused { provider: ProviderId, failure: Failure },
+    Refused { provider: ProviderId, failure: Box<Failure> },
     #[error("{provider} cannot be reached")]
     Unreachable {
         provider: ProviderId,

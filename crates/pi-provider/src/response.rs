@@ -108,7 +108,7 @@ impl Reading<'_> {
     pub fn refused(&self, error: &Value) -> CallError {
         let failure =
             classify_event(self.manifest, error, &redactor(&self.manifest.endpoint.auth, self.secret), self.received);
-        CallError::Refused { provider: self.manifest.id.clone(), failure }
+        CallError::Refused { provider: self.manifest.id.clone(), failure: Box::new(failure) }
     }
 
     /// The provider's words, without secrets.

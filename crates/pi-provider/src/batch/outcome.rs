@@ -117,5 +117,5 @@ fn refusal(reading: &Reading<'_>, status: u16, body: &Value) -> CallError {
     let refusal = Refusal { status, headers: &headers, body: body.as_bytes(), received: reading.received };
     let failure =
         classify::classify(reading.manifest, refusal, &redactor(&reading.manifest.endpoint.auth, reading.secret));
-    CallError::Refused { provider: reading.manifest.id.clone(), failure }
+    CallError::Refused { provider: reading.manifest.id.clone(), failure: Box::new(failure) }
 }

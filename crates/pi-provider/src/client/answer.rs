@@ -263,7 +263,7 @@ impl Answer {
         } else {
             failure
         };
-        self.fail(CallError::Refused { provider: self.provider.clone(), failure })
+        self.fail(CallError::Refused { provider: self.provider.clone(), failure: Box::new(failure) })
     }
 
     fn fail(&mut self, error: CallError) -> CallError {

@@ -204,7 +204,7 @@ pub(super) fn refused(
 ) -> CallError {
     let refusal = Refusal { status, headers, body, received: now() };
     let failure = classify(manifest, refusal, &redactor(&manifest.endpoint.auth, secret));
-    CallError::Refused { provider: manifest.id.clone(), failure }
+    CallError::Refused { provider: manifest.id.clone(), failure: Box::new(failure) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "dates in answers are held against the clock here")]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use pi_provider::{Attempts, CallError, ErrorCode, Failure, client::Settings, retry::Retrying};
+use pi_provider::{Attempts, CallError, ErrorCode, client::Settings, retry::Retrying};
 use pi_testkit::{Reply, Script, server::Step};
 use tokio::time::Instant;
 
@@ -75,10 +75,8 @@ async fn every_refusal_is_retried_or_not_by_its_standard_code() {
         let (count, _, outcome) = run(Script::new().otherwise(failing(status)), json!({})).await;
         let error = outcome.unwrap_err();
         assert_eq!((error.code(), count), (code, requests), "{status}");
-        let CallError::Refused { failure: Failure { status: told, message, .. }, .. } = error else {
-            panic!("{error}")
-        };
-        assert_eq!((told, message.as_str()), (Some(status), "no"));
+        let CallError::Refused { failure, .. } = error else { panic!("{error}") };
+        assert_eq!((failure.status, failure.message.as_str()), (Some(status), "no"));
     }
 }
 
