@@ -84,7 +84,7 @@ impl Asker {
     /// Finds the credential; without one that is needed there is no asking.
     pub(crate) fn new(reach: &ReachArguments, chosen: &mut Chosen, providers: &Providers) -> Result<Self, Failure> {
         let resolved = resolve(reach, chosen, providers)?;
-        let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
+        let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(|error| chosen.failure(error))?;
         add_headers(chosen);
         let network = Network::from_environment(&env::lookup);
         let (sender, retries) = mpsc::channel(UNTOLD);

@@ -5,15 +5,16 @@
 //! asked, the command says so. What a provider's usual model is stands in [`usual`].
 
 mod preference;
+mod spoken;
 mod usual;
 
 use std::fmt;
 
 use pi_provider::{
-    Target,
+    CallError, Target,
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{SourceKind, Trust},
-    manifest::{Format, ModelEntry, load},
+    manifest::{Capability, Format, ModelEntry, load},
 };
 use url::Url;
 
@@ -24,11 +25,13 @@ use crate::{
     providers::{DEMO, Providers, Shown, is_local},
 };
 
-pub(crate) use self::preference::Preference;
-use self::usual::usual_model;
+pub(crate) use self::{preference::Preference, spoken::Spoken};
+use self::{spoken::full_name, usual::usual_model};
 
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.
 const SERVER: &str = include_str!("choice/server.yaml");
+/// The id in it: sessions remember it as that of their provider.
+pub(crate) const SERVER_ID: &str = "server";
 
 /// How many models an error lists.
 const LISTED: usize = 10;
@@ -46,6 +49,10 @@ pub(crate) struct Chosen {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     Named,
+    /// At an address that was given, with the manifest of a provider.
+    ProviderAt,
+    /// At an address that was given, without a manifest.
+    ServerAt,
     Settings,
     /// It answered before.
     Session,
@@ -64,7 +71,16 @@ pub(crate) enum Why {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) model: Option<&'a str>,
+    /// Whose it is, where that was said apart from its name.
+    pub(crate) provider: Option<&'a str>,
     pub(crate) base_url: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    /// Whether somebody was named at all.
+    pub(crate) fn is_anybody(&self) -> bool {
+        self.model.is_some() || self.provider.is_some() || self.base_url.is_some()
+    }
 }
 
 impl Chosen {
@@ -87,6 +103,23 @@ impl Chosen {
         format!("{}/{}", self.entry.manifest.id, self.model)
     }
 
+    /// Takes whoever wants it to think at its word, where the manifest says nothing about the model and its kind can.
+    pub(crate) fn may_think(&mut self) {
+        if self.known.is_none() && self.entry.manifest.capabilities.has(Capability::Reasoning) {
+            let mut described = ModelEntry::default();
+            described.model_capabilities.reasoning = Some(true);
+            self.known = Some(described);
+        }
+    }
+
+    /// An error as it is told of whoever was asked: a server without a manifest has no name but its address.
+    pub(crate) fn failure(&self, error: CallError) -> ModelFailure {
+        match (&self.why, &self.base_url) {
+            (Why::ServerAt, Some(address)) => ModelFailure::AtAddress(error.told_of(&without_secrets(address))),
+            _ => ModelFailure::Call(error),
+        }
+    }
+
     pub(crate) fn is_demo(&self) -> bool {
         self.entry.manifest.id.as_str() == DEMO
     }
@@ -96,6 +129,11 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Why::Named => f.write_str("as asked for"),
+            Why::ProviderAt => f.write_str(
+                "at the address that was given, as the manifest of its provider says; --provider server takes the whole \
+                 name to a server of the OpenAI kind",
+            ),
+            Why::ServerAt => f.write_str("at the address that was given, as a server of the OpenAI kind"),
             Why::Session => f.write_str("the model of this session"),
             Why::Settings => f.write_str("the default in settings.json"),
             Why::Credential { source, count: ..=1 } => write!(f, "its credential is found in {source}"),
@@ -118,10 +156,10 @@ pub(crate) async fn choose(
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
     if let Some(address) = wanted.base_url {
-        return at(address, wanted.model, providers);
+        return at(address, wanted, providers);
     }
-    if let Some(name) = wanted.model {
-        return named(name, Why::Named, providers, console).await;
+    if let Some(name) = full_name(wanted.provider, wanted.model) {
+        return named(&name, Why::Named, providers, console).await;
     }
     if let Some(preference) = preference {
         let chosen = named(&preference.name, Why::Settings, providers, console).await;
@@ -152,19 +190,34 @@ pub(crate) async fn of_session(
     named(name, Why::Session, providers, console).await
 }
 
-/// A model behind an address. A provider's manifest is used if a model that it lists is named in full; everything else is the name of
-/// a model on a server of the OpenAI kind, which gets no credential but one that is spelled out.
-fn at(address: &str, model: Option<&str>, providers: &Providers) -> Result<Chosen, Failure> {
+/// A model behind an address. The manifest of a provider is used if that is named, apart or in front of the model; a name
+/// without one is that of a model on a server of the OpenAI kind, which gets no credential but one that is spelled out.
+fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen, Failure> {
     let address = checked(address)?;
-    let listed = model.and_then(|model| {
-        let (provider, id) = model.split_once('/')?;
-        let entry = providers.catalog.provider(provider)?;
-        let known = entry.manifest.models.get(id)?;
-        Some(Found { entry, id: id.to_owned(), model: Some(known) })
-    });
-    let mut chosen = match (listed, model) {
-        (Some(found), _) => Chosen::of(&found, Why::Named)?,
-        (None, Some(model)) => server(model),
+    let is_known = |provider: &str| provider == SERVER_ID || providers.catalog.provider(provider).is_some();
+    let (provider, model) = match (wanted.provider, wanted.model) {
+        (Some(provider), model) => {
+            let own = |model: &'_ str| model.strip_prefix(&format!("{provider}/")).map(str::to_owned);
+            (Some(provider), model.map(|model| own(model).unwrap_or_else(|| model.to_owned())))
+        }
+        (None, Some(model)) => match model.split_once('/') {
+            Some((provider, id)) if !id.is_empty() && is_known(provider) => (Some(provider), Some(id.to_owned())),
+            Some(_) | None => (None, Some(model.to_owned())),
+        },
+        (None, None) => (None, None),
+    };
+    let mut chosen = match (provider.filter(|id| *id != SERVER_ID), model) {
+        (Some(provider), Some(model)) => {
+            let entry = providers.get(provider)?;
+            let known = entry.manifest.models.get(&model);
+            Chosen::of(&Found { entry, id: model, model: known }, Why::ProviderAt)?
+        }
+        (Some(provider), None) => {
+            let usual = usual_model(providers.get(provider)?);
+            let found = usual.ok_or_else(|| ModelFailure::NoModelNamed { provider: provider.to_owned() })?;
+            Chosen::of(&found, Why::ProviderAt)?
+        }
+        (None, Some(model)) => server(&model),
         (None, None) => return Err(ModelFailure::NoModelAtAddress.into()),
     };
     chosen.base_url = Some(address);
@@ -183,7 +236,7 @@ fn server(model: &str) -> Chosen {
         headers: indexmap::IndexMap::new(),
         ignored: Vec::new(),
     };
-    Chosen { entry, model: model.to_owned(), known: None, base_url: None, why: Why::Named }
+    Chosen { entry, model: model.to_owned(), known: None, base_url: None, why: Why::ServerAt }
 }
 
 pub(crate) fn checked(text: &str) -> Result<String, ModelFailure> {
@@ -230,7 +283,7 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
             Ok(chosen)
         }
         Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),
-        Err(error) => Err(ModelFailure::NotFound(error).into()),
+        Err(error) => Err(providers.missed(ModelFailure::NotFound(error)).into()),
     }
 }
 
@@ -298,6 +351,7 @@ mod tests {
         let loaded = load(SERVER, "server.yaml", Format::Yaml);
         assert_eq!(loaded.diagnostics, []);
         assert_eq!(loaded.ignored, []);
+        assert_eq!(loaded.manifest.map(|manifest| manifest.id.to_string()).as_deref(), Some(SERVER_ID));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a machine reads instead of an answer: why a command was not carried out, and what to do about it.
 
+use pi_provider::{CallError, Limits};
 use pi_transcript::json::Problem;
 use serde::Serialize;
 
@@ -38,6 +39,17 @@ struct CallContent {
     fallbackable: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u128>,
+    /// Of HTTP, where the provider answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    /// The provider's own code or type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_code: Option<String>,
+    /// The provider's number of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<Limits>,
 }
 
 impl Complaint {
@@ -68,8 +80,18 @@ impl CallContent {
     fn about(failure: &ModelFailure) -> Option<Self> {
         let code = failure.code()?;
         let retry_after_ms = failure.retry_after().map(|it| it.as_millis());
-        let (retryable, fallbackable) = (code.is_retryable(), code.is_fallbackable());
-        Some(CallContent { code: code.number(), name: code.name(), retryable, fallbackable, retry_after_ms })
+        let said = failure.call().and_then(CallError::failure);
+        Some(CallContent {
+            code: code.number(),
+            name: code.name(),
+            retryable: code.is_retryable(),
+            fallbackable: code.is_fallbackable(),
+            retry_after_ms,
+            status: said.and_then(|said| said.status),
+            provider_code: said.and_then(|said| said.provider_code.clone()),
+            request_id: said.and_then(|said| said.request_id.clone()),
+            limits: said.and_then(|said| said.limits.as_deref().copied()),
+        })
     }
 }
 

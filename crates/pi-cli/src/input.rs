@@ -116,6 +116,12 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     Ok(read(path)?.text(path)?.to_owned())
 }
 
+/// Arguments in which an `@` in front marks the name of a file: what is said, and the files.
+pub(crate) fn said_and_files(words: &[String]) -> (Vec<String>, Vec<String>) {
+    let (files, said): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.len() > 1 && word.starts_with('@'));
+    (said.into_iter().cloned().collect(), files.into_iter().map(|word| word[1..].to_owned()).collect())
+}
+
 /// Writes a file. What somebody wrote before is not overwritten.
 pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };

@@ -20,8 +20,10 @@ use pi_provider::{
     manifest::Severity,
     transport::{Network, Transport},
 };
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     models::{Keys, Models},
+    scrub,
     settings::{
         DefaultTrust, Settings,
         trust::{self, Decisions},
@@ -48,6 +50,8 @@ pub(crate) struct Providers {
     now: SystemTime,
     /// Servers that were found on this machine.
     found: Vec<ProviderId>,
+    /// Files that cannot be used, in the order of their sources.
+    rejected: Vec<String>,
 }
 
 /// What is shown about a credential.
@@ -81,8 +85,15 @@ impl Providers {
         sources.extend(arguments.provider_dir.iter().map(|it| command_line_source(it)));
         sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
         let catalog = Catalog::load(&sources);
+        let mut rejected: Vec<String> = Vec::new();
         for finding in catalog.findings().iter().filter(|it| it.diagnostic.severity == Severity::Error) {
             console.note(&finding.diagnostic.to_string());
+            if !rejected.contains(&finding.diagnostic.file) {
+                rejected.push(finding.diagnostic.file.clone());
+            }
+        }
+        for file in &rejected {
+            console.note(&format!("{file} is rejected: no provider comes from it"));
         }
         if is_untrusted {
             console.note(
@@ -97,15 +108,23 @@ impl Providers {
         if let Some(warning) = auth_file.warning() {
             console.note(&warning);
         }
-        Ok(Providers { catalog, auth_file, now: now(), found: Vec::new() })
+        Ok(Providers { catalog, auth_file, now: now(), found: Vec::new(), rejected })
     }
 
     pub(crate) fn get(&self, name: &str) -> Result<&Entry, ModelFailure> {
         self.catalog.provider(name).ok_or_else(|| {
             let ids = self.catalog.providers().map(|entry| entry.manifest.id.as_str());
             let nearest = likeness::nearest(name, ids).first().map(|&meant| meant.to_owned());
-            ModelFailure::NoSuchProvider { id: name.to_owned(), nearest }
+            self.missed(ModelFailure::NoSuchProvider { id: name.to_owned(), nearest })
         })
+    }
+
+    /// Nobody of that name was found, which a file that was rejected may explain.
+    pub(crate) fn missed(&self, failure: ModelFailure) -> ModelFailure {
+        if self.rejected.is_empty() {
+            return failure;
+        }
+        ModelFailure::Rejected { files: self.rejected.clone(), missing: Box::new(failure) }
     }
 
     /// The credential of a provider; `explicit` is what somebody spelled out.
@@ -123,6 +142,20 @@ impl Providers {
             resolved.source_name = Some("models.json".to_owned());
         }
         resolved
+    }
+
+    /// The variables in which credentials of providers may stand.
+    pub(crate) fn credential_names(&self) -> Vec<String> {
+        self.catalog.providers().flat_map(|entry| credential::variables(&entry.manifest)).collect()
+    }
+
+    /// Hides what looks like a secret, the values of variables whose names are those of secrets, and those of credentials.
+    pub(crate) fn redactor(&self) -> Redactor {
+        let readable =
+            env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let mut secrets = scrub::secrets(readable);
+        secrets.extend(self.credential_names().iter().filter_map(|name| env::lookup(name)));
+        Redactor::new(Options { secrets, evidence: Evidence::Shapes, personal: Personal::Keep })
     }
 
     /// Whether the provider can be asked now: a credential is there or none is needed, and a local server runs.

@@ -17,8 +17,7 @@ use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
 };
-use pi_provider::credential;
-use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_redact::Redactor;
 use pi_session::{
     Blueprint, cut,
     models::Models,
@@ -26,7 +25,6 @@ use pi_session::{
         self, Discovery, Places, Resources, Switches, Wanted,
         assembly::{Ingredients, ToolNote, assemble},
     },
-    scrub,
     settings::{self, Files, Settings, trust::Decisions},
     tree::stamp,
 };
@@ -100,9 +98,8 @@ impl Workshop {
         console: &mut Console,
     ) -> Result<Self, Failure> {
         let Ground { directory, settings, decisions, trust } = ground.clone();
-        let credentials: Vec<String> =
-            providers.catalog.providers().flat_map(|entry| credential::variables(&entry.manifest)).collect();
-        let redactor = Arc::new(redactor(&credentials));
+        let credentials = providers.credential_names();
+        let redactor = Arc::new(providers.redactor());
         let places = Places {
             decisions,
             default_trust: settings.default_project_trust,
@@ -182,14 +179,6 @@ fn discovery(is_off: bool) -> Discovery {
 
 fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> Wanted {
     Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
-}
-
-/// Knows the values of variables whose names are those of secrets, and of those in which providers look for credentials.
-fn redactor(credentials: &[String]) -> Redactor {
-    let readable = env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut secrets = scrub::secrets(readable);
-    secrets.extend(credentials.iter().filter_map(|name| env::lookup(name)));
-    Redactor::new(Options { secrets, evidence: Evidence::Shapes, personal: Personal::Keep })
 }
 
 /// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.

@@ -158,7 +158,7 @@ pub(crate) enum Notation {
 
 #[derive(Args)]
 pub(crate) struct TestArguments {
-    /// The id of a provider, or another name of it
+    /// The id of a provider, or another name of it; /MODEL behind it says which model is asked
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) id: String,
     /// The model that is asked [default: the provider's usual one, as in `pi ask`]
@@ -186,11 +186,15 @@ pub(crate) struct ReachArguments {
 
 #[derive(Args)]
 pub(crate) struct AskArguments {
-    /// The question; `-`, or none at all, reads standard input, and beside a question piped input is put in front of it
-    pub(crate) question: Option<String>,
-    /// The model as PROVIDER/MODEL, PROVIDER or MODEL [default: of the settings, of the cheapest provider with a credential, on this machine, or the demo]
+    /// The question, and @FILE for every file that belongs to it; `-`, or no question at all, reads standard input, and beside a question piped input is put in front of it
+    #[arg(value_name = "QUESTION")]
+    pub(crate) words: Vec<String>,
+    /// The model as PROVIDER/MODEL, PROVIDER or MODEL; :LEVEL behind it says how hard to think [default: of the settings, of the cheapest provider with a credential, on this machine, or the demo]
     #[arg(long, short, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
+    /// The provider of that model, if its name does not say it
+    #[arg(long, value_name = "PROVIDER", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) provider: Option<String>,
     #[command(flatten)]
     pub(crate) reach: ReachArguments,
     #[command(flatten)]

@@ -9,19 +9,20 @@ mod screen;
 
 use pi_envelope::Prompt;
 use pi_provider::{
-    Call, ToolChoice,
+    Call, Side, StreamEvent, ToolChoice,
     client::Facts,
+    manifest::resilience::FilterAction,
     request::{Mode, build},
 };
-use pi_transcript::{StopReason, Usage, json::Open};
+use pi_transcript::{StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
 
-use self::screen::Screen;
+use self::{form::Lack, prompt::Asked, screen::Screen};
 use crate::{
-    amount::grouped,
+    amount::{counted, grouped},
     arguments::model::AskArguments,
     asking::{self, Answered, Asker, Manner, News, Wish},
-    choice::{self, Chosen, Preference, Wanted},
+    choice::{self, Chosen, Preference, Spoken, Wanted},
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
@@ -31,17 +32,26 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
-    let prompt = prompt::read(arguments, asking::milliseconds())?;
-    let options = prompt::options(&arguments.how)?;
-    check_tool_choice(&options.tool_choice, &prompt)?;
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
-    let wanted = Wanted { model: arguments.model.as_deref(), base_url: arguments.reach.base_url.as_deref() };
+    let Asked { prompt, hidden } = prompt::read(arguments, &providers.redactor(), asking::milliseconds())?;
+    let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), &providers);
+    let options = prompt::options(&arguments.how, spoken.level)?;
+    check_tool_choice(&options.tool_choice, &prompt)?;
+    let wanted = Wanted {
+        model: spoken.model.as_deref(),
+        provider: spoken.provider.as_deref(),
+        base_url: arguments.reach.base_url.as_deref(),
+    };
     runtime::start()?.block_on(async {
-        let is_named = wanted.model.is_some() || wanted.base_url.is_some();
-        let preference = if is_named { None } else { Preference::of_settings(environment, console) };
+        let preference = if wanted.is_anybody() { None } else { Preference::of_settings(environment, console) };
         let mut chosen = choice::choose(wanted, preference, &mut providers, console).await?;
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
+        }
+        if hidden > 0 {
+            let them = counted(hidden, "secret");
+            console
+                .note(&format!("{them} in what is attached or piped in: masked, so the model does not see what it is"));
         }
         let call = Call { prompt: &prompt, options: &options };
         if arguments.dry_run {
@@ -50,7 +60,9 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
         introduce(&chosen, call, console);
         asker.stop_on_interrupt();
-        ask(arguments, &mut asker, &chosen, call, console).await
+        let level = arguments.how.thinking.or(spoken.level);
+        let asking = Asking { arguments, chosen: &chosen, hidden, level };
+        ask(&asking, &mut asker, call, console).await
     })
 }
 
@@ -78,21 +90,33 @@ fn introduce(chosen: &Chosen, call: Call<'_>, console: &mut Console) {
     }
 }
 
-async fn ask(
-    arguments: &AskArguments,
-    asker: &mut Asker,
-    chosen: &Chosen,
-    call: Call<'_>,
-    console: &mut Console,
-) -> Result<Exit, Failure> {
+/// What is known before the question is asked.
+struct Asking<'a> {
+    arguments: &'a AskArguments,
+    chosen: &'a Chosen,
+    /// How many secrets were hidden in it.
+    hidden: usize,
+    /// How hard it is to think, if anybody said.
+    level: Option<ThinkingLevel>,
+}
+
+async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &mut Console) -> Result<Exit, Failure> {
+    let Asking { arguments, chosen, .. } = *asking;
     let reader = console.reader();
     let manner = if arguments.no_stream { Manner::Whole } else { Manner::Stream };
     let mut screen = Screen::default();
+    let mut reason = None;
     let take = |news: News<'_>| {
+        if let News::Event(event) = &news {
+            reason = stop_reason(event).or(reason.take());
+        }
         match (news, reader) {
             (News::Retrying(retry), _) => console.remark(&retry.to_string()),
-            (News::Opened(_), Reader::Machine) => {}
-            (News::Opened(facts), Reader::Person) => tell_changes(facts, arguments, console),
+            (News::Opened(facts), Reader::Machine) => tell_findings(facts, Side::Input, console),
+            (News::Opened(facts), Reader::Person) => {
+                tell_changes(facts, asking, console);
+                tell_findings(facts, Side::Input, console);
+            }
             (News::Event(event), Reader::Machine) => {
                 console.line(&lines::object(event).to_string());
                 console.flush();
@@ -104,24 +128,35 @@ async fn ask(
     };
     let answered = asker.ask(chosen, call, manner, take).await;
     screen.finish(console);
-    let answered = answered.map_err(ModelFailure::Call)?;
-    let fault = form::fault(&call.options.response_format, &answered.message);
+    let answered = answered.map_err(|error| chosen.failure(error))?;
+    tell_findings(&answered.facts, Side::Output, console);
+    let lack = form::lack(&answered.message);
+    let fault = form::fault(&call.options.response_format, &answered.message).filter(|_| lack.is_none());
     match reader {
-        Reader::Machine => console.line(&last_line(&answered, chosen, fault.as_deref()).to_string()),
+        Reader::Machine => console.line(&last_line(&answered, asking, lack, fault.as_deref()).to_string()),
         Reader::Person => conclude(&answered, chosen, console),
     }
-    Ok(match fault {
-        None => Exit::Success,
-        Some(fault) => {
-            console.note(&format!("the answer is not what was asked for: {fault}"));
-            Exit::No
-        }
-    })
+    if let Some(lack) = lack {
+        let told = lack.told(&answered.message.stop_reason, reason.as_deref());
+        console.note(&format!("the answer is empty: {told}"));
+    }
+    if let Some(fault) = &fault {
+        console.note(&format!("the answer is not what was asked for: {fault}"));
+    }
+    Ok(if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No })
+}
+
+/// The provider's word for why the answer ended.
+fn stop_reason(event: &StreamEvent) -> Option<String> {
+    let (StreamEvent::FinalCandidate { candidate: 0, finish } | StreamEvent::StreamEnd { finish }) = event else {
+        return None;
+    };
+    finish.as_ref().map(|finish| finish.raw.clone())
 }
 
 /// What is known at the end, for a machine.
-fn last_line(answered: &Answered, chosen: &Chosen, fault: Option<&str>) -> Value {
-    let facts = &answered.facts;
+fn last_line(answered: &Answered, asking: &Asking<'_>, lack: Option<Lack>, fault: Option<&str>) -> Value {
+    let (facts, chosen) = (&answered.facts, asking.chosen);
     let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
     let has_prices = chosen.known.as_ref().is_some_and(|it| it.pricing.is_some());
@@ -140,18 +175,31 @@ fn last_line(answered: &Answered, chosen: &Chosen, fault: Option<&str>) -> Value
         "request_id": facts.request_id,
         "limits": facts.limits,
         "changes": facts.changes,
+        "findings": facts.findings,
+        "masked": asking.hidden,
+        "empty": lack.is_some(),
         "form_fault": fault,
     })
 }
 
 /// What was left out of the request or changed in it.
-fn tell_changes(facts: &Facts, arguments: &AskArguments, console: &mut Console) {
+fn tell_changes(facts: &Facts, asking: &Asking<'_>, console: &mut Console) {
     for change in &facts.changes {
-        if change.option == "thinking" && arguments.how.thinking.is_none() {
+        if change.option == "thinking" && asking.level.is_none() {
             // Nobody asked for anything, so nothing went wrong; but thinking takes time and costs.
             console.remark(&format!("it thinks without being asked to: {}", change.reason));
         } else {
             console.note(&change.to_string());
+        }
+    }
+}
+
+/// What the provider's guardrails found on one side.
+fn tell_findings(facts: &Facts, side: Side, console: &mut Console) {
+    for finding in facts.findings.iter().filter(|finding| finding.side == side) {
+        match finding.action {
+            FilterAction::Warn | FilterAction::Mask | FilterAction::Block => console.note(&finding.to_string()),
+            FilterAction::Log => console.remark(&finding.to_string()),
         }
     }
 }
@@ -218,7 +266,7 @@ fn dry_run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mode = if arguments.no_stream { Mode::Whole } else { Mode::Stream };
-    let request = build(&chosen.target(), call, mode).map_err(ModelFailure::Call)?;
+    let request = build(&chosen.target(), call, mode).map_err(|error| chosen.failure(error))?;
     let credential = Shown::of(&asking::resolve(&arguments.reach, chosen, providers)?);
     if console.reader() == Reader::Machine {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();

@@ -130,9 +130,7 @@ struct Words {
 
 impl Words {
     fn of(arguments: &TalkArguments, piped: Option<String>) -> Self {
-        let is_file = |word: &&String| word.len() > 1 && word.starts_with('@');
-        let files = arguments.messages.iter().filter(is_file).map(|word| word[1..].to_owned()).collect();
-        let messages = arguments.messages.iter().filter(|word| !is_file(word)).cloned().collect();
+        let (messages, files) = input::said_and_files(&arguments.messages);
         Words { messages, files, piped }
     }
 

@@ -31,6 +31,9 @@ pub(crate) enum ModelFailure {
     NoSuchProvider { id: String, nearest: Option<String> },
     #[error(transparent)]
     NotFound(FindError),
+    /// Somebody was not found, and these files could not be used.
+    #[error("{missing}; {} {} rejected", files.join(", "), if files.len() == 1 { "was" } else { "were" })]
+    Rejected { files: Vec<String>, missing: Box<ModelFailure> },
     #[error("{provider} comes from a project that nobody has trusted, and is not asked")]
     Untrusted { provider: String, file: String },
     #[error(transparent)]
@@ -61,8 +64,13 @@ pub(crate) enum ModelFailure {
     Credentials(#[source] pi_provider::credential::AuthFileError),
     #[error("the network cannot be used")]
     Network(#[source] pi_provider::transport::TransportError),
+    #[error("{questions} questions are one too many")]
+    SeveralQuestions { questions: usize },
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The same of a server that has no manifest, and so no name: it is told of its address.
+    #[error(transparent)]
+    AtAddress(CallError),
     #[error("interrupted")]
     Interrupted,
 }
@@ -83,6 +91,7 @@ impl ModelFailure {
             | Self::NotAnId { .. }
             | Self::NoSuchProvider { .. }
             | Self::NotFound(_)
+            | Self::Rejected { .. }
             | Self::CannotAsk(_)
             | Self::Several { .. }
             | Self::NotForQuestions { .. }
@@ -95,7 +104,9 @@ impl ModelFailure {
             | Self::NoSuchVariable { .. }
             | Self::Credentials(_)
             | Self::Network(_)
+            | Self::SeveralQuestions { .. }
             | Self::Call(_)
+            | Self::AtAddress(_)
             | Self::Interrupted => None,
         }
     }
@@ -107,19 +118,24 @@ impl ModelFailure {
 
     /// The standard code, where a call was made or would have been.
     pub(crate) fn code(&self) -> Option<ErrorCode> {
-        if let Self::Call(error) = self {
+        if let Some(error) = self.call() {
             return Some(error.code());
         }
         matches!(self, Self::Interrupted).then_some(ErrorCode::Cancelled)
     }
 
+    /// The call that was made, or would have been.
+    pub(crate) fn call(&self) -> Option<&CallError> {
+        if let Self::Call(error) | Self::AtAddress(error) = self { Some(error) } else { None }
+    }
+
     /// How long the provider asked to wait.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
-        let Self::Call(error) = self else { return None };
+        let error = self.call()?;
         if let CallError::CircuitOpen { retry_in, .. } = error {
             return Some(*retry_in);
         }
-        if let CallError::Refused { failure, .. } = error { failure.retry_after } else { None }
+        error.failure()?.retry_after
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -156,6 +172,9 @@ impl ModelFailure {
             Self::NotFound(FindError::Ambiguous { .. }) | Self::Several { .. } => {
                 "write one of them in full".to_owned()
             }
+            Self::Rejected { files, .. } => {
+                format!("`pi provider validate {}` shows what is wrong with it", files.join(" "))
+            }
             Self::NotFound(_) | Self::CannotAsk(_) => {
                 "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned()
             }
@@ -176,6 +195,7 @@ impl ModelFailure {
                     .to_owned()
             }
             Self::NoModelNamed { provider } => format!("name one: --model {provider}/MODEL"),
+            Self::SeveralQuestions { .. } => "put it into quotes: pi ask 'What is a monad?'".to_owned(),
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
@@ -183,6 +203,7 @@ impl ModelFailure {
             Self::Credentials(_) => "correct the file, or move it away".to_owned(),
             Self::Network(_) => "correct the variable; `pi --help` lists those that are read".to_owned(),
             Self::Call(error) => call_hint(error),
+            Self::AtAddress(error) => address_hint(error),
             Self::Interrupted => "the connection was closed; ask again".to_owned(),
         }
     }
@@ -212,7 +233,10 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             .to_owned()
         }
         CallError::TimedOut { .. } => "ask again, or ask for a shorter answer with --max-tokens".to_owned(),
-        CallError::CircuitOpen { .. } => "wait, or ask another provider with --model".to_owned(),
+        CallError::CircuitOpen { provider, retry_in, .. } => format!(
+            "wait {}, or ask another provider with --model; `pi provider test {provider}` shows whether it is back",
+            seconds(*retry_in)
+        ),
         CallError::Undeclared { provider, .. } => {
             format!("`pi provider show {provider}` shows what it can do; ask another with --model")
         }
@@ -231,6 +255,52 @@ pub(crate) fn call_hint(error: &CallError) -> String {
     }
 }
 
+/// What to do about a call to a server that was named by its address: no command here knows it by a name.
+fn address_hint(error: &CallError) -> String {
+    match error {
+        CallError::Refused { failure, .. } => match failure.code {
+            ErrorCode::Authentication => {
+                "the server wants a credential, or another one: name the variable that holds it with --api-key-env"
+                    .to_owned()
+            }
+            ErrorCode::NotFound => "check the address, which often ends in /v1, and the name of the model".to_owned(),
+            ErrorCode::Unknown => "ask again; if it stays so, the server may not be of the OpenAI kind".to_owned(),
+            ErrorCode::InvalidRequest
+            | ErrorCode::PermissionDenied
+            | ErrorCode::RequestTooLarge
+            | ErrorCode::RateLimited
+            | ErrorCode::QuotaExhausted
+            | ErrorCode::ServerError
+            | ErrorCode::Overloaded
+            | ErrorCode::Timeout
+            | ErrorCode::Conflict
+            | ErrorCode::Cancelled => call_hint(error),
+        },
+        CallError::Truncated { .. } | CallError::Malformed { .. } => {
+            "ask again; if it stays so, the server is not of the OpenAI kind: --provider takes the manifest of another"
+                .to_owned()
+        }
+        CallError::Undeclared { .. } => "`pi provider new` writes a manifest in which that can be declared".to_owned(),
+        CallError::CircuitOpen { retry_in, .. } => format!("wait {} and ask again", seconds(*retry_in)),
+        CallError::NothingAnswers { .. } => {
+            "start the server, or correct the address; `pi models --available` shows what can be asked now".to_owned()
+        }
+        CallError::Unreachable { .. }
+        | CallError::TimedOut { .. }
+        | CallError::Cancelled
+        | CallError::NoCredential { .. }
+        | CallError::Option { .. }
+        | CallError::AddressVariable { .. }
+        | CallError::Blocked { .. }
+        | CallError::Unguarded { .. } => call_hint(error),
+    }
+}
+
+/// Whole seconds, and never less than is to be waited.
+fn seconds(wait: Duration) -> String {
+    format!("{} s", wait.as_secs_f64().ceil())
+}
+
 fn refusal_hint(provider: &str, code: ErrorCode, retry_after: Option<Duration>) -> String {
     match (code, retry_after) {
         (ErrorCode::Authentication, _) => {
@@ -241,7 +311,7 @@ fn refusal_hint(provider: &str, code: ErrorCode, retry_after: Option<Duration>) 
         (ErrorCode::InvalidRequest, _) => "--dry-run shows what is sent".to_owned(),
         (ErrorCode::RequestTooLarge, _) => "send less, or ask a model with a larger context (`pi models`)".to_owned(),
         (ErrorCode::QuotaExhausted, _) => "there is no money or quota left there; ask another provider".to_owned(),
-        (_, Some(wait)) => format!("wait {} s and ask again", wait.as_secs_f64().ceil()),
+        (_, Some(wait)) => format!("wait {} and ask again", seconds(wait)),
         (ErrorCode::RateLimited | ErrorCode::Overloaded, None) => "wait a moment and ask again".to_owned(),
         (ErrorCode::ServerError | ErrorCode::Timeout | ErrorCode::Conflict, None) => "ask again".to_owned(),
         (ErrorCode::Cancelled | ErrorCode::Unknown, None) => {

@@ -14,7 +14,7 @@ use super::seat::Past;
 use crate::{
     arguments::talk::ModelArguments,
     asking,
-    choice::{self, Chosen, Preference, Wanted, Why},
+    choice::{self, Chosen, Preference, Spoken, Wanted, Why},
     console::Console,
     env,
     failure::{Failure, ModelFailure},
@@ -43,20 +43,27 @@ impl Answering {
         providers: &mut Providers,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let (name, level) = named(arguments, providers);
-        let chosen = chosen(name.as_deref(), arguments, past, settings, providers, console).await?;
+        let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), providers);
+        let mut chosen = chosen(&spoken, arguments, past, settings, providers, console).await?;
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }
         let key = asking::explicit(&arguments.reach)?;
         let resolved = providers.credential(&chosen.entry, key.as_ref());
         resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
-        let thinking = arguments.thinking.or(level).or(past.thinking).or_else(|| of_settings(settings, &chosen));
+        let wanted = arguments.thinking.or(spoken.level);
+        if wanted.is_some_and(|level| level != ThinkingLevel::Off) {
+            chosen.may_think();
+        }
+        let thinking = wanted.or(past.thinking).or_else(|| of_settings(settings, &chosen));
         let is_demo = chosen.is_demo();
         let Chosen { entry, model, known, base_url, why } = chosen;
         let found = Found { entry: &entry, id: model, model: known.as_ref() };
         let environment: pi_session::models::Environment = Arc::new(env::lookup);
         let choice = Choice::new(&found, base_url, &environment).map_err(ModelFailure::CannotAsk)?;
+        if let Some(level) = wanted.filter(|level| choice.clamp(*level) != *level) {
+            console.note(&format!("{} does not think, so the level {level} is left out", choice.name()));
+        }
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
         Ok(Answering { choice, thinking: thinking.unwrap_or(USUAL), key, is_demo, why })
     }
@@ -88,7 +95,13 @@ impl Answering {
     pub(crate) fn introduce(&self, console: &mut Console) {
         match self.why {
             Why::Named | Why::Session => {}
-            Why::Settings | Why::Credential { .. } | Why::OwnWithout | Why::Local | Why::Demo => {
+            Why::ProviderAt
+            | Why::ServerAt
+            | Why::Settings
+            | Why::Credential { .. }
+            | Why::OwnWithout
+            | Why::Local
+            | Why::Demo => {
                 console.remark(&format!("asking {}: {}", self.choice.name(), self.why));
             }
         }
@@ -99,16 +112,19 @@ impl Answering {
 }
 
 async fn chosen(
-    name: Option<&str>,
+    spoken: &Spoken,
     arguments: &ModelArguments,
     past: &Past,
     settings: &Settings,
     providers: &mut Providers,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
-    let base_url = arguments.reach.base_url.as_deref();
-    if name.is_none()
-        && base_url.is_none()
+    let wanted = Wanted {
+        model: spoken.model.as_deref(),
+        provider: spoken.provider.as_deref(),
+        base_url: arguments.reach.base_url.as_deref(),
+    };
+    if !wanted.is_anybody()
         && let Some(before) = &past.model
     {
         let before = format!("{}/{}", before.provider, before.model);
@@ -120,53 +136,11 @@ async fn chosen(
         }
     }
     let preference = Preference::of_resolved(settings);
-    choice::choose(Wanted { model: name, base_url }, preference, providers, console).await
-}
-
-/// The name of a model, and the level that stands behind it.
-fn named(arguments: &ModelArguments, providers: &Providers) -> (Option<String>, Option<ThinkingLevel>) {
-    let (name, level) = match arguments.model.as_deref() {
-        None => (None, None),
-        Some(name) => match level_behind(name).filter(|_| providers.catalog.find_model(name).is_err()) {
-            Some((name, level)) => (Some(name), Some(level)),
-            None => (Some(name), None),
-        },
-    };
-    let full = match (&arguments.provider, name) {
-        (None, name) => name.map(str::to_owned),
-        (Some(provider), None) => Some(provider.clone()),
-        (Some(provider), Some(name)) if name.starts_with(&format!("{provider}/")) => Some(name.to_owned()),
-        (Some(provider), Some(name)) => Some(format!("{provider}/{name}")),
-    };
-    (full, level)
-}
-
-/// `sonnet:high` is a name and a level; `llama3:8b` is only a name.
-fn level_behind(name: &str) -> Option<(&str, ThinkingLevel)> {
-    let (name, word) = name.rsplit_once(':')?;
-    let level = ThinkingLevel::ALL.into_iter().find(|level| level.as_str() == word)?;
-    Some((name, level))
+    choice::choose(wanted, preference, providers, console).await
 }
 
 fn of_settings(settings: &Settings, chosen: &Chosen) -> Option<ThinkingLevel> {
     let levels = &settings.model_thinking_levels;
     let own = levels.get(&chosen.name()).or_else(|| levels.get(&chosen.model));
     own.copied().or(settings.default_thinking_level)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn level_stands_behind_a_colon() {
-        for (text, expected) in [
-            ("sonnet:high", Some(("sonnet", ThinkingLevel::High))),
-            ("ollama/qwen3:8b:off", Some(("ollama/qwen3:8b", ThinkingLevel::Off))),
-            ("ollama/qwen3:8b", None),
-            ("sonnet", None),
-        ] {
-            assert_eq!(level_behind(text), expected, "{text}");
-        }
-    }
 }

@@ -64,9 +64,10 @@ fn closed_port_on_this_machine_is_tried_again_once() {
     let output = World::new().command(&format!("ask Hi --model m --base-url http://{address}/v1")).output();
     assert_snapshot!(shown(&output.expect("pi runs")).replace(&address.to_string(), "HOST"), @r"
     --- on standard error
+    asking server/m: at the address that was given, as a server of the OpenAI kind
     retrying 1 of 1 in 0.2 s: nothing answers at http://HOST
     error: nothing answers at http://HOST
-    hint: start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked now
+    hint: start the server, or correct the address; `pi models --available` shows what can be asked now
     --- exit 75
     ");
 }

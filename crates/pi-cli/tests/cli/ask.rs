@@ -39,6 +39,7 @@ fn answer_of_a_server_without_a_manifest_is_streamed() {
     assert_snapshot!(ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "any/name"]), @r"
     Hello, world!
     --- on standard error
+    asking server/any/name: at the address that was given, as a server of the OpenAI kind
     server/any/name · 11 tokens in, 2 out · TIME
     --- exit 0
     ");
@@ -59,6 +60,7 @@ fn thinking_is_apart_and_tool_calls_are_shown() {
     I ask.
     → get_time {"city":"Paris"}
     --- on standard error
+    asking server/m: at the address that was given, as a server of the OpenAI kind
     Let me look. Yes.
     server/m · tokens were not counted · TIME
     --- exit 0
@@ -101,6 +103,7 @@ fn whole_answer_is_asked_for_without_a_stream() {
     assert_snapshot!(ask(&World::new(), &running, &arguments), @r"
     Half an answ
     --- on standard error
+    asking server/m: at the address that was given, as a server of the OpenAI kind
     note: the answer was cut: it reached its largest length
     server/m · 3 tokens in, 4 out · TIME
     --- exit 0
@@ -159,23 +162,28 @@ fn refusals_say_what_to_do_and_have_their_codes() {
     --- exit 2
     ");
     assert_snapshot!(asked(refusal(401, "invalid_api_key", "Incorrect API key provided: sk-wrong."), "--json"), @r#"
-    {"error":{"message":"acme answered: 401 authentication: Incorrect API key provided: [REDACTED].","hint":"the credential is not accepted; `pi provider show acme` says where it comes from","code":"E1002","name":"authentication","retryable":false,"fallbackable":true}}
+    {"error":{"message":"acme answered: 401 authentication: Incorrect API key provided: [REDACTED].","hint":"the credential is not accepted; `pi provider show acme` says where it comes from","code":"E1002","name":"authentication","retryable":false,"fallbackable":true,"status":401,"provider_code":"invalid_api_key"}}
     --- on standard error
     error: acme answered: 401 authentication: Incorrect API key provided: [REDACTED].
     hint: the credential is not accepted; `pi provider show acme` says where it comes from
     --- exit 2
     "#);
-    let limited = refusal(429, "rate_limit_exceeded", "Slow down.").header("retry-after", "7");
+    let limited = refusal(429, "rate_limit_exceeded", "Slow down.")
+        .header("retry-after", "7")
+        .header("x-request-id", "req_7")
+        .header("x-ratelimit-limit-requests", "60")
+        .header("x-ratelimit-remaining-requests", "0")
+        .header("x-ratelimit-reset-requests", "11.5s");
     assert_snapshot!(asked(limited.clone(), ""), @r"
     --- on standard error
-    error: acme answered: 429 rate_limited: Slow down.
+    error: acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)
     hint: wait 7 s and ask again
     --- exit 75
     ");
     assert_snapshot!(asked(limited, "--json"), @r#"
-    {"error":{"message":"acme answered: 429 rate_limited: Slow down.","hint":"wait 7 s and ask again","code":"E2001","name":"rate_limited","retryable":true,"fallbackable":true,"retry_after_ms":7000}}
+    {"error":{"message":"acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)","hint":"wait 7 s and ask again","code":"E2001","name":"rate_limited","retryable":true,"fallbackable":true,"retry_after_ms":7000,"status":429,"provider_code":"rate_limit_exceeded","request_id":"req_7","limits":{"requests":{"limit":60,"remaining":0,"reset_ms":11500},"tokens":{"limit":null,"remaining":null,"reset_ms":null}}}}
     --- on standard error
-    error: acme answered: 429 rate_limited: Slow down.
+    error: acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)
     hint: wait 7 s and ask again
     --- exit 75
     "#);
@@ -223,8 +231,9 @@ fn stream_that_breaks_off_is_an_error_after_what_came() {
     assert_snapshot!(ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "m"]), @r"
     Half of
     --- on standard error
-    error: the answer of server ended in the middle
-    hint: ask again; if it stays so, the manifest does not describe this server
+    asking server/m: at the address that was given, as a server of the OpenAI kind
+    error: the answer of http://HOST/v1 ended in the middle
+    hint: ask again; if it stays so, the server is not of the OpenAI kind: --provider takes the manifest of another
     --- exit 75
     ");
 }
@@ -250,6 +259,7 @@ fn interrupt_closes_the_connection() {
     let output = child.wait_with_output().expect("pi ends");
     assert_eq!(output.status.code(), Some(130));
     assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    asking server/m: at the address that was given, as a server of the OpenAI kind
     error: the call was cancelled
     hint: the connection was closed; ask again
     ");

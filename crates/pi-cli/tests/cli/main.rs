@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod asked;
 mod basics;
 mod documents;
 mod envelope;

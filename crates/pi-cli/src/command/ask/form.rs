@@ -1,11 +1,54 @@
-//! Whether an answer has the form that was asked for: models promise JSON and do not always keep to it.
+//! Whether an answer has the form that was asked for: models promise JSON and do not always keep to it, and some say nothing.
 //!
 //! Checked is that it is JSON, and an object where one was asked for. Whether it fits a schema is for whoever reads it.
 
 use pi_provider::ResponseFormat;
-use pi_transcript::{Block, message::AssistantMessage};
+use pi_transcript::{Block, StopReason, json::Open, message::AssistantMessage};
 
 use crate::refusal;
+
+/// What an answer without a word consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Of nothing at all.
+    Everything,
+    /// Of thinking that led to no word.
+    Words,
+}
+
+impl Lack {
+    /// In words, with the reason for which the model stopped; `raw` is the provider's word for it.
+    pub(super) fn told(self, reason: &Open<StopReason>, raw: Option<&str>) -> String {
+        let what = match self {
+            Lack::Everything => "the model said nothing",
+            Lack::Words => "the model thought, and said nothing",
+        };
+        let raw = raw.map(|raw| format!(" (stop reason: {raw})")).unwrap_or_default();
+        match reason {
+            Open::Known(StopReason::Length) => format!("{what} before it reached its largest length{raw}"),
+            Open::Known(
+                StopReason::Stop
+                | StopReason::ToolUse
+                | StopReason::Error
+                | StopReason::Aborted
+                | StopReason::Pending
+                | StopReason::Deferred,
+            )
+            | Open::Other(_) => format!("{what}{raw}"),
+        }
+    }
+}
+
+/// What an answer lacks that has neither a word nor a call of a tool.
+pub(super) fn lack(message: &AssistantMessage) -> Option<Lack> {
+    let says = |block: &Block| match block {
+        Block::Text(_) => block.as_text().is_some_and(|text| !text.trim().is_empty()),
+        Block::ToolCall(_) | Block::Image(_) | Block::Other(_) => true,
+        Block::Thinking(_) => false,
+    };
+    let thinks = || message.content.iter().any(|block| matches!(block, Block::Thinking(_)));
+    if message.content.iter().any(says) { None } else { Some(if thinks() { Lack::Words } else { Lack::Everything }) }
+}
 
 /// What is wrong with the form of an answer. A call of a tool is no answer yet.
 pub(super) fn fault(asked: &ResponseFormat, message: &AssistantMessage) -> Option<String> {

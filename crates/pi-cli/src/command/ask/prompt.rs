@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -12,7 +12,9 @@ use pi_envelope::{
     prompt::{Provenance, Said, Span, SpanSource, SystemPart, SystemText, Tool},
 };
 use pi_provider::{Options, ResponseFormat, call::CacheRetention};
-use pi_transcript::{Block, EntryId, Message, ToolDefinition};
+use pi_redact::Redactor;
+use pi_session::scrub;
+use pi_transcript::{Block, EntryId, Message, ThinkingLevel, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::media::{self, Kind};
@@ -23,28 +25,55 @@ use crate::{
     refusal::{self, Cause, Refusal},
 };
 
-/// Text of the question while it is put together, with the stretches that came from elsewhere.
-#[derive(Default)]
-struct Text {
-    written: String,
-    spans: Vec<Span>,
+/// What is said, and how many secrets were hidden in what came from files and pipes.
+pub(super) struct Asked {
+    pub(super) prompt: Prompt,
+    pub(super) hidden: usize,
 }
 
-/// Reads everything that the arguments name and puts it together.
-pub(super) fn read(arguments: &AskArguments, now: u64) -> Result<Prompt, Failure> {
-    let mut text = Text::default();
+/// Text of the question while it is put together, with the stretches that came from elsewhere.
+struct Text<'a> {
+    written: String,
+    spans: Vec<Span>,
+    redactor: &'a Redactor,
+    hidden: usize,
+}
+
+/// The question, and where it comes from.
+enum Question {
+    /// As it was typed.
+    Typed(String),
+    /// Standard input is all there is.
+    Piped(String),
+    /// What was typed is about what was piped in.
+    About { typed: String, piped: String },
+}
+
+/// Reads everything that the arguments name and puts it together. Secrets in files and in what is piped in are hidden;
+/// what was typed is what was meant.
+pub(super) fn read(arguments: &AskArguments, redactor: &Redactor, now: u64) -> Result<Asked, Failure> {
+    let mut text = Text { written: String::new(), spans: Vec::new(), redactor, hidden: 0 };
     let mut blocks = Vec::new();
-    for path in &arguments.said.file {
-        attach(path, &mut text, &mut blocks)?;
+    let (said, files) = input::said_and_files(&arguments.words);
+    let question = question(&said)?;
+    let mentioned = files.iter().map(PathBuf::from);
+    for path in arguments.said.file.iter().cloned().chain(mentioned) {
+        attach(&path, &mut text, &mut blocks)?;
     }
     for path in &arguments.said.image {
         blocks.push(image(path)?);
     }
-    let (question, piped) = question(arguments)?;
-    if let Some(piped) = piped {
-        text.push_quoted(&piped);
+    match question {
+        Question::Typed(typed) => text.written.push_str(&typed),
+        Question::Piped(piped) => {
+            let piped = text.scrubbed(&piped);
+            text.written.push_str(&piped);
+        }
+        Question::About { typed, piped } => {
+            text.push_quoted(&piped);
+            text.written.push_str(&typed);
+        }
     }
-    text.written.push_str(&question);
     if text.written.trim().is_empty() && blocks.is_empty() {
         return Err(ModelFailure::NoQuestion.into());
     }
@@ -53,11 +82,12 @@ pub(super) fn read(arguments: &AskArguments, now: u64) -> Result<Prompt, Failure
     let said = Said::new(EntryId::from("question"), Message::user(content, now), user)
         .with_spans(text.spans)
         .expect("spans are whole files in their order");
-    Ok(Prompt { tools: tools(&arguments.said)?, system: system(&arguments.said), messages: vec![said] })
+    let prompt = Prompt { tools: tools(&arguments.said)?, system: system(&arguments.said), messages: vec![said] };
+    Ok(Asked { prompt, hidden: text.hidden })
 }
 
-/// How the model is to answer.
-pub(super) fn options(how: &HowArguments) -> Result<Options, Failure> {
+/// How the model is to answer; the level is the one behind its name.
+pub(super) fn options(how: &HowArguments, level: Option<ThinkingLevel>) -> Result<Options, Failure> {
     let mut parameters: Map<String, Value> = how.param.iter().cloned().collect();
     if let Some(most) = how.max_tokens {
         parameters.insert("max_tokens".to_owned(), most.into());
@@ -68,7 +98,7 @@ pub(super) fn options(how: &HowArguments) -> Result<Options, Failure> {
         None => ResponseFormat::Text,
     };
     Ok(Options {
-        thinking: how.thinking.unwrap_or_default(),
+        thinking: how.thinking.or(level).unwrap_or_default(),
         tool_choice: how.tool_choice.clone(),
         response_format,
         // Nobody asks the same twice from here.
@@ -78,17 +108,20 @@ pub(super) fn options(how: &HowArguments) -> Result<Options, Failure> {
     })
 }
 
-/// The question, and what was piped in beside it.
-fn question(arguments: &AskArguments) -> Result<(String, Option<String>), Failure> {
-    let is_piped = || !io::stdin().is_terminal();
-    match arguments.question.as_deref() {
-        Some("-") => Ok((standard_input()?, None)),
-        Some(question) if is_piped() => {
-            Ok((question.to_owned(), Some(standard_input()?).filter(|it| !it.trim().is_empty())))
-        }
-        Some(question) => Ok((question.to_owned(), None)),
-        None if is_piped() => Ok((standard_input()?, None)),
-        None => Err(ModelFailure::NoQuestion.into()),
+/// A question, standard input, both, or neither: a file alone is enough to be asked about.
+fn question(said: &[String]) -> Result<Question, Failure> {
+    let piped = || -> Result<Option<String>, Failure> {
+        let piped = if io::stdin().is_terminal() { None } else { Some(standard_input()?) };
+        Ok(piped.filter(|it| !it.trim().is_empty()))
+    };
+    match said {
+        [word] if word == "-" => Ok(Question::Piped(standard_input()?)),
+        [typed] => Ok(match piped()? {
+            Some(piped) => Question::About { typed: typed.clone(), piped },
+            None => Question::Typed(typed.clone()),
+        }),
+        [] => Ok(piped()?.map_or_else(|| Question::Typed(String::new()), Question::Piped)),
+        several => Err(ModelFailure::SeveralQuestions { questions: several.len() }.into()),
     }
 }
 
@@ -142,7 +175,7 @@ fn schema(path: &Path) -> Result<Value, Failure> {
 }
 
 /// Puts a text file in front of the question; anything else becomes a block of its kind.
-fn attach(path: &Path, text: &mut Text, blocks: &mut Vec<Block>) -> Result<(), Failure> {
+fn attach(path: &Path, text: &mut Text<'_>, blocks: &mut Vec<Block>) -> Result<(), Failure> {
     let document = input::read(path)?;
     let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     match media::kind(document.bytes(), path) {
@@ -172,9 +205,16 @@ fn image(path: &Path) -> Result<Block, Failure> {
     }
 }
 
-impl Text {
+impl Text<'_> {
+    fn scrubbed(&mut self, text: &str) -> String {
+        let (text, count) = scrub::text(self.redactor, text);
+        self.hidden += count;
+        text.into_owned()
+    }
+
     /// As Pi writes an attached file.
     fn push_file(&mut self, path: &Path, file_name: &str, content: &str) {
+        let content = self.scrubbed(content);
         let start = self.written.len();
         self.written.push_str(&format!("<file name=\"{}\">\n{content}\n</file>", path.display()));
         let source = SpanSource::Document { file_name: file_name.to_owned(), mime_type: "text/plain".to_owned() };
@@ -183,6 +223,7 @@ impl Text {
     }
 
     fn push_quoted(&mut self, piped: &str) {
+        let piped = self.scrubbed(piped);
         let start = self.written.len();
         self.written.push_str(piped.trim_end());
         self.close(start, Origin::User, SpanSource::Quote);

@@ -71,13 +71,13 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
-    providers.get(&arguments.id)?;
-    let name = match &arguments.model {
-        Some(model) => format!("{}/{model}", arguments.id),
-        None => arguments.id.clone(),
+    let (id, model) = match arguments.id.split_once('/') {
+        Some((id, model)) if !model.is_empty() => (id, arguments.model.as_deref().or(Some(model))),
+        Some(_) | None => (arguments.id.as_str(), arguments.model.as_deref()),
     };
+    providers.get(id)?;
     runtime::start()?.block_on(async {
-        let wanted = Wanted { model: Some(&name), base_url: None };
+        let wanted = Wanted { model, provider: Some(id), base_url: None };
         let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
         chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
         let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;

@@ -1,0 +1,250 @@
+//! Who is asked at an address, what is said to them, and what is told of an answer that is not as it should be.
+
+use insta::assert_snapshot;
+use pi_testkit::server::{Reply, Script};
+use serde_json::{Value, json};
+
+use crate::{
+    server::{Running, frame, manifest, quiet_world, refusal, stream},
+    world::{World, shown},
+};
+
+const SECRET: &str = "ghp_abcd1234567890ABCDEFGHIJKLMNOPQRSTUV";
+
+/// Runs `pi` in a world with a provider `acme` that nothing answers for, and returns standard output and error.
+fn run(running: &Running, arguments: &str, input: &str) -> (String, String) {
+    let world = world().with("notes.txt", format!("token {SECRET} of a friend"));
+    let mut command = world.command(arguments);
+    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "key-of-acme");
+    let output = fed(&mut command, input);
+    let text = |bytes: &[u8]| running.without_address(&String::from_utf8_lossy(bytes));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn fed(command: &mut std::process::Command, input: &str) -> std::process::Output {
+    use std::{io::Write as _, process::Stdio};
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("pi starts");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("pi reads its input");
+    child.wait_with_output().expect("pi ends")
+}
+
+fn world() -> World {
+    quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"))
+}
+
+/// The model and the credential of the only request.
+fn sent(running: &Running) -> (Value, Option<String>) {
+    let [request] = <[_; 1]>::try_from(running.server.requests()).expect("one request");
+    (request.json()["model"].clone(), request.header("authorization").map(str::to_owned))
+}
+
+#[test]
+fn known_provider_in_front_of_a_model_is_used_at_the_address() {
+    for (arguments, model, credential, reading) in [
+        ("--model acme/other", "other", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
+        ("--provider acme --model other", "other", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
+        ("--provider acme", "small", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
+        ("--model nobody/other", "nobody/other", None, "as a server of the OpenAI kind"),
+        ("--model acme", "acme", None, "as a server of the OpenAI kind"),
+        ("--provider server --model acme/other", "acme/other", None, "as a server of the OpenAI kind"),
+    ] {
+        for command in ["ask Hi", "ask Hi --json", "-p Hi --no-session"] {
+            let running = Running::new(Script::new().then(stream(&["ok"])));
+            let line = format!("{command} {arguments} --base-url {}", running.base_url());
+            let (out, error) = run(&running, &line, "");
+            assert_eq!(sent(&running), (json!(model), credential.map(str::to_owned)), "{line}: {error}");
+            assert!(error.contains(reading), "{line}: {error}");
+            if command.ends_with("--json") {
+                let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+                assert!(last["why"].as_str().is_some_and(|why| why.contains(reading)), "{last}");
+            }
+        }
+    }
+}
+
+#[test]
+fn level_is_sent_to_a_server_without_a_manifest() {
+    for (arguments, level) in [
+        ("--model m:high", json!("high")),
+        ("--model m --thinking low", json!("low")),
+        ("--model m:high --thinking low", json!("low")),
+        ("--model m", Value::Null),
+    ] {
+        for command in ["ask Hi", "-p Hi --no-session"] {
+            let running = Running::new(Script::new().then(stream(&["ok"])));
+            let line = format!("{command} {arguments} --base-url {}", running.base_url());
+            let (_, error) = run(&running, &line, "");
+            let body = running.server.requests()[0].json();
+            assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!("m"), &level), "{line}: {error}");
+        }
+    }
+}
+
+#[test]
+fn level_that_a_model_cannot_think_at_is_not_dropped_in_silence() {
+    for command in ["ask Hi", "-p Hi --no-session"] {
+        let running = Running::new(Script::new().then(stream(&["ok"])));
+        let line = format!("{command} --model acme/small:high --base-url {}", running.base_url());
+        let (_, error) = run(&running, &line, "");
+        assert!(error.contains("does not think"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn files_are_named_with_an_at_sign() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let url = running.base_url();
+    let world = World::new().with("a.txt", "alpha").with("b.png", b"\x89PNG\r\n\x1a\n");
+    let run = |arguments: &str| world.run(&format!("ask {arguments} --model m --base-url {url}"));
+    run("@a.txt Why? @b.png");
+    run("@a.txt");
+    let asked: Vec<Value> =
+        running.server.requests().iter().map(|it| it.json()["messages"][0]["content"].clone()).collect();
+    assert_eq!(asked[0][0]["text"], "<file name=\"a.txt\">\nalpha\n</file>\n\nWhy?");
+    assert_eq!(asked[0][1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
+    assert_eq!(asked[1], "<file name=\"a.txt\">\nalpha\n</file>\n\n");
+    assert_snapshot!(run("What is it"), @r"
+    --- on standard error
+    error: 3 questions are one too many
+    hint: put it into quotes: pi ask 'What is a monad?'
+    --- exit 2
+    ");
+    assert_snapshot!(run("@gone.txt"), @r"
+    --- on standard error
+    error: cannot read gone.txt: No such file or directory (os error 2)
+    hint: check the name; `-` reads standard input
+    --- exit 2
+    ");
+}
+
+#[test]
+fn secrets_of_files_and_pipes_are_masked_and_counted() {
+    let typed = SECRET.replace("abcd", "efgh");
+    for (arguments, input, told) in [
+        ("--file notes.txt", String::new(), "1 secret in what is attached or piped in"),
+        ("@notes.txt", format!("also {SECRET}"), "2 secrets in what is attached or piped in"),
+        ("", format!("only {SECRET}"), "1 secret in what is attached or piped in"),
+    ] {
+        let running = Running::new(Script::new().then(stream(&["ok"])));
+        let line = format!("ask {arguments} {typed} --json --model m --base-url {}", running.base_url());
+        let (out, error) = run(&running, &line, &input);
+        let body = running.server.requests()[0].json().to_string();
+        assert!(!body.contains(SECRET) && body.contains("[REDACTED]"), "{line}: {body}");
+        assert!(body.contains(&typed), "what was typed is what was meant: {body}");
+        assert!(error.contains(told) && !error.contains(SECRET), "{line}: {error}");
+        let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+        assert_eq!(last["masked"], told[..1].parse::<u64>().expect("a digit"));
+    }
+    let running = Running::new(Script::new().then(stream(&["ok"])));
+    run(&running, &format!("ask - --model m --base-url {}", running.base_url()), &format!("is {SECRET} a key?"));
+    assert_eq!(running.server.requests()[0].json()["messages"][0]["content"], "is [REDACTED] a key?");
+}
+
+#[test]
+fn empty_answer_is_told_and_has_a_code() {
+    let end = |reason: &str| frame(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}));
+    let thought = frame(&json!({"choices": [{"index": 0, "delta": {"reasoning_content": "Hm."}}]}));
+    for (frames, told) in [
+        (vec![end("stop")], "the answer is empty: the model said nothing (stop reason: stop)"),
+        (vec![end("content_filter")], "the answer is empty: the model said nothing (stop reason: content_filter)"),
+        (
+            vec![thought, end("length")],
+            "the answer is empty: the model thought, and said nothing before it reached its largest length (stop reason: length)",
+        ),
+    ] {
+        let reply = Reply::events(frames.into_iter().chain(["data: [DONE]\n\n".to_owned()]));
+        let running = Running::new(Script::new().otherwise(reply));
+        let line = format!("ask Hi --model m --base-url {}", running.base_url());
+        let shown = World::new().run(&line);
+        assert!(shown.contains(&format!("note: {told}\n")) && shown.ends_with("--- exit 1"), "{shown}");
+        let shown = World::new().run(&format!("{line} --json"));
+        assert!(shown.contains("\"empty\":true") && shown.ends_with("--- exit 1"), "{shown}");
+    }
+}
+
+#[test]
+fn what_guardrails_find_is_told() {
+    let rails = "guardrails:
+  input_filters: [{ type: house_rules, action: warn, words: [moon] }]
+  output_filters: [{ type: diary, action: log, words: [cheese] }]
+";
+    let running = Running::new(Script::new().otherwise(stream(&["It is cheese."])));
+    let world = quiet_world()
+        .with("agent/providers/acme.yaml", format!("{}{rails}", manifest("acme", &running.base_url())))
+        .with(
+            "agent/providers/open.yaml",
+            format!(
+                "{}{}",
+                manifest("open", &running.base_url()),
+                rails.replace("words: [moon]", "patterns: ['(']").replace("warn", "block")
+            ),
+        );
+    let run = |arguments: &str| {
+        let mut command = world.command(arguments);
+        command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").env("OPEN_KEY", "k");
+        shown(&command.output().expect("pi runs"))
+    };
+    let found = "guardrail house_rules found something in a text of the prompt\n";
+    let text = run("ask moon? --model acme/small");
+    assert!(text.contains(&format!("note: {found}")), "{text}");
+    assert!(text.contains("\nguardrail diary found something in a text of the answer\n"), "{text}");
+    let text = run("-p moon? --model acme/small --no-session");
+    assert!(text.contains(&format!("note: {found}")), "{text}");
+    let text = run("ask moon? --model acme/small --json");
+    let expected = r#""findings":[{"filter":"house_rules","action":"warn","side":"input","texts":1},{"filter":"diary","action":"log","side":"output","texts":1}]"#;
+    assert!(text.contains(expected), "{text}");
+    let before = running.server.requests().len();
+    assert_snapshot!(run("ask moon? --model open/small"), @r"
+    --- on standard error
+    error: guardrail house_rules of open cannot be used: ( is not a regular expression
+    hint: correct its patterns in the provider's manifest under guardrails; until then nothing is sent past it
+    --- exit 2
+    ");
+    assert_eq!(running.server.requests().len(), before);
+}
+
+#[test]
+fn hints_name_the_address_where_there_is_no_provider() {
+    let asked = |reply: Reply| {
+        let running = Running::new(Script::new().otherwise(reply));
+        run(&running, &format!("ask Hi --model m --base-url {}", running.base_url()), "").1
+    };
+    assert_snapshot!(asked(refusal(401, "invalid_api_key", "No.")), @r"
+    asking server/m: at the address that was given, as a server of the OpenAI kind
+    error: http://HOST/v1 answered: 401 authentication: No.
+    hint: the server wants a credential, or another one: name the variable that holds it with --api-key-env
+    ");
+    assert_snapshot!(asked(refusal(404, "not_found", "No such model.")), @r"
+    asking server/m: at the address that was given, as a server of the OpenAI kind
+    error: http://HOST/v1 answered: 404 not_found: No such model.
+    hint: check the address, which often ends in /v1, and the name of the model
+    ");
+}
+
+#[test]
+fn rejected_file_is_named_where_its_provider_is_missed() {
+    let world = World::new().with("p/acme.yaml", "id: acme\nprotocol_version: \"2.0\"\n");
+    assert_snapshot!(world.run("ask Hi --provider-dir p --model acme/small"), @r#"
+    --- on standard error
+    note: p/acme.yaml:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+    note: p/acme.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+    note: p/acme.yaml is rejected: no provider comes from it
+    error: there is no provider "acme"; p/acme.yaml was rejected
+    hint: `pi provider validate p/acme.yaml` shows what is wrong with it
+    --- exit 2
+    "#);
+    let shown = world.run("provider test acme --provider-dir p");
+    assert!(shown.contains("error: there is no provider acme; p/acme.yaml was rejected\n"), "{shown}");
+}
+
+#[test]
+fn provider_is_tested_with_the_model_behind_its_name() {
+    let running = Running::new(Script::new().otherwise(refusal(404, "not_found", "No such model.")));
+    let world = World::new().with("p/acme.yaml", manifest("acme", &running.base_url()));
+    let mut command = world.command("provider test acme/other --provider-dir p");
+    let shown = shown(&command.env("ACME_KEY", "k").output().expect("pi runs"));
+    assert!(shown.starts_with("acme/other\n") && shown.ends_with("--- exit 1"), "{shown}");
+    let models: Vec<Value> = running.server.requests().iter().map(|it| it.json()["model"].clone()).collect();
+    assert_eq!(models, ["other", "other", "other"]);
+}
