@@ -57,7 +57,7 @@ pub struct Opened {
     pub header: Header,
     pub tree: Tree,
     pub reader: Reader,
-    pub log: Log<Disk>,
+    pub log: Log<Box<dyn Medium>>,
     pub notices: Vec<Notice>,
 }
 
@@ -103,7 +103,7 @@ pub fn create(path: &Path, header: Header, random: fastrand::Rng) -> Opened {
     line.push('\n');
     let end = line.len() as u64;
     let place = path.to_owned();
-    let mut log = Log::new(Source::Absent(Box::new(move || Disk::create(&place))));
+    let mut log = Log::new(Source::Absent(Box::new(move || Ok(Box::new(Disk::create(&place)?) as Box<dyn Medium>))));
     log.push(line.as_bytes());
     let mut tree = Tree::new(Destination::File { end }, random);
     tree.move_leaf(None);
@@ -127,7 +127,7 @@ pub fn open(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, O
         notices.push(Notice::Trimmed { bytes, kept });
     }
     notices.extend(common_notices(&scanned));
-    let mut log = Log::at(disk, scanned.length());
+    let mut log = Log::at(Box::new(disk) as Box<dyn Medium>, scanned.length());
     // A handle of its own: a copy of ours would keep the lock when the log is gone.
     let reader = Reader::of(path, Disk::read(path).map_err(io)?);
     if scanned.tail == Tail::Unterminated {

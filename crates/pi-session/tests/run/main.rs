@@ -6,6 +6,7 @@
 mod compaction;
 mod guests;
 mod journey;
+mod power;
 mod stage;
 mod tell;
 

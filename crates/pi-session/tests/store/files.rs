@@ -8,7 +8,7 @@ use std::{
 };
 
 use pi_policy::Moment;
-use pi_session::file::{self, Log, Notice, OpenError, Opened, Record, Recorder, Report};
+use pi_session::file::{self, Notice, OpenError, Opened, Record, Recorder, Report};
 use pi_transcript::{Entry, Header, Message, entry::Base, entry::MessageEntry, json::Extra};
 
 const NOW: Moment = Moment::from_unix_millis(1_794_787_200_000);
@@ -230,7 +230,7 @@ fn old_versions_are_rewritten_and_kept() {
 fn deleted_folder_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/s.jsonl");
-    let mut log: Log<file::Disk> = file::create(&path, Header::new("s".into(), "t", "/w"), random()).log;
+    let mut log = file::create(&path, Header::new("s".into(), "t", "/w"), random()).log;
     log.sync().unwrap();
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     log.push(b"more\n");
