@@ -36,6 +36,8 @@ pub struct Script {
 struct Route {
     /// Without the query; `None` is any.
     path: Option<String>,
+    /// What else a request must be like.
+    fits: fn(&Request) -> bool,
     replies: VecDeque<Reply>,
     repeats: bool,
 }
@@ -110,16 +112,26 @@ impl Script {
         self.add(None, reply, true)
     }
 
-    fn add(mut self, path: Option<&str>, reply: Reply, repeats: bool) -> Self {
-        self.routes.push(Route { path: path.map(str::to_owned), replies: VecDeque::from([reply]), repeats });
+    /// Answers every request that is like this.
+    pub fn when(mut self, fits: fn(&Request) -> bool, reply: Reply) -> Self {
+        self.routes.push(Route { path: None, fits, replies: VecDeque::from([reply]), repeats: true });
         self
     }
 
-    fn next(&mut self, target: &str) -> Option<Reply> {
-        let path = target.split('?').next().unwrap_or(target);
-        let fits =
-            |route: &&mut Route| !route.replies.is_empty() && route.path.as_deref().is_none_or(|wanted| wanted == path);
-        let route = self.routes.iter_mut().find(fits)?;
+    fn add(mut self, path: Option<&str>, reply: Reply, repeats: bool) -> Self {
+        let path = path.map(str::to_owned);
+        self.routes.push(Route { path, fits: |_| true, replies: VecDeque::from([reply]), repeats });
+        self
+    }
+
+    fn next(&mut self, request: &Request) -> Option<Reply> {
+        let path = request.target.split('?').next().unwrap_or(&request.target);
+        let is_meant = |route: &&mut Route| {
+            !route.replies.is_empty()
+                && route.path.as_deref().is_none_or(|wanted| wanted == path)
+                && (route.fits)(request)
+        };
+        let route = self.routes.iter_mut().find(is_meant)?;
         if route.repeats { route.replies.front().cloned() } else { route.replies.pop_front() }
     }
 }
@@ -165,6 +177,11 @@ impl Server {
         self.shared.record().requests.clone()
     }
 
+    /// Lets go of the requests so far; they still count for [`Server::received`].
+    pub fn forget(&self) {
+        self.shared.record().requests.clear();
+    }
+
     /// Waits until so many requests have arrived.
     pub async fn received(&self, count: usize) {
         self.wait(|progress| progress.requests >= count).await;
@@ -200,7 +217,7 @@ impl Shared {
     /// Keeps the request and finds its reply.
     fn receive(&self, request: Request) -> Reply {
         let mut record = self.record();
-        let reply = record.script.next(&request.target);
+        let reply = record.script.next(&request);
         let reply = reply.unwrap_or_else(|| {
             Reply::text(501, &format!("the script has no reply for {} {}", request.method, request.target))
         });

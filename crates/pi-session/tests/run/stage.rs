@@ -47,7 +47,12 @@ impl Stage {
 
     /// The same with changes to what the session is made of.
     pub(crate) async fn with(answers: impl IntoIterator<Item = Reply>, change: impl FnOnce(&mut Blueprint)) -> Self {
-        Self::at(Post::new(), answers, Guests::none(), change).await
+        Self::scripted(answers.into_iter().fold(Script::new(), Script::then), change).await
+    }
+
+    /// The same with a model that does what the script says.
+    pub(crate) async fn scripted(script: Script, change: impl FnOnce(&mut Blueprint)) -> Self {
+        Self::at(Post::new(), script, Guests::none(), change).await
     }
 
     /// The same with extensions, which do what their scripts say.
@@ -64,16 +69,12 @@ impl Stage {
         for guest in &guests {
             attached.attach(Arc::clone(guest) as Arc<dyn Guest>).unwrap();
         }
-        (Self::at(post, answers, attached, |_| {}).await, guests)
+        let script = answers.into_iter().fold(Script::new(), Script::then);
+        (Self::at(post, script, attached, |_| {}).await, guests)
     }
 
-    async fn at(
-        post: Post,
-        answers: impl IntoIterator<Item = Reply>,
-        guests: Guests,
-        change: impl FnOnce(&mut Blueprint),
-    ) -> Self {
-        let server = Server::start(answers.into_iter().fold(Script::new(), Script::then)).await.unwrap();
+    async fn at(post: Post, script: Script, guests: Guests, change: impl FnOnce(&mut Blueprint)) -> Self {
+        let server = Server::start(script).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["project", "temporary", "home"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();

@@ -1,0 +1,96 @@
+//! A conversation of thousands of turns: it needs no more memory at its end than at its beginning, and no more time.
+//!
+//! Alone in its program, because what other tests allocate would be counted.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test makes and reads the files of its project, and measures time")]
+
+#[expect(dead_code, reason = "one conversation needs little of the stage")]
+#[path = "run/stage.rs"]
+mod stage;
+#[path = "run/tell.rs"]
+mod tell;
+
+use std::time::{Duration, Instant};
+
+use pi_session::{Ending, Prompted, cut};
+use pi_testkit::{Request, Script, model::Answer};
+use pi_transcript::AgentEvent;
+use serde_json::json;
+
+use stage::Stage;
+
+/// KiB that may be added after the first tenth.
+const MOST_GROWTH: u64 = 20 << 10;
+/// A machine that others use is noisy; what grows with a conversation grows much more than this.
+const MOST_SLOWDOWN: f64 = 2.0;
+/// Every prompt is two turns: a call, and what the model makes of its result.
+const TURNS_OF_A_PROMPT: usize = 2;
+
+fn turns() -> usize {
+    std::env::var("PI_TEST_TURNS").ok().and_then(|text| text.parse().ok()).unwrap_or(500)
+}
+
+fn is_summary(request: &Request) -> bool {
+    request.json()["messages"][0]["content"].to_string().contains("summaries")
+}
+
+fn follows_a_call(request: &Request) -> bool {
+    let body = request.json();
+    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    last.is_some_and(|message| message["role"] == "tool")
+}
+
+/// No usage is told, so the conversation is as long as it looks, and is compacted now and then.
+fn script() -> Script {
+    let summary = Answer::new().text("We read a file again and again.");
+    let words = Answer::new().text(&"It says the same as before. ".repeat(10));
+    let call = Answer::new().text("I look.").call("call", "read", &json!({ "path": "a.txt" }));
+    Script::new().when(is_summary, summary.reply()).when(follows_a_call, words.reply()).otherwise(call.reply())
+}
+
+/// Resident memory of this process in KiB; nothing where the system does not tell.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+#[tokio::test]
+async fn long_conversation_stays_small_and_quick() {
+    let settings = cut::Settings { keep_recent_tokens: 500, ..cut::Settings::default() };
+    let mut stage = Stage::scripted(script(), |blueprint| blueprint.compaction = settings).await;
+    std::fs::write(stage.path("a.txt"), "a line of text\n".repeat(20)).unwrap();
+    let prompts = turns() / TURNS_OF_A_PROMPT;
+    let (mut times, mut early, mut compactions) = (Vec::new(), None, 0);
+    for number in 0..prompts {
+        let begin = Instant::now();
+        assert_eq!(stage.say("Read it once more, please.").await, Prompted::Ran(Ending::Done));
+        times.push(begin.elapsed());
+        let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+        compactions += told.matches("compaction ends, aborted: false").count();
+        stage.server.forget();
+        // This model answers faster than envelopes are counted; no real one does, so nobody waits for them otherwise.
+        stage.session.last_envelope().await.unwrap();
+        if number == prompts / 10 {
+            early = resident();
+        }
+    }
+    assert!(compactions > prompts / 50, "only {compactions} compactions");
+    if let (Some(early), Some(late)) = (early, resident()) {
+        assert!(late < early + MOST_GROWTH, "{early} KiB after a tenth, {late} KiB at the end");
+    }
+    let quarter = prompts / 4;
+    let (first, last) = (median(&times[..quarter]), median(&times[prompts - quarter..]));
+    assert!(last < first.mul_f64(MOST_SLOWDOWN), "{first:?} for a prompt at the beginning, {last:?} at the end");
+    println!("{prompts} prompts: {first:?} at first, {last:?} at last, {early:?} KiB, then {:?}", resident());
+    let lines = stage.lines().await;
+    let said = lines.iter().filter(|line| *line == "user").count();
+    assert_eq!(said, prompts, "everything is in the file");
+}
