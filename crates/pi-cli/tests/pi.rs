@@ -9,6 +9,7 @@ use std::{
 };
 
 use pi_testkit::{
+    Tmux,
     model::Answer,
     server::{Script, Server},
 };
@@ -57,7 +58,7 @@ impl Stage {
     }
 
     #[expect(clippy::disallowed_methods, reason = "these tests start both programs")]
-    fn run(&self, program: Program, arguments: &[&str]) -> String {
+    fn command(&self, program: Program, arguments: &[&str]) -> Command {
         let mut command = match program {
             Program::Theirs => {
                 let mut command = Command::new("node");
@@ -70,7 +71,11 @@ impl Stage {
         command.env_clear().envs([("HOME", self.at("home")), ("PI_CODING_AGENT_DIR", self.at("agent"))]);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.envs([("PI_OFFLINE", "1"), ("PI_SKIP_VERSION_CHECK", "1")]);
-        let output = command.stdin(Stdio::null()).output().expect("it starts");
+        command
+    }
+
+    fn run(&self, program: Program, arguments: &[&str]) -> String {
+        let output = self.command(program, arguments).stdin(Stdio::null()).output().expect("it starts");
         let Output { status, stdout, stderr } = output;
         let stdout = String::from_utf8_lossy(&stdout).into_owned();
         assert!(status.success(), "{program:?} {status}\n{stdout}\n{}", String::from_utf8_lossy(&stderr));
@@ -78,16 +83,27 @@ impl Stage {
     }
 
     /// The session file; there is one.
-    #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
     fn session(&self) -> PathBuf {
+        let [file] = self.sessions().try_into().expect("one session");
+        file
+    }
+
+    /// The session file that is not this one.
+    fn other_session(&self, known: &Path) -> PathBuf {
+        let mut files = self.sessions();
+        files.retain(|file| file != known);
+        let [file] = files.try_into().expect("one more session");
+        file
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+    fn sessions(&self) -> Vec<PathBuf> {
         let list =
             |folder: &Path| std::fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("listed").path());
-        let files: Vec<PathBuf> = list(&self.at("agent/sessions"))
+        list(&self.at("agent/sessions"))
             .flat_map(|folder| list(&folder).collect::<Vec<_>>())
             .filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
-            .collect();
-        assert_eq!(files.len(), 1, "{files:?}");
-        files.into_iter().next().expect("one")
+            .collect()
     }
 
     /// What the model was told last: of every message its role and its text.
@@ -174,4 +190,78 @@ fn each_goes_on_with_what_the_other_wrote() {
         ];
         assert_eq!(stage.last_request(), expected, "{first:?} began");
     }
+}
+
+/// A conversation of two questions, and what is said in a fork of it.
+fn script_with_fork() -> Script {
+    let look = Answer::new().text("I look.").call("call_0", "read", &json!({"path": "a.txt"})).usage(100, 10);
+    let rest = ["It is one.", "As I said: one.", "In a fork: one.", "Still one."];
+    let rest = rest.map(|text| Answer::new().text(text).usage(120, 5).reply());
+    rest.into_iter().fold(Script::new().then(look.reply()), Script::then)
+}
+
+fn said(lines: &[(&str, &str)]) -> Vec<(String, String)> {
+    lines.iter().map(|(role, text)| ((*role).to_owned(), (*text).to_owned())).collect()
+}
+
+const BEGINNING: [(&str, &str); 4] =
+    [("user", "Read a.txt"), ("assistant", "I look."), ("tool", "one\n"), ("assistant", "It is one.")];
+
+#[test]
+fn session_of_pi_is_forked_here_and_the_fork_opens_in_pi() {
+    let Some(stage) = Stage::new(script_with_fork()) else { return };
+    if !Tmux::is_there() {
+        eprintln!("SKIPPED: tmux is not installed, and nobody types into the terminal");
+        return;
+    }
+    stage.run(Program::Theirs, &["-p", "Read a.txt"]);
+    let file = stage.session();
+    let name = file.display().to_string();
+    stage.run(Program::Theirs, &["-p", "--session", &name, "Again?"]);
+    let before = read(&file);
+    let command = stage.command(Program::Ours, &["--session", &name]);
+    let tmux = Tmux::start(&stage.at(""), (100, 40), &command).expect("tmux starts");
+    let see = |text: &str| drop(tmux.wait(text, |screen| screen.contains(text)));
+    see("As I said: one.");
+    tmux.type_text("/fork");
+    tmux.press("Enter");
+    see("type to filter");
+    tmux.type_text("Again");
+    tmux.press("Enter");
+    // The new session is shown below the old one. It ends before the question, which is in its editor.
+    tmux.wait("the fork", |screen| screen.matches("It is one.").count() == 2);
+    tmux.press("Enter");
+    see("In a fork: one.");
+    tmux.wait("the end", |screen| !screen.contains("esc to stop"));
+    tmux.type_text("/quit");
+    tmux.press("Enter");
+    assert_eq!(tmux.ended(), 0);
+    let fork = stage.other_session(&file);
+    assert_eq!(read(&file), before, "a fork leaves its origin alone");
+    let answer = stage.run(Program::Theirs, &["-p", "--session", &fork.display().to_string(), "And now?"]);
+    assert_eq!(answer.trim_end(), "Still one.");
+    let mut expected = said(&BEGINNING);
+    expected.extend(said(&[("user", "Again?"), ("assistant", "In a fork: one."), ("user", "And now?")]));
+    assert_eq!(stage.last_request(), expected);
+}
+
+#[test]
+fn session_of_ours_is_forked_by_pi_and_the_fork_opens_here() {
+    let Some(stage) = Stage::new(script_with_fork()) else { return };
+    stage.run(Program::Ours, &["-p", "Read a.txt"]);
+    let file = stage.session();
+    let before = read(&file);
+    stage.run(Program::Theirs, &["-p", "--fork", &file.display().to_string(), "Again?"]);
+    assert_eq!(read(&file), before, "a fork leaves its origin alone");
+    let fork = stage.other_session(&file);
+    let answer = stage.run(Program::Ours, &["-p", "--session", &fork.display().to_string(), "And now?"]);
+    assert_eq!(answer.trim_end(), "In a fork: one.");
+    let mut expected = said(&BEGINNING);
+    expected.extend(said(&[("user", "Again?"), ("assistant", "As I said: one."), ("user", "And now?")]));
+    assert_eq!(stage.last_request(), expected);
+}
+
+#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("it is there")
 }

@@ -135,6 +135,8 @@ enum Blow {
 enum Act {
     /// This appears somewhere.
     See(String),
+    /// This appears a second time: what is shown anew stands below what was shown before.
+    Twice(String),
     /// This is nowhere any more.
     Gone(String),
     Type(String),
@@ -355,6 +357,7 @@ impl Stage {
         for act in acts {
             match act {
                 Act::See(text) => drop(tmux.wait(text, |screen| self.general(screen).contains(text.as_str()))),
+                Act::Twice(text) => drop(tmux.wait(text, |screen| screen.matches(text.as_str()).count() == 2)),
                 Act::Gone(text) => drop(tmux.wait(&format!("the end of {text}"), |screen| !screen.contains(text))),
                 Act::Type(text) => tmux.type_text(text),
                 Act::Press(key) => tmux.press(key),

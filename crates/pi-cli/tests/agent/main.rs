@@ -1,6 +1,7 @@
 //! The real binary over many turns and many deaths, and with a real language model.
 
 mod crash;
+mod local;
 #[expect(dead_code, reason = "nobody here waits for a single request")]
 #[path = "../support/room.rs"]
 mod room;
