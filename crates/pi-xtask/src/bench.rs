@@ -3,6 +3,7 @@
 //! Absolute times belong to one machine; ratios travel. A goal that is missed is said and never fails the build, because
 //! a busy machine is no fault of the code; a bench that does not run, or does not measure what a goal needs, does fail.
 
+mod asking;
 mod estimates;
 mod goals;
 mod loopback;
@@ -16,13 +17,14 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::console::{self, Cell, Tone, paint};
+use crate::install::{self, Missing};
 use crate::process::Program;
 use crate::{cargo, files};
 use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only this bench: startup, wire, engine, policy, envelope, redact, decode, request, tools, open or loopback
+    /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn or loopback
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -32,7 +34,8 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The benches of the crates, each a program of its own, and the crates; `startup` is ours, `loopback` a workspace.
+/// The benches of the crates, each a program of its own, and the crates; `startup` and `asking` are ours, `loopback` a
+/// workspace.
 const BENCHES: &[(&str, &str)] = &[
     ("wire", "pi-wire"),
     ("engine", "pi-engine"),
@@ -43,8 +46,10 @@ const BENCHES: &[(&str, &str)] = &[
     ("request", "pi-provider"),
     ("tools", "pi-tools"),
     ("open", "pi-session"),
+    ("turn", "pi-session"),
 ];
 const STARTUP: &str = "startup";
+const ASKING: &str = "asking";
 const LOOPBACK: &str = "loopback";
 
 /// One figure, by the name that the goals know.
@@ -71,18 +76,27 @@ pub(crate) type Figures = BTreeMap<String, Figure>;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|only| only == name);
     let chosen: Vec<(&str, &str)> = BENCHES.iter().copied().filter(|(name, _)| wanted(name)).collect();
-    if chosen.is_empty() && !wanted(STARTUP) && !wanted(LOOPBACK) {
+    if chosen.is_empty() && ![STARTUP, ASKING, LOOPBACK].into_iter().any(wanted) {
         let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
-        bail!("there is no such bench; there are {STARTUP}, {LOOPBACK}, {}", names.join(", "));
+        bail!("there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {}", names.join(", "));
     }
     let mut figures = Figures::new();
     if wanted(STARTUP) {
         figures.extend(startup::measure(arguments.quick)?);
     }
+    if wanted("tools")
+        && let Err(Missing(why)) = install::ensure(install::RIPGREP)
+    {
+        console::say(&paint(Tone::Warning, &format!("grep is not measured beside it: {why}")));
+    }
     if !chosen.is_empty() {
         figures.extend(run_benches(&chosen, arguments.quick)?);
     }
     let mut run: Vec<&str> = chosen.iter().map(|(name, _)| *name).collect();
+    if wanted(ASKING) {
+        figures.extend(asking::measure(arguments.quick)?);
+        run.push(ASKING);
+    }
     if wanted(LOOPBACK) {
         figures.extend(loopback::measure(arguments.quick)?);
         run.push(LOOPBACK);

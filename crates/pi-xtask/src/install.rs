@@ -15,9 +15,12 @@ pub(crate) enum Need {
     Platform(&'static str),
     /// For libFuzzer, which is C++.
     CxxCompiler,
+    /// The program that our search is measured beside.
+    Ripgrep,
 }
 
 pub(crate) const RUSTFMT: Need = Need::Component { name: "rustfmt", command: "fmt" };
+pub(crate) const RIPGREP: Need = Need::Ripgrep;
 pub(crate) const CLIPPY: Need = Need::Component { name: "clippy", command: "clippy" };
 
 /// Why something is not there.
@@ -38,6 +41,7 @@ fn is_there(need: Need) -> bool {
         Need::Component { command, .. } => crate::cargo::cargo().args([command, "--version"]).works(),
         Need::Platform(triple) => has_standard_library(triple),
         Need::CxxCompiler => Program::new(cxx()).arg("--version").works(),
+        Need::Ripgrep => Program::new("rg").arg("--version").works(),
     }
 }
 
@@ -58,11 +62,8 @@ fn install(need: Need) {
     let commands = match need {
         Need::Component { name, .. } => vec![Program::new("rustup").args(["component", "add", name])],
         Need::Platform(triple) => vec![Program::new("rustup").args(["target", "add", triple])],
-        Need::CxxCompiler if is_root() => {
-            let apt = || Program::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
-            vec![apt().arg("update"), apt().args(["install", "--yes", "g++"])]
-        }
-        Need::CxxCompiler => Vec::new(),
+        Need::CxxCompiler => from_debian("g++"),
+        Need::Ripgrep => from_debian("ripgrep"),
     };
     for command in commands {
         let line = command.to_string();
@@ -72,6 +73,12 @@ fn install(need: Need) {
             Err(error) => console::say(&paint(Tone::Warning, &format!("{error:#}"))),
         }
     }
+}
+
+/// How a package of Debian gets here; only root can.
+fn from_debian(package: &str) -> Vec<Program> {
+    let apt = || Program::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    if is_root() { vec![apt().arg("update"), apt().args(["install", "--yes", package])] } else { Vec::new() }
 }
 
 fn is_root() -> bool {
@@ -84,6 +91,7 @@ fn describe(need: Need) -> String {
         Need::Component { name, .. } => format!("{name} (rustup component add {name})"),
         Need::Platform(triple) => format!("the standard library of {triple} (rustup target add {triple})"),
         Need::CxxCompiler => "a C++ compiler (apt-get install g++, as root)".to_owned(),
+        Need::Ripgrep => "ripgrep (apt-get install ripgrep, as root)".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Peak memory of a short program.
+//! Peak memory of a program.
 
 use std::path::Path;
 
@@ -34,6 +34,12 @@ pub(super) fn peak(_program: &Path, _arguments: &[&str]) -> Result<Option<u64>> 
     Ok(None)
 }
 
+/// Peak resident memory in KiB of a process that runs; nothing where there is no `/proc`.
+pub(super) fn peak_so_far(process: u32) -> Option<u64> {
+    let status = crate::files::read(Path::new(&format!("/proc/{process}/status"))).ok()?;
+    peak_in(&status)
+}
+
 /// Waits until the process sleeps with the same peak in several looks.
 #[cfg(target_os = "linux")]
 fn settled(process: u32) -> Result<u64> {
@@ -58,9 +64,16 @@ fn settled(process: u32) -> Result<u64> {
 /// The peak from a `/proc/…/status`, when the process sleeps.
 #[cfg(any(target_os = "linux", test))]
 fn sleeping_peak(status: &str) -> Option<u64> {
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let asleep = field("State:").is_some_and(|state| state.starts_with('S'));
-    field("VmHWM:").filter(|_| asleep)?.strip_suffix("kB")?.trim().parse().ok()
+    let asleep = field(status, "State:").is_some_and(|state| state.starts_with('S'));
+    peak_in(status).filter(|_| asleep)
+}
+
+fn peak_in(status: &str) -> Option<u64> {
+    field(status, "VmHWM:")?.strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 #[cfg(test)]

@@ -49,12 +49,12 @@ fn start(program: &Path, arguments: &[&str]) -> Result<process::Usage> {
     if finished.status.success() { Ok(finished.usage) } else { bail!("{}: {}", program.display(), finished.status) }
 }
 
-fn median(times: &mut [Duration]) -> Duration {
+pub(super) fn median(times: &mut [Duration]) -> Duration {
     times.sort();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn nanoseconds(time: Duration) -> f64 {
+pub(super) fn nanoseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e9
 }
 
