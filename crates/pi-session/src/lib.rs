@@ -33,7 +33,7 @@ pub mod weights;
 pub use self::{
     factory::{Blueprint, Post, Storage, start, start_at},
     herald::{Silence, Subscription},
-    run::Ending,
+    run::{Cause, Ending},
     session::{
         BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, Session, SessionGone, State,
         Summarise, Went,

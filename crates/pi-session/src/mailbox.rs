@@ -381,7 +381,8 @@ impl Mailbox {
             // Whoever waits must hear of the end, whatever happens to the run.
             let ending = AssertUnwindSafe(job).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!("a run ended in a panic");
-                Ending::Failed { message: "something in pi itself broke; the conversation is kept".to_owned() }
+                let message = "something in pi itself broke; the conversation is kept".to_owned();
+                Ending::Failed { message, cause: None }
             });
             // A session that is gone has nobody left to be told.
             drop(letters.send(Letter::Ended(ending)).await);

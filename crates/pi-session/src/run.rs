@@ -31,6 +31,7 @@ use pi_extproto::hook::{
     event::payload::{BeforeAgentStartEvent, MessageEvent, TurnEndEvent},
 };
 use pi_policy::Moment;
+use pi_provider::CallError;
 use pi_redact::Redactor;
 use pi_transcript::{
     AgentEvent, Content, EntryId, Message, RequestId, SessionId, event::CompactionReason, json::Extra,
@@ -87,8 +88,16 @@ pub enum Ending {
     /// Somebody stopped it.
     Aborted,
     /// The model could not be asked, or not to the end.
-    Failed { message: String },
+    Failed {
+        message: String,
+        /// The call that failed, if it was one.
+        cause: Option<Cause>,
+    },
 }
+
+/// The error of a call to a model, shared by everybody who waits for the run. Two are the same if they are one.
+#[derive(Debug, Clone)]
+pub struct Cause(Arc<CallError>);
 
 pub(crate) struct Run {
     parts: Arc<Parts>,
@@ -109,8 +118,33 @@ pub(crate) struct Run {
 enum Attempt {
     Done,
     Aborted,
-    Failed { fault: Fault, message: String },
+    Failed(Trouble),
 }
+
+/// Why an answer is no good.
+struct Trouble {
+    fault: Fault,
+    message: String,
+    cause: Option<Cause>,
+}
+
+impl Cause {
+    fn new(error: CallError) -> Self {
+        Self(Arc::new(error))
+    }
+
+    pub fn error(&self) -> &CallError {
+        &self.0
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Cause {}
 
 impl Parts {
     /// A name that no other request of the session has, in this process or an earlier one.
@@ -147,8 +181,8 @@ impl Run {
         let (mut tries, mut is_compacted) = (0u32, false);
         let ending = loop {
             let attempt = self.attempt(std::mem::take(&mut sayings)).await?;
-            let (fault, message) = match attempt {
-                Attempt::Failed { fault, message } => (fault, message),
+            let trouble = match attempt {
+                Attempt::Failed(trouble) => trouble,
                 Attempt::Done | Attempt::Aborted => {
                     if tries > 0 {
                         let success = matches!(attempt, Attempt::Done);
@@ -159,25 +193,25 @@ impl Run {
                 }
             };
             let plan = self.desk.plan().await?;
-            let wait = match fault {
+            let wait = match trouble.fault {
                 Fault::Passing { wait } => wait,
                 Fault::Overflow if !is_compacted => {
                     is_compacted = true;
                     match self.compact(CompactionReason::Overflow, None, Next::Retry).await? {
                         Compacted::Done(_) => continue,
                         Compacted::Aborted => break Ending::Aborted,
-                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(tries, message).await?,
+                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(tries, trouble).await?,
                     }
                 }
-                Fault::Overflow | Fault::Lasting => break self.give_up_trying(tries, message).await?,
+                Fault::Overflow | Fault::Lasting => break self.give_up_trying(tries, trouble).await?,
             };
             let Some(delay) = plan.retry.delay(tries + 1, wait) else {
-                break self.give_up_trying(tries, message).await?;
+                break self.give_up_trying(tries, trouble).await?;
             };
             tries += 1;
             self.attempt = tries + 1;
-            if !self.wait_for_retry(tries, plan.retry.most, delay, &message).await? {
-                break self.give_up_trying(tries, message).await?;
+            if !self.wait_for_retry(tries, plan.retry.most, delay, &trouble.message).await? {
+                break self.give_up_trying(tries, trouble).await?;
             }
         };
         if ending == Ending::Done {
@@ -205,12 +239,13 @@ impl Run {
         })
     }
 
-    async fn give_up_trying(&self, tries: u32, message: String) -> Result<Ending, Gone> {
+    async fn give_up_trying(&self, tries: u32, trouble: Trouble) -> Result<Ending, Gone> {
+        let Trouble { fault: _, message, cause } = trouble;
         if tries > 0 {
             let final_error = Some(message.clone());
             self.tell(AgentEvent::AutoRetryEnd { success: false, attempt: tries.into(), final_error }).await?;
         }
-        Ok(if self.cancel.is_cancelled() { Ending::Aborted } else { Ending::Failed { message } })
+        Ok(if self.cancel.is_cancelled() { Ending::Aborted } else { Ending::Failed { message, cause } })
     }
 
     /// Turns until the model has nothing more to say and nobody else has either.
@@ -227,7 +262,7 @@ impl Run {
             self.turns += 1;
             let goes_on = match turned {
                 Turned::Aborted => break Attempt::Aborted,
-                Turned::Failed { fault, message } => break Attempt::Failed { fault, message },
+                Turned::Failed(trouble) => break Attempt::Failed(trouble),
                 Turned::Answered { goes_on } => goes_on,
             };
             if self.cancel.is_cancelled() {

@@ -21,7 +21,7 @@ use pi_transcript::{
 use serde_json::Value;
 
 use super::{
-    Run,
+    Cause, Run, Trouble,
     desk::{Gone, Plan},
     intercept::Hooked,
     to_value,
@@ -42,10 +42,7 @@ pub(super) enum Turned {
         goes_on: bool,
     },
     Aborted,
-    Failed {
-        fault: Fault,
-        message: String,
-    },
+    Failed(Trouble),
 }
 
 /// An answer that is complete, or as complete as it gets.
@@ -54,6 +51,8 @@ struct Heard {
     unfinished: HashSet<ToolCallId>,
     /// What is wrong with it.
     fault: Option<Fault>,
+    /// The call that failed.
+    cause: Option<Cause>,
     facts: Option<Facts>,
     /// What was not told of yet.
     steps: Vec<AgentEvent>,
@@ -69,7 +68,7 @@ impl Run {
         self.attempt = 1;
         self.count(&request, &heard);
         self.tell_findings(heard.facts.as_ref()).await?;
-        let Heard { message, unfinished, fault, facts: _, steps } = heard;
+        let Heard { message, unfinished, fault, cause, facts: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
@@ -83,17 +82,17 @@ impl Run {
             Open::Known(StopReason::Error) => {
                 self.end_turn(message, Vec::new()).await?;
                 let message = error.unwrap_or_else(|| "the answer failed".to_owned());
-                return Ok(Turned::Failed { fault: fault.unwrap_or(Fault::Lasting), message });
+                return Ok(Turned::Failed(Trouble { fault: fault.unwrap_or(Fault::Lasting), message, cause }));
             }
             Open::Known(_) | Open::Other(_) => {}
         }
         if calls.is_empty() {
             let resumes = self.end_turn(message, Vec::new()).await?;
             return Ok(match fault {
-                Some(Fault::Overflow) => Turned::Failed {
-                    fault: Fault::Overflow,
-                    message: "the prompt is larger than the model's window".to_owned(),
-                },
+                Some(Fault::Overflow) => {
+                    let message = "the prompt is larger than the model's window".to_owned();
+                    Turned::Failed(Trouble { fault: Fault::Overflow, message, cause })
+                }
                 Some(_) | None => Turned::Answered { goes_on: resumes },
             });
         }
@@ -143,7 +142,7 @@ impl Run {
         let asking = self.parts.models.ask(&plan.choice, prompt, &options, interceptor, &self.cancel);
         let mut answer = match asking.await {
             Ok(answer) => answer,
-            Err(error) => return Ok(self.unanswered(assembly, &error, None)),
+            Err(error) => return Ok(self.unanswered(assembly, error, None)),
         };
         self.hear_response(answer.facts()).await;
         let (mut grown, mut broken) = (Vec::new(), None);
@@ -160,27 +159,31 @@ impl Run {
         }
         let facts = Some(answer.facts().clone());
         Ok(match broken {
-            Some(error) => self.unanswered(assembly, &error, facts),
+            Some(error) => self.unanswered(assembly, error, facts),
             None => self.answered(plan, assembly, facts),
         })
     }
 
     fn answered(&self, plan: &Plan, assembly: Assembly, facts: Option<Facts>) -> Heard {
-        let failure = assembly.failure().map(Fault::of_failure);
+        let failure = assembly.failure().cloned();
         let unfinished: HashSet<ToolCallId> = assembly.unfinished_calls().cloned().collect();
         let mut heard = Heard::finish(assembly, End::Proper);
         heard.unfinished = unfinished;
         heard.facts = facts;
-        heard.fault = failure.or_else(|| overflows(&heard.message, plan.choice.model().context_window));
+        let fault = failure.as_ref().map(Fault::of_failure);
+        heard.fault = fault.or_else(|| overflows(&heard.message, plan.choice.model().context_window));
+        let provider = plan.choice.provider().clone();
+        heard.cause = failure.map(|failure| Cause::new(CallError::Refused { provider, failure }));
         heard
     }
 
     /// The message that stands for an answer that did not come, or not to its end.
-    fn unanswered(&self, assembly: Assembly, error: &CallError, facts: Option<Facts>) -> Heard {
+    fn unanswered(&self, assembly: Assembly, error: CallError, facts: Option<Facts>) -> Heard {
         let is_aborted = self.cancel.is_cancelled() || matches!(error, CallError::Cancelled);
-        let end = if is_aborted { End::Aborted } else { End::Broken(words(error)) };
+        let end = if is_aborted { End::Aborted } else { End::Broken(words(&error)) };
         let mut heard = Heard::finish(assembly, end);
-        heard.fault = (!is_aborted).then(|| Fault::of_call(error));
+        heard.fault = (!is_aborted).then(|| Fault::of_call(&error));
+        heard.cause = Some(Cause::new(error));
         heard.facts = facts;
         heard
     }
@@ -248,7 +251,7 @@ impl Heard {
         let mut grown = Vec::new();
         let message = assembly.finish(end, &mut grown);
         let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
-        Self { message, unfinished: HashSet::new(), fault: None, facts: None, steps }
+        Self { message, unfinished: HashSet::new(), fault: None, cause: None, facts: None, steps }
     }
 }
 

@@ -76,7 +76,7 @@ async fn second_overflow_ends_the_run() {
     let mut stage = stage(answers).await;
     stage.play("first").await;
     let told = stage.play("second").await;
-    assert!(told.contains("=> Ran(Failed"), "{told}");
+    assert!(told.contains("=> failed (request_too_large)"), "{told}");
     assert_eq!(stage.server.requests().len(), 4);
 }
 

@@ -165,7 +165,7 @@ async fn lasting_error_is_not_tried_again() {
     let mut stage = Stage::new([refusal(401, "invalid_api_key", "no")]).await;
     let told = stage.play("hi").await;
     assert!(!told.contains("retry"), "{told}");
-    assert!(told.ends_with("=> Ran(Failed { message: \"scripted answered: 401 authentication: no\" })"), "{told}");
+    assert!(told.ends_with("=> failed (authentication): scripted answered: 401 authentication: no"), "{told}");
 }
 
 #[tokio::test]

@@ -129,6 +129,10 @@ impl Stage {
         let told = self.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
         match prompted {
             Prompted::Ran(Ending::Done) => told,
+            Prompted::Ran(Ending::Failed { message, cause }) => {
+                let code = cause.map_or("no call", |cause| cause.error().code().name());
+                format!("{told}\n=> failed ({code}): {message}")
+            }
             other => format!("{told}\n=> {other:?}"),
         }
     }

@@ -136,7 +136,7 @@ async fn say(
     }
     Ok(match ended {
         Some(Prompted::Ran(Ending::Done)) => End::Done,
-        Some(Prompted::Ran(Ending::Failed { message })) => End::Failed { message },
+        Some(Prompted::Ran(Ending::Failed { message, .. })) => End::Failed { message },
         Some(Prompted::Ran(Ending::Aborted)) => End::Interrupted,
         Some(Prompted::Queued(_)) | None => unreachable!("nothing else runs in this session"),
     })
