@@ -6,6 +6,7 @@
 mod fork;
 mod keep;
 mod list;
+mod title;
 
 use std::{
     io,
@@ -19,6 +20,7 @@ pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, export, import, rename},
     list::{Stored, list, list_all, search_text},
+    title::title,
 };
 use crate::{
     file::{self, Opened},

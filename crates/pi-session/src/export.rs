@@ -13,6 +13,7 @@ use pi_transcript::{Block, Entry, Header, Message, ToolCallId, Usage, message::T
 
 pub use self::{html::html, markdown::markdown};
 use crate::{
+    directory,
     file::{self, Disk, Notice, OpenError, ReadError, each_line},
     sidecar::{self, Listed, SidecarError},
 };
@@ -123,7 +124,7 @@ impl Story {
         let first = || {
             self.entries.iter().find_map(|entry| match entry {
                 Entry::Message(entry) => match &entry.message {
-                    Message::User(user) => user.content.text().lines().next().map(str::to_owned),
+                    Message::User(user) => Some(directory::title(&user.content.text())),
                     _ => None,
                 },
                 _ => None,

@@ -63,7 +63,7 @@ fn read(path: &std::path::Path) -> Story {
 fn markdown_keeps_what_was_said_and_fences_what_tools_did() {
     let (_folder, path) = usual();
     insta::assert_snapshot!(export::markdown(&read(&path)), @r#"
-    # Change \*a\*
+    # Change \*a\* please
 
     s1 · 2026-01-01T00:00:00.000Z · /work · 2068 tokens in, 40 out · $1.0000
 
@@ -107,7 +107,7 @@ fn page_has_cards_with_coloured_diffs_and_needs_nothing_else() {
     let (_folder, path) = usual();
     let page = export::html(&read(&path));
     for part in [
-        "<title>Change *a*</title>",
+        "<title>Change *a* please</title>",
         "2068 tokens in, 40 out · $1.0000",
         "<details class=\"tool\" open><summary><b>edit</b> a.txt</summary>",
         "<span class=\"added\">+1 new</span>",

@@ -194,6 +194,6 @@ impl App {
 
 /// One line for a session in a list.
 fn told(stored: &Stored) -> String {
-    let first = stored.first_message.lines().next().unwrap_or_default().trim();
-    stored.name.clone().unwrap_or_else(|| if first.is_empty() { "(nothing said)".to_owned() } else { first.to_owned() })
+    let title = stored.title();
+    if title.is_empty() { "(nothing said)".to_owned() } else { title }
 }

@@ -12,7 +12,7 @@ use pi_transcript::{Content, Entry, Header, Line, Message, SessionId, read_line}
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Project;
+use super::{Project, title};
 use crate::{
     context::millis,
     file::{self, Disk, Listed, each_line},
@@ -40,6 +40,13 @@ pub struct Stored {
     pub message_count: u64,
     /// What the user said first; empty if nothing was said.
     pub first_message: String,
+}
+
+impl Stored {
+    /// Its name, or what was said first, in one line.
+    pub fn title(&self) -> String {
+        self.name.clone().unwrap_or_else(|| title(&self.first_message))
+    }
 }
 
 /// The sessions of a project, the last used first. Files that are no sessions are passed over.
