@@ -31,6 +31,7 @@ pub use self::{
     bash::{BashExecution, run_command},
     environment::{Environment, Withheld},
     progress::{Progress, Reports, progress},
+    read::{Picture, picture},
     registry::{DEFAULT_ACTIVE, Registry},
     tool::{Arguments, Call, Definition, Failure, Output, Tool},
     workspace::{Images, Settings, Shell, Workspace, request},

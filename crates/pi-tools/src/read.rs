@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use pi_policy::Location;
 
+pub use self::image::{Picture, picture};
 use crate::{
     arguments,
     files::{self, FileFault, Missing, Spot},

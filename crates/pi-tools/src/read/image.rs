@@ -51,6 +51,27 @@ pub(super) fn sniff(beginning: &[u8]) -> Option<ImageFormat> {
     }
 }
 
+/// An image that was read from somewhere, as models like it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Picture {
+    Ready {
+        /// In base64.
+        data: String,
+        mime_type: &'static str,
+        /// What a model should know: how much it was scaled. Empty if it was not.
+        note: String,
+    },
+    LeftOut {
+        why: String,
+    },
+}
+
+/// Makes an image ready to be sent: upright, and small enough if it may be changed. `None` if the bytes are none that
+/// models understand.
+pub fn picture(bytes: &[u8], images: Images) -> Option<Picture> {
+    Some(prepare(bytes, sniff(bytes)?, images))
+}
+
 /// An image and a line about it.
 pub(super) fn show(
     file: &mut impl Read,
@@ -66,26 +87,37 @@ pub(super) fn show(
     }
     let mut bytes = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut bytes).map_err(|error| FileFault::reading(shown, error))?;
-    let note = format!("Read image file [{}]", format.to_mime_type());
-    let as_it_is = |bytes: &[u8]| Block::image(STANDARD.encode(bytes), format.to_mime_type());
-    let (note, image) = match (images, fit(&bytes, format, BOUNDS)) {
-        (Images::AsTheyAre, _) | (Images::Scaled, Ok(Fitted::AsItIs)) => (note, Some(as_it_is(&bytes))),
-        (Images::Scaled, Ok(Fitted::Changed { data, mime_type, hint })) => {
-            (format!("Read image file [{mime_type}]{hint}"), Some(Block::image(data, mime_type)))
+    let (note, image) = match prepare(&bytes, format, images) {
+        Picture::Ready { data, mime_type, note } => {
+            let gap = if note.is_empty() { "" } else { "\n" };
+            (format!("Read image file [{mime_type}]{gap}{note}"), Some(Block::image(data, mime_type)))
         }
-        (Images::Scaled, Ok(Fitted::TooLarge)) => {
-            (format!("{note}\n[Image left out: it cannot be made small enough to be sent.]"), None)
+        Picture::LeftOut { why } => {
+            (format!("Read image file [{}]\n[Image left out: {why}]", format.to_mime_type()), None)
         }
-        // A model may understand what our decoder does not.
-        (Images::Scaled, Err(_)) if BOUNDS.admit(bytes.len()) => (note, Some(as_it_is(&bytes))),
-        (Images::Scaled, Err(error)) => (format!("{note}\n[Image left out: {error}]"), None),
     };
     Ok(Output { content: [Block::text(note)].into_iter().chain(image).collect(), details: None })
 }
 
+fn prepare(bytes: &[u8], format: ImageFormat, images: Images) -> Picture {
+    let as_it_is =
+        || Picture::Ready { data: STANDARD.encode(bytes), mime_type: format.to_mime_type(), note: String::new() };
+    match images {
+        Images::AsTheyAre => as_it_is(),
+        Images::Scaled => match fit(bytes, format, BOUNDS) {
+            Ok(Fitted::AsItIs) => as_it_is(),
+            Ok(Fitted::Changed { data, mime_type, note }) => Picture::Ready { data, mime_type, note },
+            Ok(Fitted::TooLarge) => Picture::LeftOut { why: "it cannot be made small enough to be sent.".to_owned() },
+            // A model may understand what our decoder does not.
+            Err(_) if BOUNDS.admit(bytes.len()) => as_it_is(),
+            Err(error) => Picture::LeftOut { why: error.to_string() },
+        },
+    }
+}
+
 enum Fitted {
     AsItIs,
-    Changed { data: String, mime_type: &'static str, hint: String },
+    Changed { data: String, mime_type: &'static str, note: String },
     TooLarge,
 }
 
@@ -122,7 +154,7 @@ fn fit(bytes: &[u8], format: ImageFormat, bounds: Bounds) -> ImageResult<Fitted>
         };
         let scaled = scaled.as_ref().unwrap_or(&picture);
         if let Some((data, mime_type)) = smallest(scaled, bounds)? {
-            return Ok(Fitted::Changed { data, mime_type, hint: hint(upright, (scaled.width(), scaled.height())) });
+            return Ok(Fitted::Changed { data, mime_type, note: note(upright, (scaled.width(), scaled.height())) });
         }
     }
     Ok(Fitted::TooLarge)
@@ -149,13 +181,13 @@ fn smallest(picture: &DynamicImage, bounds: Bounds) -> ImageResult<Option<(Strin
 }
 
 /// How to get from what the model sees to the file.
-fn hint((width, height): (u32, u32), (shown_width, shown_height): (u32, u32)) -> String {
+fn note((width, height): (u32, u32), (shown_width, shown_height): (u32, u32)) -> String {
     if (width, height) == (shown_width, shown_height) {
         return String::new();
     }
     let factor = f64::from(width) / f64::from(shown_width);
     format!(
-        "\n[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. \
+        "[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. \
          Multiply coordinates by {factor:.2} to map to original image.]"
     )
 }
@@ -166,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of a picture of noise, which no format makes small: its type, its size and its hint.
+    /// What becomes of a picture of noise, which no format makes small: its type, its size and the note.
     fn fitted(encoded: usize) -> Option<(&'static str, (u32, u32), String)> {
         let mut random = fastrand::Rng::with_seed(7);
         let noise = RgbImage::from_fn(100, 50, |_, _| Rgb([random.u8(..), random.u8(..), random.u8(..)]));
@@ -175,25 +207,41 @@ mod tests {
         match fit(&png, ImageFormat::Png, Bounds { side: 80, encoded }).expect("an image") {
             Fitted::AsItIs => panic!("a side is too long"),
             Fitted::TooLarge => None,
-            Fitted::Changed { data, mime_type, hint } => {
+            Fitted::Changed { data, mime_type, note } => {
                 assert!(data.len() <= encoded, "{}", data.len());
                 let bytes = STANDARD.decode(data).expect("base64");
                 let picture = image::load_from_memory(&bytes).expect("an image");
-                Some((mime_type, (picture.width(), picture.height()), hint))
+                Some((mime_type, (picture.width(), picture.height()), note))
             }
         }
     }
 
     #[test]
     fn image_is_sent_worse_and_then_smaller() {
-        let hint = |size: &str, factor: &str| {
+        let note = |size: &str, factor: &str| {
             format!(
-                "\n[Image: original 100x50, displayed at {size}. Multiply coordinates by {factor} to map to original image.]"
+                "[Image: original 100x50, displayed at {size}. Multiply coordinates by {factor} to map to original image.]"
             )
         };
-        assert_eq!(fitted(20_000), Some(("image/jpeg", (80, 40), hint("80x40", "1.25"))));
+        assert_eq!(fitted(20_000), Some(("image/jpeg", (80, 40), note("80x40", "1.25"))));
         let (_, half, _) = fitted(1_600).expect("an image");
         assert!(half.0 < 80, "{half:?}");
         assert_eq!(fitted(100), None);
+    }
+
+    #[test]
+    fn picture_is_anything_that_models_understand() {
+        let small = RgbImage::from_pixel(4, 3, Rgb([1, 2, 3]));
+        let mut png = Vec::new();
+        small.write_to(&mut Cursor::new(&mut png), ImageFormat::Png).expect("an image");
+        let ready = Picture::Ready { data: STANDARD.encode(&png), mime_type: "image/png", note: String::new() };
+        assert_eq!(picture(&png, Images::Scaled), Some(ready.clone()));
+        assert_eq!(picture(&png, Images::AsTheyAre), Some(ready));
+        assert_eq!(picture(b"words", Images::Scaled), None);
+        let large = RgbImage::from_pixel(2400, 2, Rgb([1, 2, 3]));
+        let mut png = Vec::new();
+        large.write_to(&mut Cursor::new(&mut png), ImageFormat::Png).expect("an image");
+        let Some(Picture::Ready { note, .. }) = picture(&png, Images::Scaled) else { panic!("it can be scaled") };
+        assert!(note.starts_with("[Image: original 2400x2, displayed at 2000x2."), "{note}");
     }
 }
