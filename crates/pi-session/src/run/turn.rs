@@ -173,7 +173,7 @@ impl Run {
         let fault = failure.as_ref().map(Fault::of_failure);
         heard.fault = fault.or_else(|| overflows(&heard.message, plan.choice.model().context_window));
         let provider = plan.choice.provider().clone();
-        heard.cause = failure.map(|failure| Cause::new(CallError::Refused { provider, failure }));
+        heard.cause = failure.map(|failure| Cause::new(CallError::Refused { provider, failure: Box::new(failure) }));
         heard
     }
 
