@@ -8,16 +8,18 @@
 
 mod find;
 mod folder;
+mod names;
 mod overlay;
 mod transcript;
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use indexmap::IndexMap;
 
 pub use self::{
     find::{FindError, Found},
     folder::{Unreadable, is_utf16},
+    names::{Claim, Names},
 };
 use crate::{
     builtin,
@@ -25,8 +27,8 @@ use crate::{
     local::LocalServer,
     manifest::{
         Contract, Format, KeySource, Manifest, ModelEntry,
-        diagnostic::{Diagnostic, Severity, Style, render},
-        load::{Document, Ignored, load_any},
+        diagnostic::{Diagnostic, Rule, Severity, Style, render},
+        load::{Document, Ignored, Loaded, Place, WrittenNames, load_any},
     },
     request::Target,
 };
@@ -101,6 +103,8 @@ pub struct Catalog {
     entries: IndexMap<String, Entry>,
     held_back: Vec<Entry>,
     findings: Vec<Finding>,
+    /// Where the names of a provider stand in its file, by its id.
+    written: IndexMap<String, WrittenNames>,
 }
 
 impl Source {
@@ -149,10 +153,11 @@ impl Catalog {
     /// Reads the sources in order.
     pub fn load(sources: &[Source]) -> Self {
         let mut catalog = Self::default();
+        let mut told = HashSet::new();
         for source in sources {
-            Loading { catalog: &mut catalog, source, own: IndexMap::new() }.run();
+            Loading { catalog: &mut catalog, source, names: Names::default(), told: &mut told }.run();
         }
-        catalog.drop_shadowed_aliases();
+        catalog.drop_shadowed_aliases(&told);
         catalog
     }
 
@@ -193,43 +198,42 @@ impl Catalog {
     }
 
     /// An alias that is the id of another provider, or that an earlier one has already, leads nowhere. It is taken away
-    /// so that one name means one provider everywhere.
-    fn drop_shadowed_aliases(&mut self) {
-        let mut taken: Vec<String> = self.entries.keys().cloned().collect();
+    /// so that one name means one provider everywhere. There is a finding unless one was made already.
+    fn drop_shadowed_aliases(&mut self, told: &HashSet<(String, String)>) {
+        let mut taken: IndexMap<String, (String, String)> =
+            self.entries.iter().map(|(id, entry)| (id.clone(), (id.clone(), entry.file.clone()))).collect();
         let mut shadowed = Vec::new();
-        for entry in self.entries.values_mut() {
-            let (origin, file) = (entry.origin, entry.file.clone());
-            let id = entry.manifest.id.clone();
-            entry.manifest.aliases.retain(|alias| {
-                let is_free = !taken.contains(alias);
-                if is_free {
-                    taken.push(alias.clone());
-                } else if alias != id.as_str() {
-                    let message = format!("the alias {alias:?} of {id} is the name of another provider");
-                    shadowed.push((origin, file.clone(), message));
+        for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
+            let id = manifest.id.to_string();
+            let place = |alias: &str| self.written.get(&id).map(|names| names.alias(alias)).unwrap_or_default();
+            manifest.aliases.retain(|alias| {
+                let Some((other, elsewhere)) = taken.get(alias) else {
+                    taken.insert(alias.clone(), (id.clone(), file.clone()));
+                    return true;
+                };
+                if *other != id && !told.contains(&(id.clone(), alias.clone())) {
+                    let message =
+                        format!("the alias {alias:?} of {id} is a name of {other} ({elsewhere}), which counts");
+                    let Place { line, column } = place(alias);
+                    let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, &*file, message);
+                    let diagnostic = Diagnostic { line, column, path: "aliases".to_owned(), ..usual };
+                    shadowed.push(Finding { diagnostic, origin: *origin, source: None });
                 }
-                is_free
+                false
             });
         }
-        for (origin, file, message) in shadowed {
-            self.findings.push(about(origin, &file, Severity::Warning, "catalog.alias", message));
-        }
+        self.findings.extend(shadowed);
     }
-}
-
-/// A finding about a file as a whole.
-fn about(origin: Origin, file: &str, severity: Severity, rule: &'static str, message: String) -> Finding {
-    let (file, path) = (file.to_owned(), String::new());
-    let diagnostic = Diagnostic { severity, rule, file, line: 0, column: 0, path, message, hint: None };
-    Finding { diagnostic, origin, source: None }
 }
 
 /// One source while it is read.
 struct Loading<'a> {
     catalog: &'a mut Catalog,
     source: &'a Source,
-    /// Id to file of what this source brought so far.
-    own: IndexMap<String, String>,
+    /// The names that this source brought so far.
+    names: Names,
+    /// Providers and those of their aliases about which there is a finding already.
+    told: &'a mut HashSet<(String, String)>,
 }
 
 impl Loading<'_> {
@@ -238,7 +242,7 @@ impl Loading<'_> {
         for file in &self.source.files {
             match &file.text {
                 Ok(text) => beside.extend(self.document(file, text)),
-                Err(fault) => self.find(Severity::Error, "catalog.unreadable", &file.path, fault.to_string()),
+                Err(fault) => self.find(Severity::Error, Rule::CatalogUnreadable, &file.path, fault.to_string()),
             }
         }
         // Contracts and models wait for the manifests of their own source, whatever the files are called.
@@ -284,26 +288,29 @@ impl Loading<'_> {
         self.catalog.findings.extend(findings);
         match document {
             Document::Manifest(loaded) => {
-                if let Some(manifest) = loaded.manifest {
-                    self.manifest(file, manifest, loaded.ignored);
-                }
+                self.manifest(file, text, *loaded);
                 None
             }
             other => Some((file.path.clone(), other)),
         }
     }
 
-    fn manifest(&mut self, file: &SourceFile, manifest: Manifest, ignored: Vec<Ignored>) {
+    fn manifest(&mut self, file: &SourceFile, text: &str, loaded: Loaded) {
+        let Loaded { manifest: Some(mut manifest), names, ignored, .. } = loaded else { return };
         let id = manifest.id.to_string();
-        if let Some(first) = self.own.get(&id) {
-            let message = format!("{first} has the id {id:?} too; this file is left out");
-            self.find(Severity::Error, "catalog.duplicate-id", &file.path, message);
+        let Claim { findings, is_left_out, lost, shadowed } = self.names.claim(&file.path, &manifest, &names);
+        let origin = self.source.origin;
+        let shown =
+            findings.into_iter().map(|diagnostic| Finding { diagnostic, origin, source: Some(Arc::from(text)) });
+        self.catalog.findings.extend(shown);
+        if is_left_out {
             return;
         }
-        self.own.insert(id.clone(), file.path.clone());
+        self.told.extend(shadowed);
+        manifest.aliases.retain(|alias| !lost.contains(alias));
         let entry = Entry {
             manifest,
-            origin: self.source.origin,
+            origin,
             file: file.path.clone(),
             trust: self.source.trust,
             key: None,
@@ -313,10 +320,11 @@ impl Loading<'_> {
         let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::is_trusted);
         if !entry.is_trusted() && replaces_trusted {
             let message = format!("{id} is not replaced, because the project is not trusted");
-            self.find(Severity::Warning, "catalog.untrusted", &file.path, message);
+            self.find(Severity::Warning, Rule::CatalogUntrusted, &file.path, message);
             self.catalog.held_back.push(entry);
             return;
         }
+        self.catalog.written.insert(id.clone(), names);
         self.catalog.entries.insert(id, entry);
     }
 
@@ -331,7 +339,7 @@ impl Loading<'_> {
             } else {
                 format!("there is no provider {name:?} for it")
             };
-            self.find(Severity::Warning, "catalog.no-provider", file, reason);
+            self.find(Severity::Warning, Rule::CatalogNoProvider, file, reason);
         }
         ids
     }
@@ -353,8 +361,10 @@ impl Loading<'_> {
         }
     }
 
-    fn find(&mut self, severity: Severity, rule: &'static str, file: &str, message: String) {
-        self.catalog.findings.push(about(self.source.origin, file, severity, rule, message));
+    /// A finding about a file as a whole.
+    fn find(&mut self, severity: Severity, rule: Rule, file: &str, message: String) {
+        let diagnostic = Diagnostic::new(severity, rule, file, message);
+        self.catalog.findings.push(Finding { diagnostic, origin: self.source.origin, source: None });
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use pi_redact::Redactor;
+use regex::Regex;
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
@@ -137,15 +138,19 @@ fn by_message(manifest: &Manifest, message: &str, status: Option<u16>) -> Option
     if message.is_empty() {
         return None;
     }
-    let own =
-        manifest.error_classification.by_error_message.iter().find_map(|rule| match without_case(&rule.pattern) {
-            Ok(pattern) => pattern.is_match(message).then_some(rule.maps_to),
-            Err(error) => {
-                tracing::warn!(provider = %manifest.id, %error, "by_error_message is not a regular expression");
-                None
-            }
-        });
+    let own = manifest.error_classification.by_error_message.iter().find_map(|rule| match pattern(&rule.pattern) {
+        Ok(pattern) => pattern.is_match(message).then_some(rule.maps_to),
+        Err(error) => {
+            tracing::warn!(provider = %manifest.id, %error, "by_error_message is not a regular expression");
+            None
+        }
+    });
     own.or_else(|| Builtin::get().messages.iter().find_map(|words| words.meaning(status, message)))
+}
+
+/// Words of a manifest in a message, compiled.
+pub(crate) fn pattern(words: &str) -> Result<Regex, regex::Error> {
+    without_case(words)
 }
 
 /// Cuts a text that is too long, and shows that it was cut.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{error::seconds, manifest::resilience::RateLimitHeaders};
 
 use self::moment::parse_wait;
-pub(crate) use self::wait::asked_wait;
+pub(crate) use self::wait::{asked_wait, wait_pattern};
 
 static USUAL: LazyLock<Usual> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("limits/usual.yaml")).expect("our own file, read by a test"));

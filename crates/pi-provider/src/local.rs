@@ -22,7 +22,7 @@ use crate::{
     catalog::Entry,
     condition::Condition,
     credential::Lookup,
-    manifest::{ModelEntry, model::Modalities},
+    manifest::{ModelEntry, expression, model::Modalities},
     path::{Path, syntax::SyntaxError},
     transport::{Outgoing, Transport, read_body},
 };
@@ -89,7 +89,7 @@ struct Fields {
 /// `metadata.local` as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Section {
+pub(crate) struct Section {
     #[serde(default)]
     base_url_env: Option<String>,
     signs: Vec<Sign>,
@@ -104,21 +104,22 @@ struct Section {
 #[serde(deny_unknown_fields)]
 struct Sign {
     path: String,
-    #[serde(rename = "match")]
+    #[serde(rename = "match", deserialize_with = "expression::condition")]
     condition: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
+    #[serde(deserialize_with = "expression::plain_path")]
     id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     family: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     kind: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     context_window: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     largest_context_window: Option<String>,
 }
 
@@ -126,6 +127,7 @@ struct ModelSection {
 #[serde(deny_unknown_fields)]
 struct ServerSection {
     path: String,
+    #[serde(deserialize_with = "expression::plain_path")]
     context_window: String,
 }
 

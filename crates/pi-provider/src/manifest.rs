@@ -11,6 +11,7 @@ pub mod declared;
 pub mod diagnostic;
 pub mod endpoint;
 pub mod experimental;
+pub(crate) mod expression;
 pub mod failure;
 pub mod load;
 pub mod media;

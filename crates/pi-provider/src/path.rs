@@ -62,6 +62,11 @@ impl Path {
         Ok(path)
     }
 
+    /// Like [`parse`](Self::parse), from the root, which older files leave out.
+    pub(crate) fn parse_rooted(text: &str) -> Result<Self, SyntaxError> {
+        Self::parse(&rooted(text))
+    }
+
     fn new(level: usize, segments: Vec<Segment>) -> Self {
         let single = !segments.iter().any(Segment::is_multiple);
         Self { level, segments, single }

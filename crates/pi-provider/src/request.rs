@@ -19,7 +19,7 @@ mod gemini_generate;
 mod guard;
 mod ids;
 mod media;
-mod members;
+pub(crate) mod members;
 mod openai_chat;
 mod openai_responses;
 mod output;

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+pub(crate) use self::mapped::call_part;
 use crate::{
     classify::classify_event,
     dialect::Dialect,
@@ -55,8 +56,10 @@ impl Answers {
 
     /// The same for whoever is in the middle of a call: paths that cannot be compiled are a fault of the manifest.
     pub fn of(manifest: &Manifest, dialect: Dialect) -> Result<Self, CallError> {
-        Self::compile(manifest, dialect)
-            .map_err(|fault| CallError::Option { option: "response_mapping".to_owned(), reason: fault.to_string() })
+        Self::compile(manifest, dialect).map_err(|fault| CallError::Option {
+            option: "response_mapping".to_owned(),
+            reason: format!("the manifest of {} cannot be used: {fault}", manifest.id),
+        })
     }
 
     /// Reads a chat's answer.

@@ -13,7 +13,7 @@ protocol_version: \"2.0\"
 endpoint:
   base_url: https://acme.example/v1
   chat: /chat/completions
-  auth: { type: bearer, token_env: ACME_KEY }
+  auth: { type: bearer, header: Authorization, token_env: ACME_KEY }
 error_classification:
   by_http_status: { \"400\": invalid_request, \"401\": authentication, \"429\": rate_limited, \"500\": server_error }
 capabilities:
@@ -25,7 +25,7 @@ const BAD: &str = "id: Acme Corporation
 protocol_version: \"2.0\"
 endpoint:
   base_url: https://acme.example/v1
-  auth: { type: bearer, token_env: ACME_KEY }
+  auth: { type: bearer, header: Authorization, token_env: ACME_KEY }
 error_classification:
   by_http_status: { \"400\": invalid_request, \"401\": nonsense, \"429\": rate_limited, \"500\": server_error }
 retry_policy: { strategy: sometimes }
@@ -90,7 +90,7 @@ fn faults_are_shown_with_their_place() {
     3 | endpoint:
       | ^^^^^^^^
       = in endpoint.chat
-      = help: the path of a chat, such as /chat/completions
+      = help: write the path of a chat, such as /chat/completions
 
     error[ring1.error-name]: "nonsense" is not a standard error
      --> bad.yaml:7:52
@@ -98,7 +98,7 @@ fn faults_are_shown_with_their_place() {
     7 |   by_http_status: { "400": invalid_request, "401": nonsense, "429": rate_limited, "500": server_error }
       |                                                    ^^^^^^^^
       = in error_classification.by_http_status.401
-      = help: invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled, unknown
+      = help: write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown
 
     invalid  bad.yaml  3 errors
     --- exit 1
@@ -109,6 +109,7 @@ fn faults_are_shown_with_their_place() {
       |
     1 | {"id": "x",,}
       |            ^
+      = help: look at this place and the line above it: indentation, quotes, brackets and colons
 
     invalid  bad.json  1 error
     --- exit 1
@@ -121,9 +122,98 @@ fn faults_are_shown_with_their_place() {
 fn machine_gets_one_object_per_file() {
     let world = World::new().with("acme.yaml", GOOD).with("bad.yaml", BAD);
     assert_snapshot!(world.run("provider validate --json acme.yaml bad.yaml gone.yaml"), @r#"
-    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"ignored":[]}
-    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled, unknown"}],"warnings":[],"ignored":[]}
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[],"ignored":[]}
+    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"write the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown"}],"warnings":[],"notes":[],"ignored":[]}
     {"file":"gone.yaml","valid":false,"errors":[{"path":"","message":"cannot read gone.yaml: No such file or directory (os error 2)"}]}
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn what_is_assumed_is_told_unless_only_errors_are_wanted() {
+    let text = GOOD.replace("header: Authorization, ", "");
+    let world = World::new().with("acme.yaml", text);
+    assert_snapshot!(world.run("provider validate acme.yaml"), @r"
+    note[ring1.auth-header]: Authorization is assumed
+     --> acme.yaml:6:9
+      |
+    6 |   auth: { type: bearer, token_env: ACME_KEY }
+      |         ^
+      = in endpoint.auth.header
+      = help: write the name of the header that carries the credential, such as header: Authorization
+
+    valid    acme.yaml  acme, version 2.0, 0 models
+    --- exit 0
+    ");
+    assert_snapshot!(world.run("provider validate --json acme.yaml"), @r#"
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[{"rule":"ring1.auth-header","line":6,"column":9,"path":"endpoint.auth.header","message":"Authorization is assumed","hint":"write the name of the header that carries the credential, such as header: Authorization"}],"ignored":[]}
+    --- exit 0
+    "#);
+    assert_snapshot!(world.run("provider validate --quiet acme.yaml"), @"--- exit 0");
+}
+
+#[test]
+fn expressions_are_compiled() {
+    let stream = "streaming:\n  decoder: { format: sse }\n  stop_condition: \"$.type ==\"\n";
+    let declared = GOOD.replace("[text]", "[text, streaming]");
+    let world = World::new().with("stream.yaml", declared + stream).with(
+        "contract.yaml",
+        format!("{GOOD}provider_contract: {{ response_mapping: {{ content_path: \"$.a[\" }} }}\n"),
+    );
+    assert_snapshot!(world.run("provider validate stream.yaml"), @r#"
+    error[expression.condition]: a value is expected at column 10 of "$.type =="
+      --> stream.yaml:13:19
+       |
+    13 |   stop_condition: "$.type =="
+       |                   ^^^^^^^^^^^
+       = in streaming.stop_condition
+       = help: write a path ($.error), a comparison ($.type == 'error', $.a in ['x', 'y'], $.name =~ 'get_*'), or several with &&, || and !
+
+    invalid  stream.yaml  1 error
+    --- exit 1
+    "#);
+    assert_snapshot!(world.run("provider validate contract.yaml"), @r#"
+    warning[expression.path]: a number, *, a quoted name or a filter is expected at column 5 of "$.a["
+      --> contract.yaml:11:56
+       |
+    11 | provider_contract: { response_mapping: { content_path: "$.a[" } }
+       |                                                        ^^^^^^
+       = in provider_contract.response_mapping.content_path
+       = help: write steps from the root, such as $.choices[0].delta.content, content[*].text or $.parts[?(@.type=='text')].text
+
+    valid    contract.yaml  acme, version 2.0, 0 models
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_name_belongs_to_one_manifest_of_a_folder() {
+    let named = |id: &str, aliases: &str| GOOD.replacen("id: acme", &format!("id: {id}\naliases: [{aliases}]"), 1);
+    let world = World::new()
+        .with("all/a.yaml", named("alpha", "handy, gamma"))
+        .with("all/b.yaml", named("beta", "handy"))
+        .with("all/c.yaml", named("gamma", ""));
+    assert_snapshot!(world.run("provider validate all"), @r#"
+    valid    all/a.yaml  alpha, version 2.0, 0 models
+    error[catalog.duplicate-alias]: "handy" is an alias of alpha in all/a.yaml:2:11, which counts
+     --> all/b.yaml:2:11
+      |
+    2 | aliases: [handy]
+      |           ^^^^^
+      = in aliases[0]
+      = help: take the name out of one of the two; an id beats an alias, and an earlier file a later one
+
+    invalid  all/b.yaml  1 error
+    warning[catalog.alias]: the id "gamma" is an alias of alpha in all/a.yaml:2:18; the id counts
+     --> all/c.yaml:1:5
+      |
+    1 | id: gamma
+      |     ^^^^^
+      = in id
+      = help: take the alias out; the provider is found under its id and its other aliases
+
+    valid    all/c.yaml  gamma, version 2.0, 0 models
+    3 files: 2 valid, 1 invalid, 1 warning
     --- exit 1
     "#);
 }
@@ -131,17 +221,20 @@ fn machine_gets_one_object_per_file() {
 #[test]
 fn two_manifests_of_one_provider_in_a_folder_are_an_error() {
     let world = World::new().with("all/a.yaml", GOOD).with("all/b.yml", GOOD).with("all/notes.txt", "not read");
-    assert_snapshot!(world.run("provider validate all"), @r"
+    assert_snapshot!(world.run("provider validate all"), @r#"
     valid    all/a.yaml  acme, version 2.0, 0 models
-    error[catalog.duplicate-id]: acme is described in all/a.yaml too
-     --> all/b.yml
+    error[catalog.duplicate-id]: the id "acme" stands in all/a.yaml:1:5 too; this file is left out
+     --> all/b.yml:1:5
+      |
+    1 | id: acme
+      |     ^^^^
       = in id
-      = help: give one of them another id, or keep them in different sources: the later one wins
+      = help: give one of them another id, or keep them in different sources: the later source wins
 
     invalid  all/b.yml  1 error
     2 files: 1 valid, 1 invalid
     --- exit 1
-    ");
+    "#);
     assert_snapshot!(World::new().with("all/a.txt", "").run("provider validate all"), @r"
     --- on standard error
     error: all contains no .yaml, .yml or .json file
@@ -348,7 +441,7 @@ fn unknown_members_are_named_with_their_place() {
     --- exit 0
     ");
     assert_snapshot!(world.run("provider validate acme.yaml --json"), @r#"
-    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"ignored":[{"path":"colour","line":11,"column":1}]}
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[],"ignored":[{"path":"colour","line":11,"column":1}]}
     --- exit 0
     "#);
 }

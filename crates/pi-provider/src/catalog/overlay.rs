@@ -9,8 +9,12 @@ use crate::{
     credential::Trust,
     dialect::{Chat, Dialect},
     manifest::{
-        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation, diagnostic::Severity,
-        endpoint::Placement, is_id, load::PiProvider, wording::Wording,
+        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation,
+        diagnostic::{Rule, Severity},
+        endpoint::Placement,
+        is_id,
+        load::PiProvider,
+        wording::Wording,
     },
 };
 
@@ -62,7 +66,7 @@ impl Loading<'_> {
             Ok(entry) => {
                 self.catalog.entries.insert(name.to_owned(), entry);
             }
-            Err(fault) => self.find(Severity::Error, "models-json.provider", file, fault.to_string()),
+            Err(fault) => self.find(Severity::Error, Rule::PiProvider, file, fault.to_string()),
         }
     }
 

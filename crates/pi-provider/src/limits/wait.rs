@@ -50,9 +50,24 @@ fn in_body(body: &Value, now: SystemTime) -> Option<Duration> {
         .or_else(|| members.seconds.iter().find_map(|path| parse_wait(&at(path)?, now)))
 }
 
+/// Why a manifest's pattern cannot be used to find how long to wait.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PatternError {
+    #[error(transparent)]
+    Syntax(#[from] regex::Error),
+    #[error("the pattern has no group for the number, such as ([0-9]+)")]
+    NoGroup,
+}
+
+/// The pattern of a manifest's `retry_after_extraction`, compiled.
+pub(crate) fn wait_pattern(text: &str) -> Result<Regex, PatternError> {
+    let pattern = Regex::new(text)?;
+    if pattern.captures_len() > 1 { Ok(pattern) } else { Err(PatternError::NoGroup) }
+}
+
 fn by_manifest(manifest: &Manifest, message: &str) -> Option<Duration> {
     let extraction = manifest.error_classification.retry_after_extraction.as_ref()?;
-    let pattern = match Regex::new(&extraction.pattern) {
+    let pattern = match wait_pattern(&extraction.pattern) {
         Ok(pattern) => pattern,
         Err(error) => {
             tracing::warn!(provider = %manifest.id, %error, "retry_after_extraction is not a regular expression");

@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::expression;
+
 /// All members are optional: what is absent is as the dialect has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contract {
@@ -67,7 +69,7 @@ pub struct RequestMapping {
     #[serde(default)]
     pub content_block_mapping: IndexMap<String, BlockMapping>,
     /// Standard parameter to the dotted path in the request.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::members")]
     pub parameter_aliases: IndexMap<String, String>,
     #[serde(default)]
     pub required_headers: Vec<RequiredHeader>,
@@ -141,11 +143,16 @@ pub struct RequiredHeader {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResponseMapping {
+    #[serde(deserialize_with = "expression::optional_path")]
     pub content_path: Option<String>,
+    #[serde(deserialize_with = "expression::optional_path")]
     pub finish_reason_path: Option<String>,
+    #[serde(deserialize_with = "expression::optional_path")]
     pub usage_path: Option<String>,
+    #[serde(deserialize_with = "expression::optional_path")]
     pub tool_calls_path: Option<String>,
     /// Inside one tool call: `id`, `name`, `args` (`arguments`) to their paths.
+    #[serde(deserialize_with = "expression::call_parts")]
     pub tool_call_fields: IndexMap<String, String>,
     pub finish_reason_mapping: IndexMap<String, String>,
     pub error_extraction: ErrorExtraction,
@@ -154,8 +161,11 @@ pub struct ResponseMapping {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorExtraction {
+    #[serde(deserialize_with = "expression::optional_plain_path")]
     pub type_path: Option<String>,
+    #[serde(deserialize_with = "expression::optional_plain_path")]
     pub message_path: Option<String>,
+    #[serde(deserialize_with = "expression::optional_plain_path")]
     pub code_path: Option<String>,
 }
 
@@ -181,8 +191,10 @@ pub struct CachingContract {
     /// What a marker says for a long time: `1h`. Absent: a long time is as a short one.
     pub long_ttl: Option<String>,
     /// The dotted member that holds the name of the conversation: `prompt_cache_key`.
+    #[serde(deserialize_with = "expression::optional_member")]
     pub key_field: Option<String>,
     /// Dotted members that ask for a long time: `prompt_cache_retention: 24h`.
+    #[serde(deserialize_with = "expression::filled_members")]
     pub long_members: Map<String, Value>,
 }
 
@@ -236,6 +248,7 @@ pub struct ComputerUseContract {
 pub struct GenerativeContract {
     pub token_usage_format: Option<String>,
     /// Standard count to its path inside the usage.
+    #[serde(deserialize_with = "expression::counts")]
     pub token_usage_fields: IndexMap<String, String>,
     pub reasoning_mode: ReasoningMode,
     pub context_window_contract: ContextWindowContract,
@@ -278,8 +291,10 @@ pub struct ReasoningMode {
 #[serde(default)]
 pub struct ThinkingFormat {
     /// Sent for any level but `off`.
+    #[serde(deserialize_with = "expression::filled_members")]
     pub on: Map<String, Value>,
     /// Sent for `off`; without it, and with a value for `off` in `levels`, `on` is sent with that value.
+    #[serde(deserialize_with = "expression::filled_members")]
     pub off: Map<String, Value>,
     /// Level to what stands for it; `null` for a level that does not exist. A model's `thinking_levels` come first. A
     /// level that neither names stands for itself; where one names some levels, the others do not exist.

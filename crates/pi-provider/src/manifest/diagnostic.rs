@@ -1,10 +1,14 @@
 //! What is wrong with a file, and where.
 
 mod render;
+mod rule;
 
 use std::fmt;
 
-pub use self::render::{Style, render};
+pub use self::{
+    render::{Style, render},
+    rule::Rule,
+};
 
 /// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +17,7 @@ pub enum Severity {
     Note,
     /// A part of the file was left out or replaced by its default.
     Warning,
-    /// The file is rejected.
+    /// The file is rejected, or a name in it that belongs to another file.
     Error,
 }
 
@@ -21,8 +25,8 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// The rule that was broken, as documented: `ring1.id`.
-    pub rule: &'static str,
+    /// The rule that was broken; `docs/manifest-rules.md` lists them.
+    pub rule: Rule,
     pub file: String,
     /// Counted from 1; 0 where the finding is about the file as a whole.
     pub line: u32,
@@ -32,7 +36,7 @@ pub struct Diagnostic {
     pub path: String,
     pub message: String,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: String,
 }
 
 impl Severity {
@@ -42,6 +46,14 @@ impl Severity {
             Self::Warning => "warning",
             Self::Error => "error",
         }
+    }
+}
+
+impl Diagnostic {
+    /// A finding with the usual advice.
+    pub fn new(severity: Severity, rule: Rule, file: impl Into<String>, message: impl Into<String>) -> Self {
+        let (file, message, hint) = (file.into(), message.into(), rule.hint().to_owned());
+        Self { severity, rule, file, line: 0, column: 0, path: String::new(), message, hint }
     }
 }
 

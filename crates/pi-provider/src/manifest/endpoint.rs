@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::wording::Wording;
+use super::{expression, wording::Wording};
 use crate::secret::Secret;
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
@@ -99,7 +99,7 @@ pub struct Service {
     #[serde(default)]
     pub query_params: IndexMap<String, String>,
     /// The member of the answer that holds the list.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     pub response_binding: Option<String>,
 }
 

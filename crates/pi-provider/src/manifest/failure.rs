@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::expression;
 use crate::error::ErrorCode;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,7 @@ impl ErrorClassification {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagePattern {
     /// A regular expression; case does not matter.
+    #[serde(deserialize_with = "expression::words")]
     pub pattern: String,
     pub maps_to: ErrorCode,
 }
@@ -49,6 +51,7 @@ pub struct MessagePattern {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryAfterExtraction {
     /// A regular expression whose first group is the number.
+    #[serde(deserialize_with = "expression::wait")]
     pub pattern: String,
     #[serde(default)]
     pub unit: TimeUnit,

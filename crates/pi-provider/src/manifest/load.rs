@@ -6,13 +6,16 @@
 
 mod endpoint;
 mod failure;
+mod guardrail;
 mod model;
+mod parameter;
 mod pi_models;
 mod profile;
 mod ring1;
 mod ring2;
 mod ring3;
 
+use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::ring1::is_id;
@@ -24,10 +27,16 @@ pub(crate) use super::tree::MAX_BYTES;
 pub use super::tree::read::Ignored;
 use super::{
     Manifest,
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, Rule, Severity},
     promote::{self, Generation},
-    tree::{self, Node, Position, SyntaxError, read::read},
+    tree::{
+        self, Node, Position, SyntaxError,
+        read::{Reading, read},
+    },
 };
+
+/// Advice about a file that is something else.
+const NEW: &str = "a manifest has members such as id: and endpoint:; `pi provider new ID` writes one";
 
 /// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,10 +52,26 @@ pub struct Loaded {
     pub manifest: Option<Manifest>,
     /// What the file says about its version, whatever was made of it.
     pub original_version: Option<String>,
+    /// Where its names stand.
+    pub names: WrittenNames,
     /// In the order of the file.
     pub diagnostics: Vec<Diagnostic>,
     /// Fields, capabilities and extensions that are not known, in the order of the file.
     pub ignored: Vec<Ignored>,
+}
+
+/// Where the id of a provider and its aliases stand in its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WrittenNames {
+    pub id: Place,
+    pub aliases: IndexMap<String, Place>,
+}
+
+/// A line and a column in characters, counted from 1; 0 where nobody knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
 }
 
 /// Findings about one file while it is read.
@@ -96,13 +121,14 @@ fn load_tree(mut root: Node, mut report: Report<'_>) -> Loaded {
     let original_version = promote::written_version(&root);
     promote::promote(&mut root, generation, &mut report);
     let manifest = manifest(&root, generation, &mut report);
+    let names = WrittenNames::of(&root);
     let (diagnostics, ignored) = report.finish();
-    Loaded { manifest, original_version, diagnostics, ignored }
+    Loaded { manifest, original_version, names, diagnostics, ignored }
 }
 
 fn rejected(report: Report<'_>) -> Loaded {
     let (diagnostics, ignored) = report.finish();
-    Loaded { manifest: None, original_version: None, diagnostics, ignored }
+    Loaded { manifest: None, original_version: None, names: WrittenNames::default(), diagnostics, ignored }
 }
 
 fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Manifest> {
@@ -130,6 +156,27 @@ impl Loaded {
     }
 }
 
+impl WrittenNames {
+    fn of(root: &Node) -> Self {
+        let aliases = root.get("aliases").and_then(Node::as_list).unwrap_or_default();
+        Self {
+            id: root.get("id").map(|id| Place::of(id.at)).unwrap_or_default(),
+            aliases: aliases.iter().filter_map(|name| Some((name.as_str()?.to_owned(), Place::of(name.at)))).collect(),
+        }
+    }
+
+    /// The place of an alias.
+    pub fn alias(&self, name: &str) -> Place {
+        self.aliases.get(name).copied().unwrap_or_default()
+    }
+}
+
+impl Place {
+    fn of(Position { line, column }: Position) -> Self {
+        Self { line, column }
+    }
+}
+
 impl<'a> Report<'a> {
     pub(super) fn new(file: &'a str) -> Self {
         Self { file, diagnostics: Vec::new(), ignored: Vec::new() }
@@ -140,38 +187,43 @@ impl<'a> Report<'a> {
         match tree::parse(text, format) {
             Ok(root) if root.as_map().is_some() => Some(root),
             Ok(root) => {
-                self.error("file.syntax", root.at, "", format!("an object is expected, not {}", root.kind()));
+                self.error(Rule::FileSyntax, root.at, "", format!("an object is expected, not {}", root.kind()));
+                self.hint(NEW);
                 None
             }
-            Err(SyntaxError { at, rule, message }) => {
+            Err(SyntaxError { at, rule, message, hint }) => {
                 self.error(rule, at, "", message);
+                if let Some(hint) = hint {
+                    self.hint(hint);
+                }
                 None
             }
         }
     }
 
-    pub(super) fn error(&mut self, rule: &'static str, at: Position, path: &str, message: impl Into<String>) {
+    pub(super) fn error(&mut self, rule: Rule, at: Position, path: &str, message: impl Into<String>) {
         self.push(Severity::Error, rule, at, path, message.into());
     }
 
-    pub(super) fn warning(&mut self, rule: &'static str, at: Position, path: &str, message: impl Into<String>) {
+    pub(super) fn warning(&mut self, rule: Rule, at: Position, path: &str, message: impl Into<String>) {
         self.push(Severity::Warning, rule, at, path, message.into());
     }
 
-    pub(super) fn note(&mut self, rule: &'static str, at: Position, path: &str, message: impl Into<String>) {
+    pub(super) fn note(&mut self, rule: Rule, at: Position, path: &str, message: impl Into<String>) {
         self.push(Severity::Note, rule, at, path, message.into());
     }
 
-    pub(super) fn push(&mut self, severity: Severity, rule: &'static str, at: Position, path: &str, message: String) {
+    pub(super) fn push(&mut self, severity: Severity, rule: Rule, at: Position, path: &str, message: String) {
         let (file, path) = (self.file.to_owned(), path.to_owned());
         let Position { line, column } = at;
-        self.diagnostics.push(Diagnostic { severity, rule, file, line, column, path, message, hint: None });
+        let hint = rule.hint().to_owned();
+        self.diagnostics.push(Diagnostic { severity, rule, file, line, column, path, message, hint });
     }
 
-    /// Advice about the finding that was made last.
+    /// Better advice than the usual about the finding that was made last.
     pub(super) fn hint(&mut self, hint: impl Into<String>) {
         if let Some(diagnostic) = self.diagnostics.last_mut() {
-            diagnostic.hint = Some(hint.into());
+            diagnostic.hint = hint.into();
         }
     }
 
@@ -179,25 +231,24 @@ impl<'a> Report<'a> {
         self.ignored.push(Ignored { path: path.into(), line: at.line, column: at.column });
     }
 
-    /// Reads a value; a failure becomes a finding.
+    /// Reads a value; everything that is wrong in it becomes a finding. Where that is no error, the value is what is left
+    /// without it, if anything is.
     pub(super) fn read<T: DeserializeOwned>(
         &mut self,
         severity: Severity,
-        rule: &'static str,
+        rule: Rule,
         node: &Node,
         path: &str,
     ) -> Option<T> {
-        match read(node, path, &mut self.ignored) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                let (at, path) = error.place(node, path);
-                self.push(severity, rule, at, &path, error.message);
-                if let Some(hint) = error.hint {
-                    self.hint(hint);
-                }
-                None
+        let Reading { value, faults } = read(node, path, &mut self.ignored);
+        let is_refused = severity == Severity::Error && !faults.is_empty();
+        for fault in faults {
+            self.push(severity, fault.rule.unwrap_or(rule), fault.at, &fault.path, fault.message);
+            if let Some(hint) = fault.hint {
+                self.hint(hint);
             }
         }
+        value.filter(|_| !is_refused)
     }
 
     pub(super) fn has_errors(&self) -> bool {

@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::expression;
+
 /// What is known of a model. `None` means unknown, never "no" or zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelEntry {
@@ -40,7 +42,7 @@ pub struct ModelEntry {
     pub thinking_format: Option<String>,
     /// Ours: standard parameter to its dotted member, where this model differs from its provider:
     /// `max_tokens: max_completion_tokens`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::members")]
     pub parameter_aliases: IndexMap<String, String>,
     /// Ours: standard parameters that this model refuses.
     #[serde(default)]
@@ -52,7 +54,7 @@ pub struct ModelEntry {
     #[serde(default)]
     pub cache_markers: Option<bool>,
     /// Members that every request for this model carries.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::filled_members")]
     pub request_defaults: Map<String, Value>,
     /// The dialect, where this model speaks another one than its provider: `openai_responses`.
     #[serde(default)]

@@ -1,6 +1,9 @@
 //! The closed lists of other names, and the table of modules: data beside this file.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use serde::Deserialize;
 
@@ -24,6 +27,7 @@ struct Names {
     capabilities: BTreeMap<String, Capability>,
     operations: BTreeMap<String, String>,
     thinking_formats: BTreeMap<String, String>,
+    parameters: BTreeSet<String>,
 }
 
 static NAMES: LazyLock<Names> =
@@ -55,6 +59,11 @@ pub(super) fn capability_alias(name: &str) -> Option<Capability> {
 /// The name under which an operation is kept.
 pub(super) fn operation(name: &str) -> &str {
     NAMES.operations.get(name).map_or(name, String::as_str)
+}
+
+/// Whether the standard, or everybody, calls a parameter so.
+pub(super) fn is_parameter(name: &str) -> bool {
+    NAMES.parameters.contains(name)
 }
 
 /// Our name of a form that Pi calls otherwise.

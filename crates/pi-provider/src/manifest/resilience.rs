@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::expression;
 use crate::event::Termination;
 
 /// Names of the headers in which limits are told.
@@ -62,7 +63,7 @@ pub enum Jitter {
 /// The provider's words for the end of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TerminationMap {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub source_field: Option<String>,
     #[serde(default)]
     pub mapping: IndexMap<String, Termination>,

@@ -4,11 +4,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::expression;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Streaming {
     pub decoder: Decoder,
     /// Frames for which this condition is false are skipped.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_condition")]
     pub frame_selector: Option<String>,
     #[serde(default)]
     pub candidate: Option<Candidate>,
@@ -17,15 +19,15 @@ pub struct Streaming {
     #[serde(default)]
     pub event_map: Vec<Rule>,
     /// The stream is over when a frame fulfils this condition.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_condition")]
     pub stop_condition: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub content_path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub tool_call_path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub usage_path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub extra_metadata_path: Option<String>,
 }
 
@@ -48,7 +50,7 @@ pub struct Decoder {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_plain_path")]
     pub candidate_id_path: Option<String>,
     #[serde(default)]
     pub fan_out: bool,
@@ -58,20 +60,20 @@ pub struct Candidate {
 pub struct Accumulator {
     #[serde(default)]
     pub stateful_tool_parsing: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_path")]
     pub key_path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "expression::optional_condition")]
     pub flush_on: Option<String>,
 }
 
 /// Frames that fulfil `condition` give an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    #[serde(rename = "match")]
+    #[serde(rename = "match", deserialize_with = "expression::condition")]
     pub condition: String,
     /// The name of the event.
     pub emit: String,
     /// Field of the event to a path or a literal.
-    #[serde(default, alias = "fields")]
+    #[serde(default, alias = "fields", deserialize_with = "expression::sources")]
     pub extract: IndexMap<String, Value>,
 }

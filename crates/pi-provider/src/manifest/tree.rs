@@ -9,7 +9,7 @@ mod yaml;
 
 use serde_json::{Map, Number, Value};
 
-use super::load::Format;
+use super::{diagnostic::Rule, load::Format};
 
 /// Where something was written, counted in lines and characters from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,8 +49,10 @@ pub(super) struct Member {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SyntaxError {
     pub at: Position,
-    pub rule: &'static str,
+    pub rule: Rule,
     pub message: String,
+    /// Better advice than the usual.
+    pub hint: Option<String>,
 }
 
 /// Larger files are not read.
@@ -65,7 +67,7 @@ const MAX_NODES: usize = 100_000;
 pub(super) fn parse(text: &str, format: Format) -> Result<Node, SyntaxError> {
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len());
-        return Err(SyntaxError { at: Position::default(), rule: "file.size", message });
+        return Err(SyntaxError { at: Position::default(), rule: Rule::FileSize, message, hint: None });
     }
     match format {
         Format::Yaml => yaml::parse(text),

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::expression;
+
 /// Names, paths and templates; what is absent is as usual. `operation/table.yaml` has the usual ones and says what
 /// templates are filled with. Ours: the standard has no place for them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,10 +35,10 @@ pub struct Wording {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
     /// Where the list of answers is (a JSON pointer), if there is not one in each line.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "expression::optional_pointer", skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
     /// Where an answer has the id of its question (a JSON pointer).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "expression::optional_pointer", skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 

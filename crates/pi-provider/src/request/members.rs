@@ -20,6 +20,30 @@ pub(super) fn place(members: &mut Map<String, Value>, path: &str, value: Value) 
     }
 }
 
+/// Why a text is not a dotted path.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MemberError {
+    #[error("{0:?} has a dot without a name beside it")]
+    Nameless(String),
+    #[error("{0:?} is a path for reading; members of a request are named with dots only")]
+    Path(String),
+    #[error("{0:?} has a space in it")]
+    Space(String),
+}
+
+/// Whether a text is a dotted path.
+pub(crate) fn check(path: &str) -> Result<(), MemberError> {
+    if path.starts_with('$') || path.contains(['[', ']']) {
+        Err(MemberError::Path(path.to_owned()))
+    } else if path.contains(char::is_whitespace) {
+        Err(MemberError::Space(path.to_owned()))
+    } else if path.split('.').any(str::is_empty) {
+        Err(MemberError::Nameless(path.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
 /// What stands at a dotted path.
 pub(super) fn at<'a>(members: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {

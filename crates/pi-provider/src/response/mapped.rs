@@ -10,7 +10,7 @@ use crate::{
         contract::ResponseMapping,
         streaming::{Decoder, Rule},
     },
-    path::rooted,
+    path::{Path, rooted, syntax::SyntaxError},
     stream::{CompileError, Pipeline},
 };
 
@@ -53,7 +53,7 @@ fn rules(mapping: &ResponseMapping) -> Vec<Rule> {
 
 /// The rule for tool calls: whole calls, or their fields one by one.
 fn calls(mapping: &ResponseMapping) -> Option<Rule> {
-    let path = rooted(mapping.tool_calls_path.as_ref()?);
+    let path = rooted(mapping.tool_calls_path.as_ref()?.trim_end());
     // A path to the list leads to the calls with one more step; one that ends in a step through a list is there already.
     let each = if path.ends_with(']') { path.clone() } else { format!("{path}[*]") };
     let mut extract = indexmap::IndexMap::new();
@@ -64,8 +64,7 @@ fn calls(mapping: &ResponseMapping) -> Option<Rule> {
             "args" | "arguments" | "input" => "arguments",
             _ => continue,
         };
-        let inner = inner.trim_start_matches(['$', '@']).trim_start_matches('.');
-        extract.insert(role.to_owned(), json!(format!("{each}.{inner}")));
+        extract.insert(role.to_owned(), json!(inside(&each, inner)));
     }
     if !extract.contains_key("tool_name") {
         extract.clear();
@@ -73,6 +72,16 @@ fn calls(mapping: &ResponseMapping) -> Option<Rule> {
     }
     extract.insert("is_complete".to_owned(), json!(true));
     Some(Rule { condition: each, emit: "PartialToolCall".to_owned(), extract })
+}
+
+/// The path to a part of a call, from the root.
+fn inside(call: &str, part: &str) -> String {
+    format!("{call}.{}", part.trim_start_matches(['$', '@']).trim_start_matches('.'))
+}
+
+/// The path to a part of a tool call, inside the call.
+pub(crate) fn call_part(part: &str) -> Result<Path, SyntaxError> {
+    Path::parse(&inside("$", part))
 }
 
 /// Puts what the contract's paths lead to in the place of what the dialect found.

@@ -53,6 +53,24 @@ pub enum Framing {
 }
 
 impl Form {
+    /// The formats that manifests may name.
+    pub const NAMES: [&str; 9] = [
+        "sse",
+        "openai_sse",
+        "anthropic_sse",
+        "gemini_sse",
+        "cohere_native",
+        "ndjson",
+        "jsonl",
+        "json_lines",
+        "gemini_json",
+    ];
+
+    /// Whether a format is one of them.
+    pub fn is_known(format: &str) -> bool {
+        Self::NAMES.contains(&format)
+    }
+
     /// As a manifest asks for it. A format that nobody knows is taken for server-sent events, which all but few are.
     pub fn of(decoder: &streaming::Decoder) -> Self {
         let delimiter = decoder.delimiter.as_deref().filter(|delimiter| !delimiter.is_empty());

@@ -70,7 +70,7 @@ struct CompiledField {
 
 /// Where the value of a field comes from.
 #[derive(Debug, Clone)]
-enum Source {
+pub(crate) enum Source {
     Path(Path),
     Literal(Value),
     /// `_generate_uuid`: a new id where the wire has none.
@@ -266,7 +266,7 @@ impl CompiledField {
 
 impl Source {
     /// A text that begins with `$`, or that has the steps of a path in it, is a path; everything else stands for itself.
-    fn read(value: &Value) -> Result<Self, SyntaxError> {
+    pub(crate) fn read(value: &Value) -> Result<Self, SyntaxError> {
         let Value::String(text) = value else { return Ok(Self::Literal(value.clone())) };
         if text == "_generate_uuid" {
             return Ok(Self::Generated);

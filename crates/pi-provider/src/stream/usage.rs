@@ -73,6 +73,11 @@ static BUILT_IN: LazyLock<Places<Path>> = LazyLock::new(|| {
     places.map(&mut compile)
 });
 
+/// A path of a contract, which is written from the root of an answer or from its usage.
+pub(crate) fn contract_path(path: &str) -> Result<Path, SyntaxError> {
+    Path::parse(path.trim_start_matches("$.").trim_start_matches("usage.").trim_start_matches("usageMetadata."))
+}
+
 impl UsagePaths {
     /// The places that are known, with those of a contract's `token_usage_fields` before them.
     pub fn new(contract: &IndexMap<String, String>) -> Result<Self, SyntaxError> {
@@ -90,10 +95,7 @@ impl UsagePaths {
                 }
                 _ => continue,
             };
-            // Written from the root of an answer or from its usage.
-            let inside =
-                path.trim_start_matches("$.").trim_start_matches("usage.").trim_start_matches("usageMetadata.");
-            place.insert(0, Path::parse(inside)?);
+            place.insert(0, contract_path(path)?);
         }
         let mut names: Vec<(Box<str>, u64)> = Vec::new();
         let places = places.map(&mut |path: Path| {
@@ -197,7 +199,7 @@ fn bit(names: &mut Vec<(Box<str>, u64)>, name: &str) -> u64 {
 }
 
 fn is_listed(places: &[Path], path: &str) -> Result<bool, SyntaxError> {
-    let path = Path::parse(path)?;
+    let path = contract_path(path)?;
     Ok(places.iter().any(|place| path.ends_with(place)))
 }
 

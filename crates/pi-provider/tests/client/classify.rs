@@ -79,7 +79,7 @@ fn manifest_wins_over_what_is_built_in() {
     let rules = json!({"error_classification": {
         "by_http_status": {"400": "conflict", "418": "overloaded"},
         "by_error_code": {"1113": "quota_exhausted", "Insufficient_Quota": "rate_limited", "teapot": "unknown"},
-        "by_error_message": [{"pattern": "nap(ping)?", "maps_to": "overloaded"}, {"pattern": "(", "maps_to": "timeout"}],
+        "by_error_message": [{"pattern": "nap(ping)?", "maps_to": "overloaded"}],
     }});
     let check = |status, error: Value| code(rules.clone(), status, &json!({"error": error}));
     assert_eq!(check(429, json!({"code": 1113})), ErrorCode::QuotaExhausted);

@@ -8,7 +8,7 @@ fn check(endpoint: &str, capabilities: &str, expected: &[&str]) {
          error_classification: {{by_http_status: {{\"429\": rate_limited}}}}\n{capabilities}"
     );
     let loaded = manifest::load(&text, "a.yaml", Format::Yaml);
-    let rules: Vec<&str> = loaded.errors().map(|error| error.rule).collect();
+    let rules: Vec<&str> = loaded.errors().map(|error| error.rule.name()).collect();
     assert_eq!(rules, expected, "{:?}", loaded.diagnostics);
 }
 

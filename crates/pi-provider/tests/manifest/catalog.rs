@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use pi_provider::{
     catalog::{Asked, Catalog, Entry, Origin, Source, SourceFile},
     credential::{AuthFile, Sources, Status, Trust, resolve},
-    manifest::{KeySource, diagnostic::Style},
+    manifest::{Diagnostic, KeySource, diagnostic::Style},
 };
 
 /// A source from files that are written one below the other, each after a line `-- name`.
@@ -63,7 +63,9 @@ fn show(catalog: &Catalog) -> String {
     };
     let mut out: String = catalog.providers().map(entry).collect();
     out.extend(catalog.held_back().iter().map(|held| format!("held back: {}", entry(held))));
-    out.extend(catalog.findings().iter().map(|finding| format!("{}\n", finding.diagnostic)));
+    let finding = |Diagnostic { hint, .. }: &Diagnostic| format!("    help: {hint}\n");
+    let findings = catalog.findings().iter().map(|found| &found.diagnostic);
+    out.extend(findings.map(|found| format!("{found}\n{}", finding(found))));
     out
 }
 
@@ -99,10 +101,15 @@ fn an_id_occurs_once_in_a_source() {
     alpha [] from a.yaml (user) at https://alpha.example/v1 with []
     delta [] from d.yaml (user) at https://delta.example/v1 with []
     b.json:1:1: error[ring1.protocol-version]: protocol_version is missing (protocol_version)
+        help: write protocol_version: "2.0"; files of 1.x are promoted
     b.json:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+        help: write endpoint: with base_url, chat and auth below it
     b.json:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
-    b.json:1:8: error[ring1.id]: invalid type: integer `1`, expected a string (id)
-    c.yaml: error[catalog.duplicate-id]: a.yaml has the id "alpha" too; this file is left out
+        help: map at least 400, 401, 429 and 500 to standard names below by_http_status
+    b.json:1:8: error[ring1.id]: a text is expected, not a number (id)
+        help: put the value in quotes
+    c.yaml:1:6: error[catalog.duplicate-id]: the id "alpha" stands in a.yaml:1:6 too; this file is left out (id)
+        help: give one of them another id, or keep them in different sources: the later source wins
     "#);
 }
 
@@ -116,14 +123,65 @@ fn an_alias_never_takes_the_name_of_another_provider() {
     assert_snapshot!(show(&catalog), @r#"
     alpha ["first"] from a.yaml (user) at https://alpha.example/v1 with []
     beta ["second"] from b.yaml (user) at https://beta.example/v1 with []
-    a.yaml: warning[catalog.alias]: the alias "beta" of alpha is the name of another provider
-    b.yaml: warning[catalog.alias]: the alias "first" of beta is the name of another provider
+    b.yaml:1:6: warning[catalog.alias]: the id "beta" is an alias of alpha in a.yaml:1:287; the id counts (id)
+        help: take the alias out; the provider is found under its id and its other aliases
+    b.yaml:1:285: error[catalog.duplicate-alias]: "first" is an alias of alpha in a.yaml:1:293, which counts (aliases[0])
+        help: take the name out of one of the two; an id beats an alias, and an earlier file a later one
     "#);
     let named = |name| catalog.provider(name).map(|entry| entry.manifest.id.to_string());
     assert_eq!(named("beta").as_deref(), Some("beta"));
     assert_eq!(named("first").as_deref(), Some("alpha"));
     assert_eq!(named("second").as_deref(), Some("beta"));
     assert_eq!(named("third"), None);
+}
+
+#[test]
+fn an_alias_that_another_source_has_as_an_id_leads_to_that_provider() {
+    let first = user(vec![file("a.yaml", manifest("alpha", ", aliases: [beta, first]"))]);
+    let second = project(
+        Trust::Trusted,
+        vec![file("b.yaml", manifest("beta", "")), file("c.yaml", manifest("gamma", ", aliases: [first, alpha]"))],
+    );
+    let catalog = Catalog::load(&[first, second]);
+    assert_snapshot!(show(&catalog), @r#"
+    alpha ["first"] from a.yaml (user) at https://alpha.example/v1 with []
+    beta [] from b.yaml (project) at https://beta.example/v1 with []
+    gamma [] from c.yaml (project) at https://gamma.example/v1 with []
+    a.yaml:1:287: warning[catalog.alias]: the alias "beta" of alpha is a name of beta (b.yaml), which counts (aliases)
+        help: take the alias out; the provider is found under its id and its other aliases
+    c.yaml:1:287: warning[catalog.alias]: the alias "first" of gamma is a name of alpha (a.yaml), which counts (aliases)
+        help: take the alias out; the provider is found under its id and its other aliases
+    c.yaml:1:294: warning[catalog.alias]: the alias "alpha" of gamma is a name of alpha (a.yaml), which counts (aliases)
+        help: take the alias out; the provider is found under its id and its other aliases
+    "#);
+    let named = |name| catalog.provider(name).map(|entry| entry.manifest.id.to_string());
+    assert_eq!(["alpha", "beta", "first"].map(named), ["alpha", "beta", "alpha"].map(|id| Some(id.to_owned())));
+}
+
+/// The name stays with the trusted one also where a manifest of the project is held back.
+#[test]
+fn a_project_that_is_not_trusted_takes_no_alias_away() {
+    let trusted = user(vec![file("a.yaml", manifest("alpha", ", aliases: [handy]"))]);
+    let untrusted = project(
+        Trust::UntrustedProject,
+        vec![
+            file("p/alpha.yaml", manifest("alpha", ", aliases: [handy]")),
+            file("p/handy.yaml", manifest("handy", "")),
+        ],
+    );
+    let catalog = Catalog::load(&[trusted, untrusted]);
+    assert_snapshot!(show(&catalog), @r#"
+    alpha ["handy"] from a.yaml (user) at https://alpha.example/v1 with []
+    held back: alpha ["handy"] from p/alpha.yaml (project) at https://alpha.example/v1 with [], no credentials
+    held back: handy [] from p/handy.yaml (project) at https://handy.example/v1 with [], no credentials
+    p/alpha.yaml: warning[catalog.untrusted]: alpha is not replaced, because the project is not trusted
+        help: trust the project if its manifest is to be used
+    p/handy.yaml:1:6: warning[catalog.alias]: the id "handy" is an alias of alpha in p/alpha.yaml:1:287; the id counts (id)
+        help: take the alias out; the provider is found under its id and its other aliases
+    p/handy.yaml: warning[catalog.untrusted]: handy is not replaced, because the project is not trusted
+        help: trust the project if its manifest is to be used
+    "#);
+    assert_eq!(catalog.provider("handy").map(|entry| entry.file.as_str()), Some("a.yaml"));
 }
 
 #[test]
@@ -152,10 +210,15 @@ fn a_project_that_is_not_trusted_replaces_nothing_and_gets_no_credentials() {
     held back: alpha [] from p/alpha.yaml (project) at https://alpha.example/v1 with [], no credentials
     held back: other [] from p/other.yaml (project) at https://other.example/v1 with [], no credentials
     p/alpha.yaml: warning[catalog.untrusted]: alpha is not replaced, because the project is not trusted
+        help: trust the project if its manifest is to be used
     p/other.yaml: warning[catalog.untrusted]: other is not replaced, because the project is not trusted
+        help: trust the project if its manifest is to be used
     p/x.contract.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+        help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     p/models.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+        help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     p/models.json: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
+        help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     "#);
     assert_eq!(catalog.provider("alpha").unwrap().manifest.contract.api_style, None);
     assert_eq!(catalog.provider("own").unwrap().key, None);
@@ -174,10 +237,14 @@ fn a_file_that_is_wrong_does_not_stop_the_others() {
     });
     assert_snapshot!(show(&Catalog::load(&[user(files)])), @r"
     beta [] from b.yaml (user) at https://beta.example/v1 with []
-    a.yaml:1:5: error[file.syntax]: unclosed bracket '['
+    a.yaml:1:5: error[file.syntax]: a bracket is opened and never closed
+        help: close it; a text that begins with [ or { needs quotes
     c.yaml:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+        help: write endpoint: with base_url, chat and auth below it
     c.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+        help: map at least 400, 401, 429 and 500 to standard names below by_http_status
     d.yaml: error[catalog.unreadable]: it cannot be read: permission denied
+        help: see that the file or folder is there, may be read, and is a text of moderate size
     ");
 }
 
@@ -210,6 +277,7 @@ fn contracts_and_models_find_their_provider_by_any_of_its_names() {
     assert_snapshot!(show(&catalog), @r#"
     alpha ["other"] from alpha.yaml (user) at https://alpha.example/v1 with ["small", "big"]
     b.contract.yaml: warning[catalog.no-provider]: there is no provider "nobody" for it
+        help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     "#);
     let manifest = &catalog.provider("alpha").unwrap().manifest;
     let roles = &manifest.contract.request_mapping.role_mapping;
@@ -246,9 +314,13 @@ fn models_json_changes_providers_and_brings_new_ones() {
     keyless [] from models.json (models.json) at http://127.0.0.1:1/v1 with ["m"]
     plain [] from models.json (models.json) at http://x.example with []
     models.json:7:100: warning[models-json.provider]: a model without an id is left out (providers.local.models[1])
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json:10:26: warning[ring1.base-url]: a server elsewhere must be reached over https (providers.plain.baseUrl)
+        help: http is for servers on this machine or network
     models.json:11:87: error[models-json.provider]: a text is expected (providers.number.apiKey)
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json: error[models-json.provider]: the api "telepathy" is not known
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     "#);
 
     let environment = |name: &str| (name == "PROXY_KEY").then(|| "from the environment".to_owned());
@@ -395,7 +467,7 @@ fn folders_are_read_by_name_and_what_is_missing_is_empty() {
     assert!(Source::pi_models(&absent).files.is_empty());
     let asked_for = Source::folder(Origin::CommandLine, &absent, Trust::Trusted);
     let rules: Vec<&str> =
-        Catalog::load(&[asked_for]).findings().iter().map(|finding| finding.diagnostic.rule).collect();
+        Catalog::load(&[asked_for]).findings().iter().map(|finding| finding.diagnostic.rule.name()).collect();
     assert_eq!(rules, ["catalog.unreadable"]);
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 fn rule(text: &str, format: Format) -> &'static str {
     let loaded = manifest::load(text, "file", format);
     assert_eq!(loaded.manifest, None);
-    loaded.diagnostics.first().map_or("none", |found| found.rule)
+    loaded.diagnostics.first().map_or("none", |found| found.rule.name())
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn deep_and_large_files_are_refused() {
 fn places_in_json_are_counted_in_lines_and_characters() {
     let text = "{\r\n  \"naïve\": \"π\", \"id\": tru\n}";
     let found = &manifest::load(text, "file.json", Format::Json).diagnostics[0];
-    assert_eq!((found.rule, found.line, found.column), ("file.syntax", 2, 23));
+    assert_eq!((found.rule.name(), found.line, found.column), ("file.syntax", 2, 23));
     let twice = &manifest::load("{\"a\": 1,\n \"\\u0061\": 2}", "file.json", Format::Json).diagnostics[0];
-    assert_eq!((twice.rule, twice.line, twice.column), ("file.duplicate-key", 2, 2));
+    assert_eq!((twice.rule.name(), twice.line, twice.column), ("file.duplicate-key", 2, 2));
 }
 
 const SMALLEST: &str = r#"{"id": "acme", "protocol_version": "2.0",
@@ -157,8 +157,8 @@ proptest! {
     fn json_is_what_serde_json_says_it_is(text in "[\\[\\]{}\",:0-9a-e.\\\\ \n+-]{0,24}") {
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         let ours = manifest::load(&text, "file", Format::Json);
-        let refused = ours.diagnostics.iter().any(|found| found.rule == "file.syntax" && !found.message.starts_with("an object is"));
-        let twice = ours.diagnostics.iter().any(|found| found.rule == "file.duplicate-key");
+        let refused = ours.diagnostics.iter().any(|found| found.rule.name() == "file.syntax" && !found.message.starts_with("an object is"));
+        let twice = ours.diagnostics.iter().any(|found| found.rule.name() == "file.duplicate-key");
         prop_assert!(twice || refused == theirs.is_err(), "{:?} {:?}", theirs, ours.diagnostics);
     }
 }

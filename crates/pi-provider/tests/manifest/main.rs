@@ -5,6 +5,8 @@
 mod bounds;
 mod catalog;
 mod data;
+mod expressions;
+mod faults;
 mod limits;
 mod page;
 mod promotion;

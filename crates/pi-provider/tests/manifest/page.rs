@@ -1,8 +1,11 @@
-//! The page about providers says what is true.
+//! The pages about providers and about rules say what is true.
 
 use pi_provider::{
     builtin,
-    manifest::load::{Format, load},
+    manifest::{
+        diagnostic::Rule,
+        load::{Format, load},
+    },
 };
 
 const PAGE: &str = include_str!("../../../../docs/providers.md");
@@ -36,4 +39,12 @@ fn the_example_is_a_manifest_without_a_finding() {
     let loaded = load(example("## Adding a provider"), "workshop.yaml", Format::Yaml);
     assert_eq!((loaded.diagnostics, loaded.ignored), (Vec::new(), Vec::new()));
     assert_eq!(loaded.manifest.unwrap().models.keys().collect::<Vec<_>>(), ["lathe-2"]);
+}
+
+#[test]
+fn every_rule_stands_in_its_page_with_its_advice() {
+    let page = include_str!("../../../../docs/manifest-rules.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let row = |rule: &Rule| format!("| `{rule}` | {} |", rule.hint().replace('|', "\\|"));
+    assert_eq!(rows, Rule::ALL.iter().map(row).collect::<Vec<_>>());
 }

@@ -23,31 +23,31 @@ error_classification:
     "500": server_error
 "#;
 
-fn load(text: &str) -> Loaded {
+pub(crate) fn load(text: &str) -> Loaded {
     manifest::load(text, "acme.yaml", Format::Yaml)
 }
 
 /// The smallest manifest with one piece replaced.
-fn with(old: &str, new: &str) -> String {
+pub(crate) fn with(old: &str, new: &str) -> String {
     assert!(SMALLEST.contains(old), "{old}");
     SMALLEST.replacen(old, new, 1)
 }
 
 /// The smallest manifest with more at its end.
-fn and(more: &str) -> String {
+pub(crate) fn and(more: &str) -> String {
     format!("{SMALLEST}{more}")
 }
 
 /// Whether the file is accepted, what is wrong with it, and what was ignored.
-fn verdict(text: &str) -> String {
+pub(crate) fn verdict(text: &str) -> String {
     let loaded = load(text);
     let mut lines = vec![if loaded.manifest.is_some() { "accepted".to_owned() } else { "rejected".to_owned() }];
-    lines.extend(loaded.diagnostics.iter().map(ToString::to_string));
+    lines.extend(loaded.diagnostics.iter().map(|found| format!("{found}\n        help: {}", found.hint)));
     lines.extend(loaded.ignored.iter().map(|found| format!("ignored {}:{} {}", found.line, found.column, found.path)));
     lines.join("\n    ") + "\n"
 }
 
-fn verdicts(texts: &[String]) -> String {
+pub(crate) fn verdicts(texts: &[String]) -> String {
     texts.iter().map(|text| verdict(text)).collect()
 }
 
@@ -76,26 +76,37 @@ fn ring_1_says_who_the_provider_is() {
     assert_snapshot!(verdicts(&texts), @r#"
     rejected
         acme.yaml:1:1: error[ring1.id]: id is missing (id)
+            help: write id: and 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     rejected
         acme.yaml:1:5: error[ring1.id]: "A" is not an id (id)
+            help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     rejected
         acme.yaml:1:5: error[ring1.id]: "a" is not an id (id)
+            help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     rejected
         acme.yaml:1:5: error[ring1.id]: "-acme" is not an id (id)
+            help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     rejected
         acme.yaml:1:5: error[ring1.id]: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" is not an id (id)
+            help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     rejected
-        acme.yaml:1:5: error[ring1.id]: invalid type: integer `12`, expected a string (id)
+        acme.yaml:1:5: error[ring1.id]: a text is expected, not a number (id)
+            help: put the value in quotes
     accepted
         acme.yaml:2:22: warning[ring1.aliases]: "bad name" is not a name (aliases[1])
+            help: an alias is 1 to 64 letters, digits, -, _ and . in a list, such as aliases: [llama.cpp]
     rejected
         acme.yaml:1:1: error[ring1.protocol-version]: protocol_version is missing (protocol_version)
+            help: write protocol_version: "2.0"; files of 1.x are promoted
     rejected
         acme.yaml:2:19: error[ring1.protocol-version]: version "3.0" is not known (protocol_version)
+            help: 2.0 is read as it is, 1.x is promoted
     accepted
         acme.yaml:2:19: warning[ring1.protocol-version]: the version should be a text (protocol_version)
+            help: put the value in quotes
     rejected
         acme.yaml:2:19: error[ring1.protocol-version]: a version is expected, not a list (protocol_version)
+            help: write protocol_version: "2.0"; files of 1.x are promoted
     "#);
 }
 
@@ -122,14 +133,19 @@ fn ring_1_says_where_the_provider_is() {
     assert_snapshot!(verdicts(&texts), @r"
     rejected
         acme.yaml:3:1: error[ring1.base-url]: endpoint.base_url is missing (endpoint.base_url)
+            help: write a whole address, such as https://api.example.com/v1
     rejected
-        acme.yaml:4:13: error[ring1.base-url]: the address cannot be read: relative URL without a base (endpoint.base_url)
+        acme.yaml:4:13: error[ring1.base-url]: the address does not begin with https:// (endpoint.base_url)
+            help: write a whole address, such as https://api.example.com/v1
     rejected
         acme.yaml:4:13: error[ring1.base-url]: https is expected, not ftp (endpoint.base_url)
+            help: write a whole address, such as https://api.example.com/v1
     rejected
         acme.yaml:4:13: error[ring1.base-url]: a server elsewhere must be reached over https (endpoint.base_url)
+            help: http is for servers on this machine or network
     rejected
         acme.yaml:4:13: error[ring1.base-url]: the address holds a credential (endpoint.base_url)
+            help: name the variable that holds it in endpoint.auth.token_env
     accepted
     accepted
     accepted
@@ -137,13 +153,20 @@ fn ring_1_says_where_the_provider_is() {
     accepted
     rejected
         acme.yaml:3:1: error[ring1.chat]: endpoint.chat is missing (endpoint.chat)
+            help: write the path of a chat, such as /chat/completions
     rejected
         acme.yaml:5:9: error[ring1.chat]: the path of a chat is expected (endpoint.chat)
+            help: write the path of a chat, such as /chat/completions
     accepted
         acme.yaml:6:15: warning[ring1.timeout]: 5 is under 100 ms (endpoint.timeout_ms)
+            help: write milliseconds, at least 100
         acme.yaml:7:13: warning[ring1.protocol]: calls go over HTTP whatever this says (endpoint.protocol)
+            help: leave it out: base_url says how the server is reached
     rejected
         acme.yaml:3:11: error[ring1.endpoint]: an object is expected, not a text (endpoint)
+            help: write endpoint: with base_url, chat and auth below it
+        acme.yaml:4:40: warning[ring1.least-statuses]: 400, 401, 500 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
+            help: map at least 400, 401, 429 and 500 to standard names
     ");
 }
 
@@ -169,26 +192,36 @@ fn ring_1_says_where_the_credential_goes() {
     assert_snapshot!(shown, @r#"
     rejected
         acme.yaml:3:1: error[ring1.auth]: endpoint.auth is missing (endpoint.auth)
+            help: write type: bearer, custom_header or query_param; none for a local server that asks for nothing
     accepted
         acme.yaml:7:5: note[ring1.auth-header]: Authorization is assumed (endpoint.auth.header)
+            help: write the name of the header that carries the credential, such as header: Authorization
     rejected
         acme.yaml:7:5: error[ring1.auth-header]: endpoint.auth.header is missing (endpoint.auth.header)
+            help: write the name of the header that carries the credential, such as header: Authorization
     rejected
         acme.yaml:7:5: error[ring1.auth-param]: endpoint.auth.param_name is missing (endpoint.auth.param_name)
+            help: write the name of the parameter that carries the credential, such as param_name: key
     accepted
     rejected
         acme.yaml:7:11: error[ring1.auth-type]: "handshake" is not a way to authenticate (endpoint.auth.type)
+            help: write bearer, custom_header, query_param or none
     rejected
-        acme.yaml:7:5: error[ring1.auth]: missing field `type` (endpoint.auth)
+        acme.yaml:7:5: error[ring1.auth]: type is missing (endpoint.auth)
+            help: add type
     accepted
     rejected
         acme.yaml:8:13: error[ring1.auth-header]: "x key" is not the name of a header (endpoint.auth.header)
+            help: write the name of the header that carries the credential, such as header: Authorization
     rejected
         acme.yaml:9:16: error[ring1.token-env]: the name of a variable is expected (18 characters are written) (endpoint.auth.token_env)
+            help: name the variable that holds the credential, never the credential itself
     rejected
-        acme.yaml:9:21: error[ring1.auth]: missing field `value` (endpoint.auth.extra_headers[0])
+        acme.yaml:9:21: error[ring1.auth]: value is missing (endpoint.auth.extra_headers[0])
+            help: add value
     accepted
         acme.yaml:15:1: warning[ring1.shadowed-auth]: endpoint.auth is used, so OTHER_KEY is never looked up (auth)
+            help: remove one of the two
     "#);
 }
 
@@ -211,26 +244,42 @@ fn ring_1_says_what_errors_mean() {
     assert_snapshot!(verdicts(&texts), @r#"
     rejected
         acme.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+            help: map at least 400, 401, 429 and 500 to standard names below by_http_status
     rejected
         acme.yaml:9:1: error[ring1.error-classification]: error_classification.by_http_status is missing (error_classification.by_http_status)
+            help: map at least 400, 401, 429 and 500 to standard names below by_http_status
     accepted
         acme.yaml:11:5: warning[ring1.least-statuses]: 401, 429 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
+            help: map at least 400, 401, 429 and 500 to standard names
     rejected
         acme.yaml:12:12: error[ring1.error-name]: "authentification" is not a standard error (error_classification.by_http_status.401)
+            help: did you mean authentication?
     accepted
         acme.yaml:12:12: warning[ring1.error-name]: "unauthorized" is not a standard error; it is read as authentication (error_classification.by_http_status.401)
+            help: write authentication
     rejected
         acme.yaml:11:5: error[ring1.status]: "4xx" is not an HTTP status (error_classification.by_http_status.4xx)
+            help: write a number from 100 to 599 in quotes, such as "429"
+        acme.yaml:11:5: warning[ring1.least-statuses]: 400 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
+            help: map at least 400, 401, 429 and 500 to standard names
     accepted
     rejected
         acme.yaml:15:22: warning[ring1.error-name]: "insufficient_quota" is not a standard error; it is read as quota_exhausted (error_classification.by_error_code.a)
+            help: write quota_exhausted
         acme.yaml:15:45: error[ring1.error-name]: "broken" is not a standard error (error_classification.by_error_code.b)
+            help: write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown
     rejected
-        acme.yaml:16:17: warning[ring1.error-message]: the pattern cannot be read and is left out (error_classification.by_error_message[0].pattern)
+        acme.yaml:16:17: error[expression.pattern]: the pattern cannot be read: unclosed group (error_classification.by_error_message[0].pattern)
+            help: write a regular expression; put \ before a bracket, dot or sign that is meant as such
         acme.yaml:17:7: error[ring1.error-message]: pattern and maps_to are expected (error_classification.by_error_message[1])
+            help: write a list of {pattern: a regular expression, maps_to: a standard name}
         acme.yaml:18:29: warning[ring1.error-name]: "other" is not a standard error; it is read as unknown (error_classification.by_error_message[2].maps_to)
-    accepted
-        acme.yaml:15:46: warning[ring1.retry-after]: unknown variant `fortnights`, expected `seconds` or `milliseconds` (error_classification.retry_after_extraction.unit)
+            help: write unknown
+    rejected
+        acme.yaml:15:37: error[expression.pattern]: the pattern has no group for the number, such as ([0-9]+) (error_classification.retry_after_extraction.pattern)
+            help: write a regular expression; put \ before a bracket, dot or sign that is meant as such
+        acme.yaml:15:46: error[ring1.retry-after]: "fortnights" is not one of seconds, milliseconds (error_classification.retry_after_extraction.unit)
+            help: write seconds or milliseconds
         ignored 16:3 error_classification.by_phase_of_moon
     "#);
 }
@@ -258,41 +307,61 @@ fn ring_2_is_checked_where_its_capability_is_declared() {
     assert_snapshot!(verdicts(&texts), @r#"
     rejected
         acme.yaml:15:1: warning[ring2.streaming]: streaming is declared and not described; the usual stream of the dialect is assumed (streaming)
+            help: write streaming: with a decoder, such as decoder: {format: sse, strategy: openai_chat}
         acme.yaml:15:15: error[ring2.text]: a provider with a chat must declare text (capabilities.required)
+            help: add text to capabilities.required
     accepted
         acme.yaml:15:1: warning[ring2.streaming]: streaming is declared and not described; the usual stream of the dialect is assumed (streaming)
+            help: write streaming: with a decoder, such as decoder: {format: sse, strategy: openai_chat}
         acme.yaml:15:15: warning[ring2.text]: a provider with a chat must require text; it is optional here (capabilities.required)
+            help: add text to capabilities.required
     rejected
         acme.yaml:15:33: note[ring2.unknown-capability]: "telepathy" is not known and ignored (capabilities.required[1])
+            help: a name that is not standard says nothing to pi; remove it, or leave it for others
         acme.yaml:15:56: note[ring2.unknown-capability]: "chat" is not known and ignored (capabilities.optional[0])
-        acme.yaml:15:62: error[ring2.capabilities]: invalid type: integer `5`, expected a string (capabilities.optional[1])
+            help: the standard name is text
+        acme.yaml:15:62: error[ring2.capabilities]: a text is expected, not a number (capabilities.optional[1])
+            help: put the value in quotes
         ignored 15:33 capabilities.required[1]
         ignored 15:56 capabilities.optional[0]
     accepted
         acme.yaml:15:15: note[promote.capabilities]: the list is read as what is required (capabilities)
+            help: write capabilities: {required: […], optional: […]}
     accepted
         acme.yaml:15:67: warning[ring2.feature-flags]: true or false is expected, not a text (capabilities.feature_flags.streaming_usage)
+            help: write true or false for each flag
         ignored 15:91 capabilities.more
     accepted
         acme.yaml:15:1: warning[ring2.streaming]: streaming is declared and not described; the usual stream of the dialect is assumed (streaming)
+            help: write streaming: with a decoder, such as decoder: {format: sse, strategy: openai_chat}
     rejected
         acme.yaml:16:1: error[ring2.decoder]: streaming.decoder is missing (streaming.decoder)
+            help: format and strategy say how the stream is read, such as sse and openai_chat
     accepted
         acme.yaml:16:1: note[ring2.decoder]: streaming.decoder is missing (streaming.decoder)
+            help: format and strategy say how the stream is read, such as sse and openai_chat
     rejected
-        acme.yaml:18:15: error[ring2.streaming]: missing field `match` (streaming.event_map[0])
+        acme.yaml:18:15: error[ring2.streaming]: match is missing (streaming.event_map[0])
+            help: add match
     accepted
-        acme.yaml:18:15: note[ring2.streaming]: missing field `match` (streaming.event_map[0])
+        acme.yaml:18:15: note[ring2.streaming]: match is missing (streaming.event_map[0])
+            help: add match
     rejected
-        acme.yaml:15:78: error[ring2.tool-calling]: unknown variant `some`, expected one of `full`, `partial`, `unreliable` (capabilities.tool_calling.native.reliability)
+        acme.yaml:15:78: error[ring2.tool-calling]: "some" is not one of full, partial, unreliable (capabilities.tool_calling.native.reliability)
+            help: write full, partial or unreliable
     accepted
-        acme.yaml:15:71: note[ring2.tool-calling]: unknown variant `some`, expected one of `full`, `partial`, `unreliable` (capabilities.tool_calling.native.reliability)
+        acme.yaml:15:71: note[ring2.tool-calling]: "some" is not one of full, partial, unreliable (capabilities.tool_calling.native.reliability)
+            help: write full, partial or unreliable
     rejected
-        acme.yaml:16:23: error[ring2.parameters]: unknown variant `warmth`, expected one of `float`, `integer`, `boolean`, `string`, `array`, `object`, `string_or_object` (parameters.temperature.type)
+        acme.yaml:16:23: error[ring2.parameters]: "warmth" is not one of float, integer, boolean, string, array, object, string_or_object (parameters.temperature.type)
+            help: write float, integer, boolean, string, array, object or string_or_object
         acme.yaml:17:10: error[ring2.parameters]: nothing is between 2 and 1 (parameters.top_p)
+            help: write type (float, integer, boolean, string, array, object or string_or_object), and range, min, max, enum and default that fit it
     rejected
         acme.yaml:16:39: error[ring2.parameters]: the default 0 is not a value that the parameter may have (parameters.n.default)
+            help: write type (float, integer, boolean, string, array, object or string_or_object), and range, min, max, enum and default that fit it
         acme.yaml:17:44: error[ring2.parameters]: the default "b" is not a value that the parameter may have (parameters.mode.default)
+            help: write type (float, integer, boolean, string, array, object or string_or_object), and range, min, max, enum and default that fit it
     "#);
 }
 
@@ -326,49 +395,74 @@ fn ring_3_falls_back_to_its_default() {
     ];
     assert_snapshot!(verdicts(&texts), @r#"
     accepted
-        acme.yaml:15:9: warning[ring3.status]: unknown variant `retired`, expected one of `stable`, `beta`, `deprecated` (status)
+        acme.yaml:15:9: warning[ring3.status]: "retired" is not one of stable, beta, deprecated (status)
+            help: write stable, beta or deprecated
     accepted
-        acme.yaml:15:26: warning[ring3.retry-policy]: unknown variant `hope`, expected one of `none`, `exponential_backoff`, `linear_backoff`, `fixed_delay` (retry_policy.strategy)
+        acme.yaml:15:26: warning[ring3.retry-policy]: "hope" is not one of none, exponential_backoff, linear_backoff, fixed_delay (retry_policy.strategy)
+            help: did you mean none?
     accepted
         acme.yaml:15:15: warning[ring3.retry-policy]: min_delay_ms 9 is over max_delay_ms 3 (retry_policy)
+            help: what is wrong is left out, and its default counts; min_delay_ms is at most max_delay_ms
         ignored 15:50 retry_policy.notes
     accepted
         acme.yaml:15:21: warning[ring3.rate-limit-headers]: an object is expected, not a list (rate_limit_headers)
+            help: write the names of headers as texts
     accepted
         acme.yaml:15:46: warning[ring3.termination]: "sideways" is not a standard reason and is left out (termination.mapping.odd)
+            help: write end_turn, max_tokens, stop_sequence, tool_use, refusal, pause_turn or other
         acme.yaml:15:64: warning[ring3.termination]: "cancelled" is not a standard reason; the nearest one is taken (termination.mapping.cancel)
+            help: write end_turn, max_tokens, stop_sequence, tool_use, refusal, pause_turn or other
     accepted
-        acme.yaml:16:49: warning[ring3.guardrails]: unknown variant `shred`, expected one of `block`, `warn`, `log`, `mask` (guardrails.input_filters[0].action)
+        acme.yaml:16:49: warning[ring3.guardrails]: "shred" is not one of block, warn, log, mask (guardrails.input_filters[0].action)
+            help: write block, warn, log or mask
     accepted
-        acme.yaml:17:46: warning[ring3.guardrails]: ( is not a regular expression (guardrails.input_filters[0])
-        acme.yaml:18:45: warning[ring3.guardrails]: [ is not a regular expression (guardrails.input_filters[1])
+        acme.yaml:17:47: warning[expression.pattern]: ( is not a regular expression (guardrails.input_filters[0].patterns[0])
+            help: correct it: calls are refused until then, because nothing may pass by it
+        acme.yaml:18:46: warning[expression.pattern]: [ is not a regular expression (guardrails.input_filters[1].patterns[0])
+            help: write a regular expression; put \ before a bracket, dot or sign that is meant as such
     accepted
         acme.yaml:16:20: warning[ring3.guardrails]: it names neither patterns nor words, so it finds nothing (guardrails.output_filters[0])
-        acme.yaml:16:86: warning[ring3.guardrails]: ^a may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[1])
+            help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for
+        acme.yaml:16:87: warning[ring3.guardrails]: ^a may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[1].patterns[0])
+            help: bound its repetitions, such as {1,64} for +, and leave out ^ and $
     accepted
         acme.yaml:15:25: warning[ring3.endpoints]: an object is expected, not a number (endpoints.embeddings)
+            help: each operation is a path, or an object with path and perhaps method and adapter
     accepted
-        acme.yaml:15:25: warning[ring3.services]: missing field `path` (services.list_models)
+        acme.yaml:15:25: warning[ring3.services]: path is missing (services.list_models)
+            help: add path
     accepted
-        acme.yaml:15:53: warning[ring3.models]: invalid type: string "big", expected u64 (metadata.models.bad.context_window)
+        acme.yaml:15:53: warning[ring3.models]: a whole number that is not negative is expected, not a text (metadata.models.bad.context_window)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
     accepted
-        acme.yaml:15:26: warning[ring3.availability]: unknown variant `moon`, expected one of `cn`, `global`, `us`, `eu` (availability.regions[0])
-        acme.yaml:17:32: warning[ring3.pricing]: invalid type: string "free", expected f64 (pricing.input_per_1k_tokens)
+        acme.yaml:15:26: warning[ring3.availability]: "moon" is not one of cn, global, us, eu (availability.regions[0])
+            help: write cn, global, us or eu
+        acme.yaml:17:32: warning[ring3.pricing]: a number is expected, not a text (pricing.input_per_1k_tokens)
+            help: write numbers for input_per_1k_tokens and output_per_1k_tokens
     accepted
-        acme.yaml:15:28: warning[ring3.context-policy]: unknown variant `forget`, expected one of `sliding_window`, `summarize`, `truncate_oldest`, `token_budget`, `adaptive` (context_policy.strategy)
+        acme.yaml:15:28: warning[ring3.context-policy]: "forget" is not one of sliding_window, summarize, truncate_oldest, token_budget, adaptive (context_policy.strategy)
+            help: write sliding_window, summarize, truncate_oldest, token_budget or adaptive
         acme.yaml:17:12: warning[ring3.telemetry]: an object is expected, not a number (telemetry)
+            help: write an object; its members are hints
     accepted
         acme.yaml:15:30: warning[ring2.multimodal]: an object is expected, not a text (multimodal.input.vision)
-        acme.yaml:16:33: warning[ring2.mcp]: unknown variant `sometimes`, expected one of `never`, `always`, `auto` (mcp.client.approval_modes[0])
+            help: below input and output, each medium is an object with supported and formats
+        acme.yaml:16:33: warning[ring2.mcp]: "sometimes" is not one of never, always, auto (mcp.client.approval_modes[0])
+            help: write never, always or auto
     accepted
-        acme.yaml:15:24: warning[ring2.computer-use]: unknown variant `soon`, expected one of `ga`, `beta`, `preview`, `experimental` (computer_use.status)
+        acme.yaml:15:24: warning[ring2.computer-use]: "soon" is not one of ga, beta, preview, experimental (computer_use.status)
+            help: write ga, beta, preview or experimental
         ignored 16:47 api_families.chat.flavour
     accepted
-        acme.yaml:15:32: warning[ring3.contract]: unknown variant `telepathy`, expected one of `openai_compatible`, `anthropic_messages`, `gemini_generate`, `custom` (provider_contract.api_style)
-        acme.yaml:16:44: warning[ring3.features]: unknown variant `some`, expected `native` or `simulated` (features.multi_candidate.support_type)
+        acme.yaml:15:32: warning[ring3.contract]: "telepathy" is not one of openai_compatible, anthropic_messages, gemini_generate, custom (provider_contract.api_style)
+            help: write openai_compatible, anthropic_messages, gemini_generate or custom
+        acme.yaml:16:44: warning[ring3.features]: "some" is not one of native, simulated (features.multi_candidate.support_type)
+            help: write native or simulated
     accepted
         acme.yaml:15:28: warning[experimental.section]: an object is expected, not a number (experimental.rtc_events)
+            help: what is wrong is left out; nothing depends on it
         acme.yaml:15:62: warning[experimental.performance]: failure_threshold must be over 0 and at most 1, and the times over 0 (experimental.performance.circuit_breaker)
+            help: leave it out for the usual circuit breaker: half of the calls failing within a minute, half a minute to recover
         ignored 15:87 experimental.warp
     accepted
         ignored 16:1 future
@@ -397,7 +491,8 @@ fn words_of_an_operation_are_checked() {
     accepted
         ignored 15:59 endpoints.batch.wording.creaton
     accepted
-        acme.yaml:15:49: warning[ring3.endpoints]: invalid type: sequence, expected a string (endpoints.batch.wording.cancel)
+        acme.yaml:15:49: warning[ring3.endpoints]: a text is expected, not a list (endpoints.batch.wording.cancel)
+            help: each operation is a path, or an object with path and perhaps method and adapter
     ");
 }
 
@@ -409,16 +504,20 @@ fn phases_of_a_profile_reject_a_manifest() {
         and("capability_profile: {phase: ios_v1, inputs: {modalities: 5}}\n"),
         and("capability_profile: {phase: iospc_v1, contract: {cost_class: low}}\n"),
     ];
-    assert_snapshot!(verdicts(&texts), @r"
+    assert_snapshot!(verdicts(&texts), @r#"
     rejected
         acme.yaml:15:21: error[ring2.capability-profile]: phase is missing (capability_profile.phase)
+            help: ios_v1 or iospc_v1
     rejected
-        acme.yaml:15:29: error[ring2.capability-profile]: unknown variant `later`, expected `ios_v1` or `iospc_v1` (capability_profile.phase)
+        acme.yaml:15:29: error[ring2.capability-profile]: "later" is not one of ios_v1, iospc_v1 (capability_profile.phase)
+            help: write ios_v1 or iospc_v1
     accepted
-        acme.yaml:15:58: warning[ring2.capability-profile]: invalid type: integer `5`, expected a sequence (capability_profile.inputs.modalities)
+        acme.yaml:15:58: warning[ring2.capability-profile]: a list is expected, not a number (capability_profile.inputs.modalities)
+            help: write phase: ios_v1 with inputs, outcomes or systems, or phase: iospc_v1 with process or contract too
     rejected
         acme.yaml:15:21: error[ring2.capability-profile]: must match at least one schema in anyOf: inputs, outcomes or systems is expected (capability_profile)
-    ");
+            help: write phase: ios_v1 with inputs, outcomes or systems, or phase: iospc_v1 with process or contract too
+    "#);
 }
 
 #[test]
@@ -434,26 +533,35 @@ fn files_that_are_no_documents_are_rejected() {
         "id: acme\n---\nid: other\n".to_owned(),
         "id: acme\n\tname: x\n".to_owned(),
     ];
-    assert_snapshot!(verdicts(&texts), @r"
+    assert_snapshot!(verdicts(&texts), @r#"
     rejected
         acme.yaml: error[file.syntax]: the file is empty
+            help: `pi provider new ID` writes a manifest to begin with
     rejected
         acme.yaml:2:1: error[file.syntax]: an object is expected, not nothing
+            help: a manifest has members such as id: and endpoint:; `pi provider new ID` writes one
     rejected
         acme.yaml:1:1: error[file.syntax]: an object is expected, not a list
+            help: a manifest has members such as id: and endpoint:; `pi provider new ID` writes one
     rejected
-        acme.yaml:2:1: error[file.duplicate-key]: duplicate mapping key: id
+        acme.yaml:2:1: error[file.duplicate-key]: "id" stands here for the second time
+            help: keep one of the two
     rejected
-        acme.yaml:17:3: error[file.duplicate-key]: duplicate mapping key: n
+        acme.yaml:17:3: error[file.duplicate-key]: "n" stands here for the second time
+            help: keep one of the two
     rejected
-        acme.yaml:2:4: error[file.syntax]: alias references unknown anchor
+        acme.yaml:2:4: error[file.syntax]: *c repeats what is marked with &c, and nothing before it is
+            help: mark the first occurrence with & and the name, or put a text that begins with * into quotes
     rejected
-        acme.yaml:2:1: error[file.syntax]: invalid indentation in multiline quoted scalar
+        acme.yaml:2:1: error[file.syntax]: a text in quotes goes on in this line, which is not indented
+            help: close the quote in the line above, or indent what belongs to the text
     rejected
         acme.yaml:2:1: error[file.syntax]: a file holds one document
+            help: make a file of each document, without --- between them
     rejected
-        acme.yaml:1:5: error[file.syntax]: while scanning a plain scalar, found a tab
-    ");
+        acme.yaml:2:1: error[file.syntax]: a tab stands where only spaces may indent
+            help: write spaces instead of the tab; most editors can be told to
+    "#);
 }
 
 #[test]
@@ -461,12 +569,13 @@ fn a_finding_is_shown_with_its_line() {
     let text = and("status: \"retired\"\n");
     let shown = |style| load(&text).diagnostics.iter().map(|found| render(found, &text, style)).collect::<String>();
     assert_snapshot!(shown(Style::Plain), @r#"
-    warning[ring3.status]: unknown variant `retired`, expected one of `stable`, `beta`, `deprecated`
+    warning[ring3.status]: "retired" is not one of stable, beta, deprecated
       --> acme.yaml:15:9
        |
     15 | status: "retired"
        |         ^^^^^^^^^
        = in status
+       = help: write stable, beta or deprecated
     "#);
     assert_eq!(strip(&shown(Style::Ansi)), shown(Style::Plain));
 }
@@ -491,14 +600,18 @@ fn an_operation_elsewhere_is_reached_over_https() {
     ]), @r"
     rejected
         acme.yaml:5:9: error[ring1.operation]: a server elsewhere must be reached over https (endpoints.chat.path)
+            help: write a path that is joined to endpoint.base_url, such as /chat/completions
     rejected
         acme.yaml:5:9: error[ring1.operation]: a server elsewhere must be reached over https (endpoints.chat.path)
+            help: write a path that is joined to endpoint.base_url, such as /chat/completions
     rejected
         acme.yaml:5:9: error[ring1.operation]: the address holds a credential (endpoints.chat.path)
+            help: name the variable that holds it in endpoint.auth.token_env
     accepted
     accepted
     rejected
         acme.yaml:15:34: error[ring1.operation]: a server elsewhere must be reached over https (services.list_models.path)
+            help: write a path that is joined to endpoint.base_url, such as /chat/completions
     ");
 }
 

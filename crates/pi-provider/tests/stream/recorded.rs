@@ -4,6 +4,7 @@
 
 use pi_provider::{
     Dialect, Manifest, StreamEvent, Termination,
+    manifest::Streaming,
     stream::{Ending, Outcome, Pipeline},
 };
 use serde_json::{Value, json};
@@ -514,24 +515,25 @@ fn a_frame_beyond_the_limit_is_an_error() {
     }
 }
 
+/// No manifest that was loaded has such an expression; one that somebody makes may.
 #[test]
 fn expressions_that_cannot_be_read_are_reported() {
-    let fault = |streaming: Value| {
-        let refused = Pipeline::compile(&plain(streaming), Dialect::OpenaiChat).unwrap_err();
-        refused.to_string()
+    let fault = |change: fn(&mut Streaming)| {
+        let rule = json!({"match": "$.a", "emit": "StreamEnd", "extract": {"finish_reason": "$.a"}});
+        let mut manifest = plain(json!({"decoder": {}, "event_map": [rule]}));
+        change(manifest.streaming.as_mut().unwrap());
+        Pipeline::compile(&manifest, Dialect::OpenaiChat).unwrap_err().to_string()
     };
-    let rule = json!({"match": "$.a ==", "emit": "StreamEnd"});
     assert_eq!(
-        fault(json!({"decoder": {}, "event_map": [rule]})),
+        fault(|streaming| streaming.event_map[0].condition = "$.a ==".to_owned()),
         "rule 1 (StreamEnd), match: a value is expected at column 7 of \"$.a ==\""
     );
-    let rule = json!({"match": "$.a", "emit": "StreamEnd", "extract": {"finish_reason": "$.a["}});
     assert_eq!(
-        fault(json!({"decoder": {}, "event_map": [rule]})),
+        fault(|streaming| streaming.event_map[0].extract["finish_reason"] = json!("$.a[")),
         "rule 1 (StreamEnd), finish_reason: a number, *, a quoted name or a filter is expected at column 5 of \"$.a[\""
     );
     assert_eq!(
-        fault(json!({"decoder": {}, "stop_condition": "("})),
+        fault(|streaming| streaming.stop_condition = Some("(".to_owned())),
         "stop_condition: a path is expected at column 2 of \"(\""
     );
 }

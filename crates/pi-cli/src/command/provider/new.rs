@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
     let text = filled(&arguments.id, &address);
     let loaded = load(&text, "the new manifest", Format::Yaml);
     if let Some(error) = loaded.errors().next() {
-        let reason = error.hint.clone().unwrap_or_default();
+        let reason = error.hint.clone();
         return Err(ModelFailure::NotAnId { id: arguments.id.clone(), reason }.into());
     }
     if builtin::find(&arguments.id).is_some() {

@@ -1,11 +1,12 @@
 //! `pi provider validate`: what is wrong with manifests, told as a compiler tells it.
 
-use std::collections::BTreeMap;
-
-use pi_provider::manifest::{
-    Diagnostic, Severity,
-    diagnostic::{Style, render},
-    load::{Document, Format, Ignored, load_any},
+use pi_provider::{
+    catalog::Names,
+    manifest::{
+        Diagnostic, Severity,
+        diagnostic::{Style, render},
+        load::{Document, Format, Ignored, load_any},
+    },
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde::Serialize;
@@ -38,19 +39,20 @@ struct Verdict<'a> {
     models: Option<usize>,
     errors: Vec<Finding<'a>>,
     warnings: Vec<Finding<'a>>,
+    /// What was assumed or ignored, and may be of interest.
+    notes: Vec<Finding<'a>>,
     /// Members that are not known.
     ignored: Vec<Unknown<'a>>,
 }
 
 #[derive(Serialize)]
 struct Finding<'a> {
-    rule: &'a str,
+    rule: &'static str,
     line: u32,
     column: u32,
     path: &'a str,
     message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    hint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -86,15 +88,13 @@ pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Resul
     let inputs = input::expand(&arguments.files, None, Endings::MANIFESTS)?;
     let count = inputs.len();
     let mut tally = Tally::default();
-    let mut seen = BTreeMap::new();
+    // Files that are checked together are taken for files of one source.
+    let mut names = Names::default();
     for (done, (name, input)) in inputs.into_iter().enumerate() {
         if count > 1 {
             console.progress(done, count, &name);
         }
-        let mut examined = input.and_then(|input| examine(&name, &input));
-        if let Ok(examined) = &mut examined {
-            notice_duplicate(&name, examined, &mut seen);
-        }
+        let examined = input.and_then(|input| examine(&name, &input, &mut names));
         tally.add(&examined);
         if arguments.json {
             console.line(&json(&name, &examined));
@@ -108,21 +108,25 @@ pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Resul
     Ok(if tally.invalid + tally.unread > 0 { Exit::No } else { Exit::Success })
 }
 
-fn examine(name: &str, input: &Input) -> Result<Examined, Failure> {
+fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Failure> {
     let written = input.text()?;
     let document = load_any(&written, name, Format::of_file(name));
     // Whatever the file is, and however broken: a key in it is not shown.
     let text = masker().redact_text(&written).into_owned();
     Ok(match document {
-        Document::Manifest(loaded) => Examined {
-            kind: MANIFEST,
-            text: if holds_keys(name) { String::new() } else { text },
-            id: loaded.manifest.as_ref().map(|it| it.id.to_string()),
-            version: loaded.original_version,
-            models: loaded.manifest.as_ref().map(|it| it.models.len()),
-            diagnostics: loaded.diagnostics,
-            ignored: loaded.ignored,
-        },
+        Document::Manifest(mut loaded) => {
+            let claim = loaded.manifest.as_ref().map(|it| names.claim(name, it, &loaded.names));
+            loaded.diagnostics.extend(claim.into_iter().flat_map(|it| it.findings));
+            Examined {
+                kind: MANIFEST,
+                text: if holds_keys(name) { String::new() } else { text },
+                id: loaded.manifest.as_ref().map(|it| it.id.to_string()),
+                version: loaded.original_version,
+                models: loaded.manifest.as_ref().map(|it| it.models.len()),
+                diagnostics: loaded.diagnostics,
+                ignored: loaded.ignored,
+            }
+        }
         Document::Contract(loaded) => Examined {
             kind: "contract",
             text,
@@ -160,25 +164,6 @@ fn holds_keys(name: &str) -> bool {
 
 pub(super) fn masker() -> Redactor {
     Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
-}
-
-/// Of two manifests with the same id the second is an error, as it is when both are loaded from one place.
-fn notice_duplicate(name: &str, examined: &mut Examined, seen: &mut BTreeMap<String, String>) {
-    let Some(id) = examined.id.clone().filter(|_| examined.kind == MANIFEST) else { return };
-    if let Some(first) = seen.get(&id) {
-        examined.diagnostics.push(Diagnostic {
-            severity: Severity::Error,
-            rule: "catalog.duplicate-id",
-            file: name.to_owned(),
-            line: 0,
-            column: 0,
-            path: "id".to_owned(),
-            message: format!("{id} is described in {first} too"),
-            hint: Some("give one of them another id, or keep them in different sources: the later one wins".to_owned()),
-        });
-    } else {
-        seen.insert(id, name.to_owned());
-    }
 }
 
 impl Examined {
@@ -235,6 +220,7 @@ fn json(file: &str, examined: &Result<Examined, Failure>) -> String {
         models: examined.models,
         errors: findings(Severity::Error),
         warnings: findings(Severity::Warning),
+        notes: findings(Severity::Note),
         ignored: examined.ignored.iter().map(Unknown::of).collect(),
     };
     serde_json::to_string(&verdict).expect("names and messages are plain text")
@@ -243,7 +229,7 @@ fn json(file: &str, examined: &Result<Examined, Failure>) -> String {
 impl<'a> Finding<'a> {
     fn of(found: &'a Diagnostic) -> Self {
         let Diagnostic { rule, line, column, path, message, hint, severity: _, file: _ } = found;
-        Finding { rule, line: *line, column: *column, path, message, hint: hint.as_deref() }
+        Finding { rule: rule.name(), line: *line, column: *column, path, message, hint }
     }
 }
 
@@ -262,7 +248,7 @@ fn show(name: &str, examined: Result<Examined, Failure>, quiet: bool, console: &
         }
     };
     let style = if console.has_colours() { Style::Ansi } else { Style::Plain };
-    let shown = |it: &&Diagnostic| it.severity > Severity::Note && (!quiet || it.severity == Severity::Error);
+    let shown = |it: &&Diagnostic| !quiet || it.severity == Severity::Error;
     for finding in examined.diagnostics.iter().filter(shown) {
         console.line(&render(finding, &examined.text, style));
     }

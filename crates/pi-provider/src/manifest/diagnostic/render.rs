@@ -41,9 +41,7 @@ pub fn render(diagnostic: &Diagnostic, source: &str, style: Style) -> String {
     if !diagnostic.path.is_empty() {
         push(&mut out, format_args!("{margin} {} in {}", paint.frame("="), clean(&diagnostic.path)));
     }
-    if let Some(hint) = &diagnostic.hint {
-        push(&mut out, format_args!("{margin} {} help: {}", paint.frame("="), clean(hint)));
-    }
+    push(&mut out, format_args!("{margin} {} help: {}", paint.frame("="), clean(&diagnostic.hint)));
     out
 }
 

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Deserialize;
-use url::Url;
+use url::{ParseError, Url};
 
 use super::{Report, ring1::missing};
 use crate::manifest::{
-    diagnostic::Severity,
+    diagnostic::{Rule, Severity},
     endpoint::{Auth, Endpoint, Header, Placement, is_protected, is_whole},
     promote::Generation,
     tree::{Member, Node, Position},
@@ -61,19 +61,18 @@ const LEAST_TIMEOUT_MS: u64 = 100;
 
 pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Endpoint> {
     let Some(section @ Member { node, .. }) = root.member("endpoint") else {
-        missing(report, "ring1.endpoint", root.at, "endpoint");
+        missing(report, Rule::EndpointSection, root.at, "endpoint");
         return None;
     };
     if node.as_map().is_none() {
-        report.error("ring1.endpoint", node.at, "endpoint", format!("an object is expected, not {}", node.kind()));
+        report.error(Rule::EndpointSection, node.at, "endpoint", format!("an object is expected, not {}", node.kind()));
         return None;
     }
     if node.get("base_url").is_none() {
-        missing(report, "ring1.base-url", section.at, "endpoint.base_url");
-        report.hint("the address that every path is joined to, such as https://api.example.com/v1");
+        missing(report, Rule::BaseUrl, section.at, "endpoint.base_url");
         return None;
     }
-    let written: Option<WrittenEndpoint> = report.read(Severity::Error, "ring1.endpoint", node, "endpoint");
+    let written: Option<WrittenEndpoint> = report.read(Severity::Error, Rule::EndpointSection, node, "endpoint");
     let auth = auth(section, generation, report);
     chat(root, section.at, report);
     check_operations(root, report);
@@ -82,12 +81,12 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     check_address(at, &written.base_url, "endpoint.base_url", Severity::Error, report);
     if written.protocol.is_some_and(|protocol| matches!(protocol, Protocol::Ws | Protocol::Wss)) {
         let at = node.get("protocol").map_or(node.at, |protocol| protocol.at);
-        report.warning("ring1.protocol", at, "endpoint.protocol", "calls go over HTTP whatever this says");
+        report.warning(Rule::NetworkProtocol, at, "endpoint.protocol", "calls go over HTTP whatever this says");
     }
     let mut timeout_ms = written.timeout_ms;
     if let Some(value) = timeout_ms.filter(|value| *value < LEAST_TIMEOUT_MS) {
         let at = node.get("timeout_ms").map_or(node.at, |timeout| timeout.at);
-        report.warning("ring1.timeout", at, "endpoint.timeout_ms", format!("{value} is under {LEAST_TIMEOUT_MS} ms"));
+        report.warning(Rule::Timeout, at, "endpoint.timeout_ms", format!("{value} is under {LEAST_TIMEOUT_MS} ms"));
         timeout_ms = None;
     }
     Some(Endpoint { base_url: written.base_url, timeout_ms, auth: auth? })
@@ -96,10 +95,9 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
 fn chat(root: &Node, at: Position, report: &mut Report<'_>) {
     match root.find("endpoints.chat.path") {
         Some(path) if path.as_str().is_some_and(|path| !path.is_empty()) => {}
-        Some(path) => report.error("ring1.chat", path.at, "endpoint.chat", "the path of a chat is expected"),
+        Some(path) => report.error(Rule::ChatPath, path.at, "endpoint.chat", "the path of a chat is expected"),
         None if is_chat_provider(root) => {
-            missing(report, "ring1.chat", at, "endpoint.chat");
-            report.hint("the path of a chat, such as /chat/completions");
+            missing(report, Rule::ChatPath, at, "endpoint.chat");
         }
         None => {}
     }
@@ -121,13 +119,12 @@ pub(super) fn check_address(at: Position, text: &str, path: &str, far: Severity,
     let url = match Url::parse(&VARIABLE.replace_all(text, "variable")) {
         Ok(url) => url,
         Err(error) => {
-            report.error("ring1.base-url", at, path, format!("the address cannot be read: {error}"));
-            report.hint("write a whole address, such as https://api.example.com/v1");
+            report.error(Rule::BaseUrl, at, path, in_words(error));
             return false;
         }
     };
     if !url.username().is_empty() || url.password().is_some() {
-        report.error("ring1.base-url", at, path, "the address holds a credential");
+        report.error(Rule::BaseUrl, at, path, "the address holds a credential");
         report.hint("name the variable that holds it in endpoint.auth.token_env");
         return false;
     }
@@ -135,20 +132,31 @@ pub(super) fn check_address(at: Position, text: &str, path: &str, far: Severity,
         "https" if url.host().is_some() => true,
         "http" if is_protected(&url) => true,
         "http" => {
-            report.push(far, "ring1.base-url", at, path, "a server elsewhere must be reached over https".to_owned());
+            report.push(far, Rule::BaseUrl, at, path, "a server elsewhere must be reached over https".to_owned());
             report.hint("http is for servers on this machine or network");
             far != Severity::Error
         }
         scheme => {
-            report.error("ring1.base-url", at, path, format!("https is expected, not {scheme}"));
+            report.error(Rule::BaseUrl, at, path, format!("https is expected, not {scheme}"));
             false
         }
     }
 }
 
+fn in_words(error: ParseError) -> String {
+    match error {
+        ParseError::RelativeUrlWithoutBase | ParseError::RelativeUrlWithCannotBeABaseBase => {
+            "the address does not begin with https://".to_owned()
+        }
+        ParseError::EmptyHost => "the address names no server".to_owned(),
+        ParseError::InvalidPort => "the port of the address is not a number up to 65535".to_owned(),
+        other => format!("the address cannot be read: {other}"),
+    }
+}
+
 /// An operation may have an address of its own. Credentials go there too, so it must be as safe as that of the provider.
 fn check_operations(root: &Node, report: &mut Report<'_>) {
-    const RULE: &str = "ring1.operation";
+    const RULE: Rule = Rule::OperationAddress;
     for section in ["endpoints", "services"] {
         for member in root.get(section).and_then(Node::as_map).unwrap_or_default() {
             let Some(node) = member.node.get("path") else { continue };
@@ -157,13 +165,13 @@ fn check_operations(root: &Node, report: &mut Report<'_>) {
             match Url::parse(&VARIABLE.replace_all(text, "variable")) {
                 Ok(url) if !url.username().is_empty() || url.password().is_some() => {
                     report.error(RULE, node.at, &path, "the address holds a credential");
+                    report.hint("name the variable that holds it in endpoint.auth.token_env");
                 }
                 Ok(url) if is_protected(&url) => {}
                 Ok(_) => {
                     report.error(RULE, node.at, &path, "a server elsewhere must be reached over https");
-                    report.hint("write a path that is joined to endpoint.base_url, such as /chat/completions");
                 }
-                Err(error) => report.error(RULE, node.at, &path, format!("the address cannot be read: {error}")),
+                Err(error) => report.error(RULE, node.at, &path, in_words(error)),
             }
         }
     }
@@ -173,22 +181,20 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     const PATH: &str = "endpoint.auth";
     let Some(node) = endpoint.node.get("auth") else {
         if !generation.is_promoted() {
-            missing(report, "ring1.auth", endpoint.at, PATH);
-            report.hint("type: bearer, custom_header or query_param; none for a local server that asks for nothing");
+            missing(report, Rule::AuthSection, endpoint.at, PATH);
             return None;
         }
-        report.note("promote.auth", endpoint.at, PATH, "no credential is described: a bearer token is assumed");
+        report.note(Rule::PromoteAuth, endpoint.at, PATH, "no credential is described: a bearer token is assumed");
         let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
         return Some(Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() });
     };
-    let written: WrittenAuth = report.read(Severity::Error, "ring1.auth", node, PATH)?;
+    let written: WrittenAuth = report.read(Severity::Error, Rule::AuthSection, node, PATH)?;
     let placement = placement(node, &written, generation, report)?;
     if let Some(name) = written.token_env.as_ref().filter(|name| !VARIABLE_NAME.is_match(name)) {
         let at = node.get("token_env").map_or(node.at, |name| name.at);
         // A pasted key is not repeated.
         let message = format!("the name of a variable is expected ({} characters are written)", name.chars().count());
-        report.error("ring1.token-env", at, "endpoint.auth.token_env", message);
-        report.hint("name the variable that holds the credential, never the credential itself");
+        report.error(Rule::TokenVariable, at, "endpoint.auth.token_env", message);
         return None;
     }
     for (index, header) in written.extra_headers.iter().enumerate() {
@@ -206,7 +212,7 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
     match written.kind.as_str() {
         "bearer" => {
             if header.is_none() && !generation.is_promoted() {
-                report.note("ring1.auth-header", node.at, "endpoint.auth.header", "Authorization is assumed");
+                report.note(Rule::AuthHeader, node.at, "endpoint.auth.header", "Authorization is assumed");
             }
             Some(Placement::Bearer {
                 header: header.unwrap_or_else(|| "Authorization".to_owned()),
@@ -217,27 +223,21 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
             (Some(header), None) => Some(Placement::CustomHeader { header }),
             (Some(header), Some(prefix)) => Some(Placement::Bearer { header, prefix }),
             (None, _) => {
-                missing(report, "ring1.auth-header", node.at, "endpoint.auth.header");
+                missing(report, Rule::AuthHeader, node.at, "endpoint.auth.header");
                 None
             }
         },
         "query_param" => match written.param_name.clone().filter(|name| !name.is_empty()) {
             Some(param_name) => Some(Placement::QueryParam { param_name }),
             None => {
-                missing(report, "ring1.auth-param", node.at, "endpoint.auth.param_name");
+                missing(report, Rule::AuthParameter, node.at, "endpoint.auth.param_name");
                 None
             }
         },
         "none" => Some(Placement::None),
         other => {
             let at = node.get("type").map_or(node.at, |kind| kind.at);
-            report.error(
-                "ring1.auth-type",
-                at,
-                "endpoint.auth.type",
-                format!("{other:?} is not a way to authenticate"),
-            );
-            report.hint("bearer, custom_header, query_param or none");
+            report.error(Rule::AuthType, at, "endpoint.auth.type", format!("{other:?} is not a way to authenticate"));
             None
         }
     }
@@ -246,6 +246,6 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
 fn check_header(node: &Node, path: &str, name: &str, report: &mut Report<'_>) {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(is_token) {
-        report.error("ring1.auth-header", node.at, path, format!("{name:?} is not the name of a header"));
+        report.error(Rule::AuthHeader, node.at, path, format!("{name:?} is not the name of a header"));
     }
 }

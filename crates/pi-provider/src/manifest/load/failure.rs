@@ -1,13 +1,14 @@
 //! Ring 1: what the provider's errors mean.
 
 use indexmap::IndexMap;
-use regex::Regex;
 
 use super::{Report, ring1::missing};
 use crate::{
     error::ErrorCode,
+    likeness::nearest,
     manifest::{
-        diagnostic::Severity,
+        diagnostic::{Rule, Severity},
+        expression::{Checked, Words},
         failure::{ErrorClassification, MessagePattern},
         names,
         promote::Generation,
@@ -25,21 +26,20 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     if is_empty && !generation.is_promoted() {
         let at = root.member(SECTION).map_or(root.at, |section| section.at);
         let path = if root.get(SECTION).is_some() { "error_classification.by_http_status" } else { SECTION };
-        missing(report, "ring1.error-classification", at, path);
-        report.hint("map at least 400, 401, 429 and 500 to standard names");
+        missing(report, Rule::ErrorSection, at, path);
         return None;
     }
     let mut classification = ErrorClassification::default();
     if let Some(section) = root.get(SECTION) {
         if section.as_map().is_none() {
             let message = format!("an object is expected, not {}", section.kind());
-            report.error("ring1.error-classification", section.at, SECTION, message);
+            report.error(Rule::ErrorSection, section.at, SECTION, message);
             return None;
         }
         read_section(section, &mut classification, report);
     }
     if is_empty {
-        report.note("promote.error-classification", root.at, SECTION, "the usual meaning of each status is assumed");
+        report.note(Rule::PromoteErrors, root.at, SECTION, "the usual meaning of each status is assumed");
         classification.assume_usual();
     } else if let Some(by_status) = by_status {
         complete(by_status, &mut classification, report);
@@ -59,11 +59,12 @@ fn read_section(section: &Node, classification: &mut ErrorClassification, report
             "by_error_code" => classification.by_error_code = names_of(&member.node, &path, report),
             "by_error_message" => classification.by_error_message = messages(&member.node, &path, report),
             "retry_after_extraction" => {
-                let rule = "ring1.retry-after";
-                classification.retry_after_extraction = report.read(Severity::Warning, rule, &member.node, &path);
+                // Half of it would wait for another time than the provider asks for.
+                classification.retry_after_extraction =
+                    report.read(Severity::Error, Rule::RetryAfter, &member.node, &path);
             }
             "notes" => {
-                let notes = report.read(Severity::Warning, "ring1.notes", &member.node, &path);
+                let notes = report.read(Severity::Warning, Rule::Notes, &member.node, &path);
                 classification.notes = notes.unwrap_or_default();
             }
             _ => report.ignore(member.at, path),
@@ -74,7 +75,7 @@ fn read_section(section: &Node, classification: &mut ErrorClassification, report
 fn names_of(node: &Node, path: &str, report: &mut Report<'_>) -> IndexMap<String, ErrorCode> {
     let Some(members) = node.as_map() else {
         let message = format!("an object is expected, not {}", node.kind());
-        report.error("ring1.error-classification", node.at, path, message);
+        report.error(Rule::ErrorSection, node.at, path, message);
         return IndexMap::new();
     };
     let named = members.iter().filter_map(|member| {
@@ -86,18 +87,20 @@ fn names_of(node: &Node, path: &str, report: &mut Report<'_>) -> IndexMap<String
 
 /// A standard name, or one of the closed list of others.
 fn code(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ErrorCode> {
-    let name: String = report.read(Severity::Error, "ring1.error-name", node, path)?;
+    let name: String = report.read(Severity::Error, Rule::ErrorName, node, path)?;
     if let Some(code) = ErrorCode::from_name(&name) {
         return Some(code);
     }
     if let Some(code) = names::error_alias(&name) {
         let message = format!("{name:?} is not a standard error; it is read as {}", code.name());
-        report.warning("ring1.error-name", node.at, path, message);
+        report.warning(Rule::ErrorName, node.at, path, message);
         report.hint(format!("write {}", code.name()));
         return Some(code);
     }
-    report.error("ring1.error-name", node.at, path, format!("{name:?} is not a standard error"));
-    report.hint(ErrorCode::ALL.map(ErrorCode::name).join(", "));
+    report.error(Rule::ErrorName, node.at, path, format!("{name:?} is not a standard error"));
+    if let Some(meant) = nearest(&name, ErrorCode::ALL.map(ErrorCode::name)).first() {
+        report.hint(format!("did you mean {meant}?"));
+    }
     None
 }
 
@@ -105,48 +108,51 @@ fn check_statuses(node: &Node, path: &str, report: &mut Report<'_>) {
     for member in node.as_map().unwrap_or_default() {
         if !member.key.parse::<u16>().is_ok_and(|status| (100..600).contains(&status)) {
             let message = format!("{:?} is not an HTTP status", member.key);
-            report.error("ring1.status", member.at, &format!("{path}.{}", member.key), message);
+            report.error(Rule::HttpStatus, member.at, &format!("{path}.{}", member.key), message);
         }
     }
 }
 
-/// The standard asks for four statuses, its own examples have files with one. What is missing is filled in.
+/// The standard asks for four statuses, its own examples have files with one. What is missing is filled in; what means
+/// something else than the standard says is believed, and told.
 fn complete(by_status: &Node, classification: &mut ErrorClassification, report: &mut Report<'_>) {
-    let absent: Vec<u16> =
-        LEAST.into_iter().filter(|status| !classification.by_http_status.contains_key(&status.to_string())).collect();
-    if absent.is_empty() || report.has_errors() {
-        return;
-    }
-    let words: Vec<String> = absent.iter().map(u16::to_string).collect();
     let path = "error_classification.by_http_status";
-    let message = format!("{} must be mapped too; the usual meaning is assumed", words.join(", "));
-    report.warning("ring1.least-statuses", by_status.at, path, message);
-    report.hint("map at least 400, 401, 429 and 500 to standard names");
-    classification.assume(&absent);
+    let absent: Vec<u16> = LEAST.into_iter().filter(|status| by_status.get(&status.to_string()).is_none()).collect();
+    if !absent.is_empty() {
+        let words: Vec<String> = absent.iter().map(u16::to_string).collect();
+        let message = format!("{} must be mapped too; the usual meaning is assumed", words.join(", "));
+        report.warning(Rule::LeastStatuses, by_status.at, path, message);
+        classification.assume(&absent);
+    }
+    for status in LEAST {
+        let (key, usual) = (status.to_string(), ErrorCode::from_status(status));
+        let (Some(&written), Some(node)) = (classification.by_http_status.get(&key), by_status.get(&key)) else {
+            continue;
+        };
+        if written != usual {
+            let message = format!("{key} is {} here; the standard asks for {}", written.name(), usual.name());
+            report.warning(Rule::StatusMeaning, node.at, &format!("{path}.{key}"), message);
+        }
+    }
 }
 
 fn messages(node: &Node, path: &str, report: &mut Report<'_>) -> Vec<MessagePattern> {
     let mut patterns = Vec::new();
     let Some(list) = node.as_list() else {
-        report.error("ring1.error-message", node.at, path, format!("a list is expected, not {}", node.kind()));
+        report.error(Rule::ErrorMessage, node.at, path, format!("a list is expected, not {}", node.kind()));
         return patterns;
     };
     for (index, item) in list.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let (Some(pattern), Some(maps_to)) = (item.get("pattern"), item.get("maps_to")) else {
-            report.error("ring1.error-message", item.at, &path, "pattern and maps_to are expected");
+            report.error(Rule::ErrorMessage, item.at, &path, "pattern and maps_to are expected");
             continue;
         };
         let code = code(maps_to, &format!("{path}.maps_to"), report);
-        let text: Option<String> =
-            report.read(Severity::Error, "ring1.error-message", pattern, &format!("{path}.pattern"));
-        let (Some(maps_to), Some(text)) = (code, text) else { continue };
-        match Regex::new(&text) {
-            Ok(_) => patterns.push(MessagePattern { pattern: text, maps_to }),
-            Err(_) => {
-                let message = "the pattern cannot be read and is left out";
-                report.warning("ring1.error-message", pattern.at, &format!("{path}.pattern"), message);
-            }
+        let words: Option<Checked<Words>> =
+            report.read(Severity::Error, Rule::ErrorMessage, pattern, &format!("{path}.pattern"));
+        if let (Some(maps_to), Some(words)) = (code, words) {
+            patterns.push(MessagePattern { pattern: words.text, maps_to });
         }
     }
     patterns

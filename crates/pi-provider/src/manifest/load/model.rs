@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Format, Ignored, Report, ring1::is_id, ring3::object};
 use crate::manifest::{
     contract::Contract,
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, Rule, Severity},
     model::{KEPT, ModelEntry},
     promote::models as promote_models,
     tree::Node,
@@ -52,22 +52,22 @@ pub(super) fn models_of(root: &Node, mut report: Report<'_>) -> LoadedModels {
         }
     }
     if root.get("models").is_none() {
-        report.error("models.models", root.at, "models", "models is missing");
+        report.error(Rule::ModelFile, root.at, "models", "models is missing");
     }
     let (diagnostics, ignored) = report.finish();
     LoadedModels { models, diagnostics, ignored }
 }
 
 fn read_models(node: &Node, models: &mut IndexMap<String, IndexMap<String, ModelEntry>>, report: &mut Report<'_>) {
-    for member in object("models.models", node, "models", report).unwrap_or_default() {
+    for member in object(Rule::ModelFile, node, "models", report).unwrap_or_default() {
         let path = format!("models.{}", member.key);
         let mut node = member.node.clone();
         let Some(provider) = node.take("provider") else {
-            report.warning("models.provider", member.node.at, &path, "provider is missing; the model is left out");
+            report.warning(Rule::ModelProvider, member.node.at, &path, "provider is missing; the model is left out");
             continue;
         };
         let Some(provider) = provider.node.as_str().filter(|name| is_id(name)) else {
-            report.warning("models.provider", provider.node.at, &format!("{path}.provider"), "this is not an id");
+            report.warning(Rule::ModelProvider, provider.node.at, &format!("{path}.provider"), "this is not an id");
             continue;
         };
         if let Some(entry) = entry(&node, &path, report) {
@@ -78,7 +78,7 @@ fn read_models(node: &Node, models: &mut IndexMap<String, IndexMap<String, Model
 
 /// The models of a manifest.
 pub(super) fn models(node: &Node, path: &str, report: &mut Report<'_>) -> IndexMap<String, ModelEntry> {
-    let members = object("ring3.models", node, path, report).unwrap_or_default();
+    let members = object(Rule::Models, node, path, report).unwrap_or_default();
     let read = members.iter().filter_map(|member| {
         let entry = if member.node.is_null() {
             Some(ModelEntry::default())
@@ -87,13 +87,29 @@ pub(super) fn models(node: &Node, path: &str, report: &mut Report<'_>) -> IndexM
         };
         Some((member.key.clone(), entry?))
     });
-    read.collect()
+    let models = read.collect();
+    check_names(node, path, &models, report);
+    models
+}
+
+/// A model is found under its name on the wire too, so that must not be the name of another one.
+fn check_names(node: &Node, path: &str, models: &IndexMap<String, ModelEntry>, report: &mut Report<'_>) {
+    for (place, (id, entry)) in models.iter().enumerate() {
+        let Some(wire) = entry.model_id.as_deref().filter(|wire| wire != id) else { continue };
+        let earlier = models.iter().take(place).find(|(_, earlier)| earlier.model_id.as_deref() == Some(wire));
+        let Some(other) = models.get_key_value(wire).map(|(other, _)| other).or(earlier.map(|(other, _)| other)) else {
+            continue;
+        };
+        let at = node.get(id).and_then(|model| model.get("model_id")).map_or(node.at, |name| name.at);
+        let message = format!("{wire:?} names {other} too, which is found under it; {id} is found as {id} only");
+        report.warning(Rule::ModelName, at, &format!("{path}.{id}.model_id"), message);
+    }
 }
 
 fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry> {
     let mut node = node.clone();
     promote_models::model(&mut node);
-    let mut entry: ModelEntry = report.read(Severity::Warning, "ring3.models", &node, path)?;
+    let mut entry: ModelEntry = report.read(Severity::Warning, Rule::Models, &node, path)?;
     entry.extra.retain(|name, _| {
         let is_kept = KEPT.contains(&name.as_str());
         if !is_kept {
@@ -143,15 +159,15 @@ fn read_contract(mut root: Node, report: &mut Report<'_>) -> Option<(String, Con
         }
     }
     drop(root.take("$schema"));
-    let written: Heading = report.read(Severity::Error, "contract.heading", &heading, "")?;
+    let written: Heading = report.read(Severity::Error, Rule::ContractHeading, &heading, "")?;
     if let Some(version) = written.contract_version.as_ref().filter(|version| *version != "1.0") {
         let at = heading.get("contract_version").map_or(root.at, |node| node.at);
-        report.error("contract.version", at, "contract_version", format!("version {version:?} is not known"));
+        report.error(Rule::ContractVersion, at, "contract_version", format!("version {version:?} is not known"));
     }
     if !is_id(&written.provider_id) {
         let at = heading.get("provider_id").map_or(root.at, |node| node.at);
-        report.error("contract.provider", at, "provider_id", format!("{:?} is not an id", written.provider_id));
+        report.error(Rule::ContractProvider, at, "provider_id", format!("{:?} is not an id", written.provider_id));
     }
-    let contract = report.read(Severity::Error, "contract.section", &root, "")?;
+    let contract = report.read(Severity::Error, Rule::ContractFile, &root, "")?;
     Some((written.provider_id, contract))
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{Format, Ignored, Report, endpoint::check_address, ring3::object};
 use crate::{
     manifest::{
-        diagnostic::{Diagnostic, Severity},
+        diagnostic::{Diagnostic, Rule, Severity},
         model::{Modalities, ModelCapabilities, ModelEntry, Pricing},
         names,
         tree::{Member, Node},
@@ -108,7 +108,7 @@ fn read(root: &Node, report: &mut Report<'_>) -> IndexMap<String, PiProvider> {
     for member in root.as_map().unwrap_or_default() {
         match member.key.as_str() {
             "providers" => {
-                let members = object("models-json.providers", &member.node, "providers", report).unwrap_or_default();
+                let members = object(Rule::PiProviders, &member.node, "providers", report).unwrap_or_default();
                 for member in members {
                     if let Some(provider) = provider(member, report) {
                         providers.insert(member.key.clone(), provider);
@@ -120,13 +120,13 @@ fn read(root: &Node, report: &mut Report<'_>) -> IndexMap<String, PiProvider> {
         }
     }
     if root.get("providers").is_none() {
-        report.warning("models-json.providers", root.at, "providers", "providers is missing");
+        report.warning(Rule::PiProviders, root.at, "providers", "providers is missing");
     }
     providers
 }
 
 fn provider(member: &Member, report: &mut Report<'_>) -> Option<PiProvider> {
-    const RULE: &str = "models-json.provider";
+    const RULE: Rule = Rule::PiProvider;
     let path = format!("providers.{}", member.key);
     let mut node = member.node.clone();
     let models = node.take("models");

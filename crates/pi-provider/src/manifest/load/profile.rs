@@ -4,12 +4,12 @@
 use super::Report;
 use crate::manifest::{
     declared::{CapabilityProfile, ProfilePhase},
-    diagnostic::Severity,
+    diagnostic::{Rule, Severity},
     tree::Node,
 };
 
 const SECTION: &str = "capability_profile";
-const RULE: &str = "ring2.capability-profile";
+const RULE: Rule = Rule::ProfileSection;
 const DIMENSIONS: [&str; 3] = ["inputs", "outcomes", "systems"];
 /// Reserved for the second phase.
 const LATER: [&str; 2] = ["process", "contract"];

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{Report, endpoint, failure};
 use crate::manifest::{
-    diagnostic::Severity,
+    diagnostic::{Rule, Severity},
     endpoint::Endpoint,
     failure::ErrorClassification,
     promote::Generation,
@@ -49,18 +49,18 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
 }
 
 /// A missing member is pointed at where it should be: at the beginning of the object.
-pub(super) fn missing(report: &mut Report<'_>, rule: &'static str, at: Position, path: &str) {
+pub(super) fn missing(report: &mut Report<'_>, rule: Rule, at: Position, path: &str) {
     report.error(rule, at, path, format!("{path} is missing"));
 }
 
 fn id(root: &Node, report: &mut Report<'_>) -> Option<ProviderId> {
     let Some(node) = root.get("id") else {
-        missing(report, "ring1.id", root.at, "id");
+        missing(report, Rule::Id, root.at, "id");
         return None;
     };
-    let text: String = report.read(Severity::Error, "ring1.id", node, "id")?;
+    let text: String = report.read(Severity::Error, Rule::Id, node, "id")?;
     if !is_id(&text) {
-        report.error("ring1.id", node.at, "id", format!("{text:?} is not an id"));
+        report.error(Rule::Id, node.at, "id", format!("{text:?} is not an id"));
         report.hint("2 to 64 lower case letters, digits, - and _, beginning with a letter or digit");
         return None;
     }
@@ -69,14 +69,21 @@ fn id(root: &Node, report: &mut Report<'_>) -> Option<ProviderId> {
 
 fn aliases(root: &Node, report: &mut Report<'_>) -> Vec<String> {
     let Some(node) = root.get("aliases") else { return Vec::new() };
-    let names: Vec<String> = report.read(Severity::Warning, "ring1.aliases", node, "aliases").unwrap_or_default();
-    let mut kept = Vec::new();
-    for (index, name) in names.into_iter().enumerate() {
-        if is_alias(&name) {
-            kept.push(name);
+    let Some(list) = node.as_list() else {
+        report.warning(Rule::Aliases, node.at, "aliases", format!("a list is expected, not {}", node.kind()));
+        return Vec::new();
+    };
+    let mut kept: Vec<String> = Vec::new();
+    for (index, item) in list.iter().enumerate() {
+        let path = format!("aliases[{index}]");
+        let Some(name) = report.read::<String>(Severity::Warning, Rule::Aliases, item, &path) else { continue };
+        if !is_alias(&name) {
+            report.warning(Rule::Aliases, item.at, &path, format!("{name:?} is not a name"));
+        } else if kept.contains(&name) {
+            report.warning(Rule::Aliases, item.at, &path, format!("{name:?} stands here for the second time"));
+            report.hint("keep one of the two");
         } else {
-            let at = node.as_list().and_then(|list| list.get(index)).map_or(node.at, |item| item.at);
-            report.warning("ring1.aliases", at, &format!("aliases[{index}]"), format!("{name:?} is not a name"));
+            kept.push(name);
         }
     }
     kept
@@ -90,24 +97,23 @@ fn is_alias(text: &str) -> bool {
 
 fn version(root: &Node, report: &mut Report<'_>) -> Option<String> {
     let Some(node) = root.get("protocol_version") else {
-        missing(report, "ring1.protocol-version", root.at, "protocol_version");
-        report.hint("write protocol_version: \"2.0\"");
+        missing(report, Rule::ProtocolVersion, root.at, "protocol_version");
         return None;
     };
     let Some(text) = crate::manifest::promote::written_version(root) else {
         let message = format!("a version is expected, not {}", node.kind());
-        report.error("ring1.protocol-version", node.at, "protocol_version", message);
+        report.error(Rule::ProtocolVersion, node.at, "protocol_version", message);
         return None;
     };
     if node.as_str().is_none() {
         let message = "the version should be a text";
-        report.warning("ring1.protocol-version", node.at, "protocol_version", message);
+        report.warning(Rule::ProtocolVersion, node.at, "protocol_version", message);
         report.hint("put the value in quotes");
     }
     match Generation::of(root) {
         Generation::Unknown => {
             let message = format!("version {text:?} is not known");
-            report.error("ring1.protocol-version", node.at, "protocol_version", message);
+            report.error(Rule::ProtocolVersion, node.at, "protocol_version", message);
             report.hint("2.0 is read as it is, 1.x is promoted");
             None
         }

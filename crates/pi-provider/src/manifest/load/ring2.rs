@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use super::Report;
-use crate::manifest::{
-    capability::{Capabilities, Capability, FeatureFlags, ToolCalling},
-    diagnostic::Severity,
-    names,
-    parameter::{Parameter, ParameterType},
-    promote::Generation,
-    streaming::Streaming,
-    tree::{Member, Node, Position},
+use super::{Report, parameter};
+use crate::{
+    manifest::{
+        capability::{Capabilities, Capability, FeatureFlags, ToolCalling},
+        diagnostic::{Rule, Severity},
+        names,
+        parameter::{Parameter, ParameterType},
+        promote::Generation,
+        streaming::Streaming,
+        tree::{Member, Node, Position},
+    },
+    stream::framing::Form,
 };
 
 pub(super) struct Ring2 {
@@ -38,7 +41,7 @@ fn capabilities(root: &Node, generation: Generation, report: &mut Report<'_>) ->
     };
     let Some(members) = node.as_map() else {
         let message = format!("an object with required and optional is expected, not {}", node.kind());
-        report.error("ring2.capabilities", node.at, SECTION, message);
+        report.error(Rule::CapabilitySection, node.at, SECTION, message);
         return capabilities;
     };
     for member in members {
@@ -69,28 +72,27 @@ fn text(at: Position, capabilities: &mut Capabilities, generation: Generation, r
     if generation.is_promoted() {
         capabilities.required.insert(Capability::Text);
     } else if capabilities.optional.contains(&Capability::Text) {
-        report.warning("ring2.text", at, PATH, "a provider with a chat must require text; it is optional here");
+        report.warning(Rule::TextCapability, at, PATH, "a provider with a chat must require text; it is optional here");
     } else {
-        report.error("ring2.text", at, PATH, "a provider with a chat must declare text");
-        report.hint("add text to capabilities.required");
+        report.error(Rule::TextCapability, at, PATH, "a provider with a chat must declare text");
     }
 }
 
 fn set(node: &Node, path: &str, report: &mut Report<'_>) -> BTreeSet<Capability> {
     let Some(list) = node.as_list() else {
-        report.error("ring2.capabilities", node.at, path, format!("a list is expected, not {}", node.kind()));
+        report.error(Rule::CapabilitySection, node.at, path, format!("a list is expected, not {}", node.kind()));
         return BTreeSet::new();
     };
     let mut set = BTreeSet::new();
     for (index, item) in list.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        let Some(name) = report.read::<String>(Severity::Error, "ring2.capabilities", item, &path) else { continue };
+        let Some(name) = report.read::<String>(Severity::Error, Rule::CapabilitySection, item, &path) else { continue };
         match Capability::from_name(&name) {
             Some(capability) => {
                 set.insert(capability);
             }
             None => {
-                report.note("ring2.unknown-capability", item.at, &path, format!("{name:?} is not known and ignored"));
+                report.note(Rule::UnknownCapability, item.at, &path, format!("{name:?} is not known and ignored"));
                 if let Some(known) = names::capability_alias(&name) {
                     report.hint(format!("the standard name is {known}"));
                 }
@@ -104,7 +106,7 @@ fn set(node: &Node, path: &str, report: &mut Report<'_>) -> BTreeSet<Capability>
 /// Flags are switches; one that is something else is left out, and its neighbours stay.
 fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
     let Some(members) = node.as_map() else {
-        report.error("ring2.feature-flags", node.at, path, format!("an object is expected, not {}", node.kind()));
+        report.error(Rule::FeatureFlags, node.at, path, format!("an object is expected, not {}", node.kind()));
         return FeatureFlags::default();
     };
     let mut flags = FeatureFlags::default();
@@ -113,7 +115,7 @@ fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
         let Some(value) = member.node.as_bool() else {
             if !member.node.is_null() {
                 let message = format!("true or false is expected, not {}", member.node.kind());
-                report.warning("ring2.feature-flags", member.node.at, &path, message);
+                report.warning(Rule::FeatureFlags, member.node.at, &path, message);
             }
             continue;
         };
@@ -134,7 +136,7 @@ fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
 
 fn tool_calling(member: &Member, capabilities: &Capabilities, report: &mut Report<'_>) -> ToolCalling {
     let severity = severity_of(Capability::Tools, capabilities);
-    let section = report.read(severity, "ring2.tool-calling", &member.node, "capabilities.tool_calling");
+    let section = report.read(severity, Rule::ToolCalling, &member.node, "capabilities.tool_calling");
     section.unwrap_or_default()
 }
 
@@ -150,35 +152,42 @@ fn streaming(root: &Node, capabilities: &Capabilities, report: &mut Report<'_>) 
         if capabilities.has(Capability::Streaming) {
             let message = "streaming is declared and not described; the usual stream of the dialect is assumed";
             let at = root.member("capabilities").map_or(root.at, |capabilities| capabilities.at);
-            report.warning("ring2.streaming", at, SECTION, message);
-            report.hint("add streaming.decoder");
+            report.warning(Rule::StreamingSection, at, SECTION, message);
         }
         return None;
     };
     let node = &member.node;
     if node.as_map().is_some() && node.get("decoder").is_none() {
         let message = "streaming.decoder is missing".to_owned();
-        report.push(severity, "ring2.decoder", member.at, "streaming.decoder", message);
-        report.hint("format and strategy say how the stream is read, such as sse and openai_chat");
+        report.push(severity, Rule::StreamDecoder, member.at, "streaming.decoder", message);
         return None;
     }
-    report.read(severity, "ring2.streaming", node, SECTION)
+    let streaming: Streaming = report.read(severity, Rule::StreamingSection, node, SECTION)?;
+    let format = streaming.decoder.format.as_deref();
+    if let Some(format) = format.filter(|format| !Form::is_known(format)) {
+        let at = node.find("decoder.format").map_or(node.at, |format| format.at);
+        let message = format!("the format {format:?} is not known; the stream is read as server-sent events");
+        report.push(severity.min(Severity::Warning), Rule::StreamDecoder, at, "streaming.decoder.format", message);
+        report.hint(format!("write {}", Form::NAMES.join(", ")));
+    }
+    Some(streaming)
 }
 
 fn parameters(root: &Node, report: &mut Report<'_>) -> IndexMap<String, Parameter> {
     const SECTION: &str = "parameters";
     let Some(node) = root.get(SECTION) else { return IndexMap::new() };
     let Some(members) = node.as_map() else {
-        report.error("ring2.parameters", node.at, SECTION, format!("an object is expected, not {}", node.kind()));
+        report.error(Rule::ParameterSection, node.at, SECTION, format!("an object is expected, not {}", node.kind()));
         return IndexMap::new();
     };
     let mut parameters = IndexMap::new();
     for member in members {
         let path = format!("{SECTION}.{}", member.key);
-        let parameter: Option<Parameter> = report.read(Severity::Error, "ring2.parameters", &member.node, &path);
+        let parameter: Option<Parameter> = report.read(Severity::Error, Rule::ParameterSection, &member.node, &path);
         if let Some(parameter) = parameter {
             check_parameter(member, &path, &parameter, report);
-            parameters.insert(member.key.clone(), parameter);
+            let (name, parameter) = parameter::named(member, &path, parameter, report);
+            parameter::insert(member, &path, (name, parameter), &mut parameters, report);
         }
     }
     parameters
@@ -190,7 +199,7 @@ fn check_parameter(member: &Member, path: &str, parameter: &Parameter, report: &
     if let (Some(low), Some(high)) = (low, high)
         && low > high
     {
-        report.error("ring2.parameters", member.node.at, path, format!("nothing is between {low} and {high}"));
+        report.error(Rule::ParameterSection, member.node.at, path, format!("nothing is between {low} and {high}"));
         return;
     }
     let Some(default) = &parameter.default else { return };
@@ -210,6 +219,6 @@ fn check_parameter(member: &Member, path: &str, parameter: &Parameter, report: &
     let listed = parameter.values.as_ref().is_none_or(|values| values.contains(default));
     if !(fits && within && listed) {
         let message = format!("the default {default} is not a value that the parameter may have");
-        report.error("ring2.parameters", at, &format!("{path}.default"), message);
+        report.error(Rule::ParameterSection, at, &format!("{path}.default"), message);
     }
 }

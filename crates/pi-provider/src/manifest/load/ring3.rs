@@ -3,18 +3,18 @@
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-use super::{Report, model, ring1::Ring1, ring2::Ring2};
+use super::{Report, guardrail, model, ring1::Ring1, ring2::Ring2};
 use crate::{
-    error::Side,
     event::Termination,
-    guardrail,
+    local,
     manifest::{
         Manifest, Status,
         declared::{ApiFamilies, ApiFamily},
-        diagnostic::Severity,
+        diagnostic::{Rule, Severity},
         experimental::{CircuitBreaker, Experimental, Performance},
+        expression::{Checked, Rooted},
         names,
-        resilience::{Filter, Guardrails, RetryPolicy, TerminationMap},
+        resilience::{RetryPolicy, TerminationMap},
         tree::{Member, Node, Tree},
     },
 };
@@ -51,36 +51,36 @@ pub(super) fn read(root: &Node, first: Ring1, second: Ring2, report: &mut Report
 
 fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
     match member.key.as_str() {
-        "name" => manifest.name = optional("ring3.name", member, report),
-        "version" => manifest.version = optional("ring3.version", member, report),
-        "status" => manifest.status = or_default::<Status>("ring3.status", member, report),
-        "category" => manifest.category = optional("ring3.category", member, report),
-        "official_url" => manifest.official_url = optional("ring3.official-url", member, report),
-        "support_contact" => manifest.support_contact = optional("ring3.support-contact", member, report),
-        "endpoints" => manifest.endpoints = entries("ring3.endpoints", member, report),
-        "services" => manifest.services = entries("ring3.services", member, report),
-        "rate_limit_headers" => manifest.rate_limit_headers = or_default("ring3.rate-limit-headers", member, report),
+        "name" => manifest.name = optional(Rule::Name, member, report),
+        "version" => manifest.version = optional(Rule::FileVersion, member, report),
+        "status" => manifest.status = or_default::<Status>(Rule::Status, member, report),
+        "category" => manifest.category = optional(Rule::Category, member, report),
+        "official_url" => manifest.official_url = optional(Rule::OfficialUrl, member, report),
+        "support_contact" => manifest.support_contact = optional(Rule::SupportContact, member, report),
+        "endpoints" => manifest.endpoints = entries(Rule::OperationSection, member, report),
+        "services" => manifest.services = entries(Rule::ServiceSection, member, report),
+        "rate_limit_headers" => manifest.rate_limit_headers = or_default(Rule::RateLimitHeaders, member, report),
         "retry_policy" => manifest.retry_policy = retry_policy(member, report),
         "termination" => manifest.termination = termination(member, report),
-        "guardrails" => manifest.guardrails = guardrails(member, report),
-        "provider_contract" => manifest.contract = or_default("ring3.contract", member, report),
+        "guardrails" => manifest.guardrails = guardrail::read(member, report),
+        "provider_contract" => manifest.contract = or_default(Rule::ContractSection, member, report),
         "metadata" => metadata(member, manifest, report),
         "default_api_family" => {
-            manifest.default_api_family = optional("ring3.default-api-family", member, report);
+            manifest.default_api_family = optional(Rule::DefaultApiFamily, member, report);
         }
         "api_families" => manifest.api_families = api_families(member, report),
-        "availability" => manifest.availability = optional("ring3.availability", member, report),
-        "regions" => manifest.regions = or_default("ring3.regions", member, report),
-        "pricing" => manifest.pricing = optional("ring3.pricing", member, report),
-        "context_policy" => manifest.context_policy = optional("ring3.context-policy", member, report),
-        "routing" => manifest.routing = or_default("ring3.routing", member, report),
-        "telemetry" => manifest.telemetry = or_default("ring3.telemetry", member, report),
-        "multimodal" => manifest.multimodal = optional("ring2.multimodal", member, report),
-        "computer_use" => manifest.computer_use = optional("ring2.computer-use", member, report),
-        "mcp" => manifest.mcp = optional("ring2.mcp", member, report),
+        "availability" => manifest.availability = optional(Rule::AvailabilitySection, member, report),
+        "regions" => manifest.regions = or_default(Rule::Regions, member, report),
+        "pricing" => manifest.pricing = optional(Rule::PricingSection, member, report),
+        "context_policy" => manifest.context_policy = optional(Rule::ContextPolicySection, member, report),
+        "routing" => manifest.routing = or_default(Rule::RoutingSection, member, report),
+        "telemetry" => manifest.telemetry = or_default(Rule::TelemetrySection, member, report),
+        "multimodal" => manifest.multimodal = optional(Rule::MultimodalSection, member, report),
+        "computer_use" => manifest.computer_use = optional(Rule::ComputerUseSection, member, report),
+        "mcp" => manifest.mcp = optional(Rule::McpSection, member, report),
         // Its rules reject a file, so it is read after everything else.
         "capability_profile" => {}
-        "features" => manifest.features = or_default("ring3.features", member, report),
+        "features" => manifest.features = or_default(Rule::FeatureSection, member, report),
         "experimental" => manifest.experimental = experimental(member, report),
         other => {
             report.ignore(member.at, other);
@@ -95,19 +95,23 @@ fn metadata(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
     if let Some(models) = member.node.take("models") {
         manifest.models = model::models(&models.node, "metadata.models", report);
     }
-    manifest.metadata = or_default("ring3.metadata", &member, report);
+    if let Some(local) = member.node.get("local") {
+        // It stays as it is written: whoever looks for servers reads it with the same types.
+        let _: Option<local::Section> = report.read(Severity::Warning, Rule::LocalSection, local, "metadata.local");
+    }
+    manifest.metadata = or_default(Rule::MetadataSection, &member, report);
 }
 
-fn optional<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> Option<T> {
+fn optional<T: DeserializeOwned>(rule: Rule, member: &Member, report: &mut Report<'_>) -> Option<T> {
     report.read(Severity::Warning, rule, &member.node, &member.key)
 }
 
-fn or_default<T: DeserializeOwned + Default>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> T {
+fn or_default<T: DeserializeOwned + Default>(rule: Rule, member: &Member, report: &mut Report<'_>) -> T {
     optional(rule, member, report).unwrap_or_default()
 }
 
 /// One entry that cannot be read leaves its neighbours alone.
-fn entries<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mut Report<'_>) -> IndexMap<String, T> {
+fn entries<T: DeserializeOwned>(rule: Rule, member: &Member, report: &mut Report<'_>) -> IndexMap<String, T> {
     let Some(members) = object(rule, &member.node, &member.key, report) else { return IndexMap::new() };
     let read = members.iter().filter(|entry| !entry.node.is_null()).filter_map(|entry| {
         let path = format!("{}.{}", member.key, entry.key);
@@ -116,12 +120,7 @@ fn entries<T: DeserializeOwned>(rule: &'static str, member: &Member, report: &mu
     read.collect()
 }
 
-pub(super) fn object<'n>(
-    rule: &'static str,
-    node: &'n Node,
-    path: &str,
-    report: &mut Report<'_>,
-) -> Option<&'n [Member]> {
+pub(super) fn object<'n>(rule: Rule, node: &'n Node, path: &str, report: &mut Report<'_>) -> Option<&'n [Member]> {
     let members = node.as_map();
     if members.is_none() {
         report.warning(rule, node.at, path, format!("an object is expected, not {}", node.kind()));
@@ -130,7 +129,7 @@ pub(super) fn object<'n>(
 }
 
 fn retry_policy(member: &Member, report: &mut Report<'_>) -> RetryPolicy {
-    const RULE: &str = "ring3.retry-policy";
+    const RULE: Rule = Rule::RetryPolicySection;
     let policy: RetryPolicy = or_default(RULE, member, report);
     if policy.min_delay_ms > policy.max_delay_ms {
         let message = format!("min_delay_ms {} is over max_delay_ms {}", policy.min_delay_ms, policy.max_delay_ms);
@@ -141,13 +140,16 @@ fn retry_policy(member: &Member, report: &mut Report<'_>) -> RetryPolicy {
 }
 
 fn termination(member: &Member, report: &mut Report<'_>) -> TerminationMap {
-    const RULE: &str = "ring3.termination";
+    const RULE: Rule = Rule::TerminationSection;
     let mut map = TerminationMap::default();
     for entry in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
         let path = format!("{}.{}", member.key, entry.key);
         match entry.key.as_str() {
             _ if entry.node.is_null() => {}
-            "source_field" => map.source_field = report.read(Severity::Warning, RULE, &entry.node, &path),
+            "source_field" => {
+                let place: Option<Checked<Rooted>> = report.read(Severity::Warning, RULE, &entry.node, &path);
+                map.source_field = place.map(|place| place.text);
+            }
             "mapping" => {
                 for word in object(RULE, &entry.node, &path, report).unwrap_or_default() {
                     if let Some(reason) = reason(&word.node, &format!("{path}.{}", word.key), report) {
@@ -162,7 +164,7 @@ fn termination(member: &Member, report: &mut Report<'_>) -> TerminationMap {
 }
 
 fn reason(node: &Node, path: &str, report: &mut Report<'_>) -> Option<Termination> {
-    const RULE: &str = "ring3.termination";
+    const RULE: Rule = Rule::TerminationSection;
     let name: String = report.read(Severity::Warning, RULE, node, path)?;
     if let Ok(reason) = serde_json::from_value(name.clone().into()) {
         return Some(reason);
@@ -173,47 +175,12 @@ fn reason(node: &Node, path: &str, report: &mut Report<'_>) -> Option<Terminatio
         None => format!("{name:?} is not a standard reason and is left out"),
     };
     report.warning(RULE, node.at, path, message);
-    report.hint("end_turn, max_tokens, stop_sequence, tool_use, refusal, pause_turn or other");
     reason
-}
-
-fn guardrails(member: &Member, report: &mut Report<'_>) -> Guardrails {
-    const RULE: &str = "ring3.guardrails";
-    let mut guardrails = Guardrails::default();
-    for entry in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
-        let path = format!("{}.{}", member.key, entry.key);
-        let (side, filters) = match entry.key.as_str() {
-            _ if entry.node.is_null() => continue,
-            "input_filters" => (Side::Input, &mut guardrails.input_filters),
-            "output_filters" => (Side::Output, &mut guardrails.output_filters),
-            _ => {
-                report.ignore(entry.at, path);
-                continue;
-            }
-        };
-        let Some(list) = entry.node.as_list() else {
-            report.warning(RULE, entry.node.at, &path, format!("a list is expected, not {}", entry.node.kind()));
-            continue;
-        };
-        for (index, node) in list.iter().enumerate() {
-            let path = format!("{path}[{index}]");
-            let filter: Option<Filter> = report.read(Severity::Warning, RULE, node, &path);
-            for problem in filter.iter().flat_map(|filter| guardrail::problems(filter, side)) {
-                let at = node.get("patterns").map_or(node.at, |patterns| patterns.at);
-                report.warning(RULE, at, &path, problem.fault.to_string());
-                if problem.is_open() {
-                    report.hint("calls are refused until it is corrected, because nothing may pass by it");
-                }
-            }
-            filters.extend(filter);
-        }
-    }
-    guardrails
 }
 
 /// One part that cannot be read leaves the others alone.
 fn experimental(member: &Member, report: &mut Report<'_>) -> Experimental {
-    const RULE: &str = "experimental.section";
+    const RULE: Rule = Rule::ExperimentalSection;
     let mut section = Experimental::default();
     for part in object(RULE, &member.node, &member.key, report).unwrap_or_default() {
         let path = format!("{}.{}", member.key, part.key);
@@ -238,7 +205,7 @@ fn experimental(member: &Member, report: &mut Report<'_>) -> Experimental {
 
 /// A breaker that would never open, or always be open, is replaced by the usual one.
 fn performance(node: &Node, path: &str, report: &mut Report<'_>) -> Performance {
-    const RULE: &str = "experimental.performance";
+    const RULE: Rule = Rule::Performance;
     let mut section: Performance = report.read(Severity::Warning, RULE, node, path).unwrap_or_default();
     let breaker = &section.circuit_breaker;
     let is_sound = breaker.failure_threshold > 0.0
@@ -256,7 +223,7 @@ fn performance(node: &Node, path: &str, report: &mut Report<'_>) -> Performance 
 
 /// A list of names, or an object of formats.
 fn api_families(member: &Member, report: &mut Report<'_>) -> ApiFamilies {
-    const RULE: &str = "ring3.api-families";
+    const RULE: Rule = Rule::ApiFamilySection;
     if matches!(member.node.value, Tree::List(_)) {
         let names: Vec<String> = or_default(RULE, member, report);
         return names.into_iter().map(|name| (name, ApiFamily::default())).collect();

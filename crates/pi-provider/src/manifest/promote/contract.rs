@@ -1,6 +1,7 @@
 //! What the first generation says about requests and answers becomes a contract.
 
 use crate::manifest::{
+    diagnostic::Rule,
     load::Report,
     tree::{Member, Node, Tree},
 };
@@ -105,7 +106,12 @@ fn filtered(path: &str, filter: Option<&Node>, report: &mut Report<'_>) -> Strin
             return format!("{path}[?(@.{name}=={value})]");
         }
     }
-    report.warning("promote.filter", node.at, "features.response_mapping.tool_calls.filter", "the filter is not known");
+    report.warning(
+        Rule::PromoteFilter,
+        node.at,
+        "features.response_mapping.tool_calls.filter",
+        "the filter is not known",
+    );
     path.to_owned()
 }
 

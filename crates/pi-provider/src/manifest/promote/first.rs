@@ -3,6 +3,7 @@
 use super::{contract, models};
 use crate::manifest::{
     capability::Capability,
+    diagnostic::Rule,
     load::Report,
     names,
     tree::{Member, Node, Position, Tree},
@@ -29,7 +30,7 @@ pub(super) fn promote(root: &mut Node, report: &mut Report<'_>) {
 pub(super) fn hybrid(root: &mut Node, report: &mut Report<'_>) {
     if let Some(list) = root.get("capabilities").filter(|section| section.as_list().is_some()) {
         let at = list.at;
-        report.note("promote.capabilities", at, "capabilities", "the list is read as what is required");
+        report.note(Rule::PromoteCapabilities, at, "capabilities", "the list is read as what is required");
         capabilities(root, report);
     }
     models::gather(root, report);
@@ -43,7 +44,7 @@ pub(super) fn hybrid(root: &mut Node, report: &mut Report<'_>) {
     let variable = |node: &Node| node.get("token_env").or_else(|| node.get("key_env"))?.as_str().map(str::to_owned);
     if let Some(shadowed) = variable(&auth.node).filter(|name| variable(used).as_ref() != Some(name)) {
         let message = format!("endpoint.auth is used, so {shadowed} is never looked up");
-        report.warning("ring1.shadowed-auth", at, "auth", message);
+        report.warning(Rule::ShadowedAuth, at, "auth", message);
         report.hint("remove one of the two");
     }
 }
@@ -123,7 +124,7 @@ fn capabilities(root: &mut Node, report: &mut Report<'_>) {
             Some(capability) => required.push(Node::text(at, capability.name())),
             None => {
                 let path = format!("capabilities.{word}");
-                report.note("ring2.unknown-capability", at, &path, format!("{word:?} is not known and ignored"));
+                report.note(Rule::UnknownCapability, at, &path, format!("{word:?} is not known and ignored"));
                 report.ignore(at, path);
             }
         }

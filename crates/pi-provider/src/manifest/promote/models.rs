@@ -1,6 +1,7 @@
 //! Models of the first generation, and rules of a stream in its words.
 
 use crate::manifest::{
+    diagnostic::Rule,
     load::Report,
     tree::{Member, Node, Tree},
 };
@@ -12,14 +13,22 @@ pub(super) fn gather(root: &mut Node, report: &mut Report<'_>) {
     let members: Vec<Member> = match written.node.value {
         Tree::Map(members) => members,
         Tree::List(items) => items.into_iter().filter_map(|item| named(item, report)).collect(),
-        Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => return root.set("models", at, written.node),
+        Tree::Null => return,
+        Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => {
+            let message = format!("models by name, or a list of them, are expected, not {}", written.node.kind());
+            return report.warning(Rule::Models, written.node.at, "models", message);
+        }
     };
     let count = members.len();
     let Some(models) = root.map_mut("metadata", at).and_then(|metadata| metadata.map_mut("models", at)) else { return };
     for member in members {
+        if models.get(&member.key).is_some() {
+            let message = format!("{:?} is described twice; the first description counts", member.key);
+            report.warning(Rule::ModelName, member.at, &format!("models.{}", member.key), message);
+        }
         models.set_default(&member.key, member.at, member.node);
     }
-    report.note("promote.models", at, "models", format!("its models ({count}) are taken over as metadata.models"));
+    report.note(Rule::PromoteModels, at, "models", format!("its models ({count}) are taken over as metadata.models"));
 }
 
 /// A model of a list: its name alone, or an entry with an `id`.
@@ -30,7 +39,7 @@ fn named(mut item: Node, report: &mut Report<'_>) -> Option<Member> {
     }
     let id = item.take("id").and_then(|id| id.node.as_str().map(str::to_owned));
     if id.is_none() {
-        report.warning("promote.models", at, "models", "a model without an id is left out");
+        report.warning(Rule::PromoteModels, at, "models", "a model without an id is left out");
     }
     Some(Member { key: id?, at, node: item })
 }

@@ -1,7 +1,7 @@
 //! JSON into a tree. Only the structure is ours: texts and numbers are read by `serde_json`, so that we accept what it
 //! accepts.
 
-use super::{MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
+use super::{super::diagnostic::Rule, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -23,7 +23,7 @@ impl<'a> Parser<'a> {
         self.nodes += 1;
         if depth >= MAX_DEPTH || self.nodes > MAX_NODES {
             let message = "the document is too deep or too large".to_owned();
-            return Err(SyntaxError { at: self.at, rule: "file.budget", message });
+            return Err(SyntaxError { at: self.at, rule: Rule::FileBudget, message, hint: None });
         }
         let at = self.at;
         let value = match self.rest.as_bytes().first() {
@@ -51,14 +51,15 @@ impl<'a> Parser<'a> {
             }
             let key = self.text()?;
             if members.iter().any(|member| member.key == key) {
-                let message = format!("duplicate mapping key: {key}");
-                return Err(SyntaxError { at, rule: "file.duplicate-key", message });
+                let message = format!("{key:?} stands here for the second time");
+                return Err(SyntaxError { at, rule: Rule::FileDuplicateKey, message, hint: None });
             }
             if members.len() == MAX_MEMBERS {
                 return Err(SyntaxError {
                     at,
-                    rule: "file.budget",
+                    rule: Rule::FileBudget,
                     message: "an object has too many members".to_owned(),
+                    hint: None,
                 });
             }
             self.space();
@@ -156,6 +157,6 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self, message: &str) -> SyntaxError {
-        SyntaxError { at: self.at, rule: "file.syntax", message: message.to_owned() }
+        SyntaxError { at: self.at, rule: Rule::FileSyntax, message: message.to_owned(), hint: None }
     }
 }

@@ -1,16 +1,20 @@
-//! A part of the tree into a type, with the place of every error and a list of what the type did not want.
+//! A part of the tree into a type, with the place of everything that is wrong and a list of what the type did not want.
 
-use std::{cell::RefCell, fmt};
+mod wording;
+
+use std::{cell::RefCell, collections::HashSet, fmt};
 
 use serde::{
     de::{
-        DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+        DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Expected, MapAccess, SeqAccess, Unexpected,
+        Visitor,
         value::{BorrowedStrDeserializer, StrDeserializer},
     },
     forward_to_deserialize_any,
 };
 
 use super::{Member, Node, Position, Tree};
+use crate::manifest::{diagnostic::Rule, expression};
 
 /// A member that is not known, or whose value is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,30 +25,100 @@ pub struct Ignored {
     pub column: u32,
 }
 
-#[derive(Debug)]
-pub(in crate::manifest) struct ReadError {
-    /// Absent until the error has passed the value that it is about.
-    place: Option<(Position, String)>,
-    pub message: String,
-    pub hint: Option<String>,
+/// What a value was read into, and what was left out of it because it is wrong.
+pub(in crate::manifest) struct Reading<T> {
+    /// Absent if nothing is left without what is wrong.
+    pub value: Option<T>,
+    pub faults: Vec<Fault>,
 }
 
-/// What a value was read into, or why it could not be; what was ignored goes into the list only when reading succeeds.
+/// One thing that is wrong.
+#[derive(Debug)]
+pub(in crate::manifest) struct Fault {
+    pub at: Position,
+    pub path: String,
+    pub message: String,
+    /// Better advice than the usual.
+    pub hint: Option<String>,
+    /// The rule, where the kind of value has one of its own.
+    pub rule: Option<Rule>,
+}
+
+/// More faults in one section say that it is something else.
+const MOST_FAULTS: usize = 32;
+
+/// Reads a value. What is wrong is left out, and what is around it is read without it; a member that is missing then is
+/// no second fault. What was ignored goes into the list only if something could be read.
 pub(in crate::manifest) fn read<T: DeserializeOwned>(
     node: &Node,
     path: &str,
     ignored: &mut Vec<Ignored>,
-) -> Result<T, ReadError> {
-    let seen = RefCell::new(Vec::new());
-    let value = T::deserialize(Reader { node, at: node.at, trail: Trail::Root(path), ignored: &seen })?;
-    ignored.append(&mut seen.into_inner());
-    Ok(value)
+) -> Reading<T> {
+    let mut left_out = LeftOut::default();
+    let mut faults = Vec::new();
+    loop {
+        let seen = RefCell::new(Vec::new());
+        let context = Context { ignored: &seen, left_out: &left_out };
+        let error = match T::deserialize(Reader { node, at: node.at, trail: Trail::Root(path), context }) {
+            Ok(value) => {
+                ignored.append(&mut seen.into_inner());
+                return Reading { value: Some(value), faults };
+            }
+            Err(error) => error,
+        };
+        // The place of the whole value stands in where a library lost it on the way.
+        let ReadError { place, complaint: Complaint { message, hint, rule, .. } } = error;
+        let place = place.unwrap_or_else(|| Place::of(node, Trail::Root(path)));
+        if !place.is_echo {
+            faults.push(Fault { at: place.at, path: place.path, message, hint, rule });
+        }
+        let is_whole = std::ptr::eq(place.node, node);
+        if is_whole || faults.len() >= MOST_FAULTS || !left_out.0.insert(place.node) {
+            return Reading { value: None, faults };
+        }
+    }
 }
 
-impl ReadError {
-    /// The place of the error; that of the whole value where a library lost it on the way.
-    pub(in crate::manifest) fn place(&self, node: &Node, path: &str) -> (Position, String) {
-        self.place.clone().unwrap_or_else(|| (node.at, path.to_owned()))
+/// The values that are passed over, by their address: the tree does not move while it is read.
+#[derive(Default)]
+struct LeftOut(HashSet<*const Node>);
+
+impl LeftOut {
+    fn has(&self, node: &Node) -> bool {
+        self.0.contains(&std::ptr::from_ref(node))
+    }
+}
+
+#[derive(Debug)]
+struct ReadError {
+    /// Absent until the error has passed the value that it is about.
+    place: Option<Place>,
+    complaint: Complaint,
+}
+
+#[derive(Debug)]
+struct Place {
+    node: *const Node,
+    at: Position,
+    path: String,
+    /// What is missing here was left out before.
+    is_echo: bool,
+}
+
+/// What is wrong, as far as it can be said without the value.
+#[derive(Debug, Default)]
+struct Complaint {
+    message: String,
+    hint: Option<String>,
+    rule: Option<Rule>,
+    /// What was expected in place of the value; completed with what the value is.
+    expected: Option<String>,
+    missing: Option<&'static str>,
+}
+
+impl Place {
+    fn of(node: &Node, trail: Trail<'_>) -> Self {
+        Self { node, at: node.at, path: trail.to_string(), is_echo: false }
     }
 }
 
@@ -67,23 +141,43 @@ impl fmt::Display for Trail<'_> {
     }
 }
 
+/// What all readers of one value share.
+#[derive(Clone, Copy)]
+struct Context<'t> {
+    ignored: &'t RefCell<Vec<Ignored>>,
+    left_out: &'t LeftOut,
+}
+
 struct Reader<'de, 't> {
     node: &'de Node,
     /// Where the key stands if the value has one: that is where an unknown member is pointed at.
     at: Position,
     trail: Trail<'t>,
-    ignored: &'t RefCell<Vec<Ignored>>,
+    context: Context<'t>,
 }
 
-fn locate(mut error: ReadError, node: &Node, trail: Trail<'_>) -> ReadError {
-    if error.place.is_none() {
-        error.place = Some((node.at, trail.to_string()));
-        let wants_text = error.message.ends_with("expected a string");
-        if wants_text && matches!(node.value, Tree::Number(_) | Tree::Bool(_)) {
-            error.hint = Some("put the value in quotes".to_owned());
+impl Context<'_> {
+    /// The error with its place, which is that of the innermost value that it has passed, and with what that value is.
+    fn locate(self, mut error: ReadError, node: &Node, trail: Trail<'_>) -> ReadError {
+        if error.place.is_some() {
+            return error;
         }
+        let complaint = &mut error.complaint;
+        if let Some(expected) = complaint.expected.take() {
+            complaint.message = match &node.value {
+                Tree::Number(number) if expected.contains("number") => format!("{expected} is expected, not {number}"),
+                _ => format!("{expected} is expected, not {}", node.kind()),
+            };
+            if expected == wording::TEXT && matches!(node.value, Tree::Number(_) | Tree::Bool(_)) {
+                complaint.hint = Some("put the value in quotes".to_owned());
+            }
+        }
+        let mut place = Place::of(node, trail);
+        let member = complaint.missing.and_then(|name| node.as_map()?.iter().find(|member| member.key == name));
+        place.is_echo = member.is_some_and(|member| self.left_out.has(&member.node));
+        error.place = Some(place);
+        error
     }
-    error
 }
 
 impl<'de> Deserializer<'de> for Reader<'de, '_> {
@@ -102,7 +196,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
             Tree::List(list) => visitor.visit_seq(Elements { list: list.iter().enumerate(), parent: &self }),
             Tree::Map(members) => visitor.visit_map(Entries { members: members.iter(), current: None, parent: &self }),
         };
-        result.map_err(|error| locate(error, self.node, self.trail))
+        result.map_err(|error| self.context.locate(error, self.node, self.trail))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -126,10 +220,10 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         let result = match &self.node.value {
             Tree::Text(text) => visitor.visit_enum(StrDeserializer::new(text)),
             Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::List(_) | Tree::Map(_) => {
-                Err(ReadError::custom(format_args!("a word is expected, not {}", self.node.kind())))
+                Err(ReadError::expecting("a word".to_owned()))
             }
         };
-        result.map_err(|error| locate(error, self.node, self.trail))
+        result.map_err(|error| self.context.locate(error, self.node, self.trail))
     }
 
     /// Without this a list would be taken for the members in their order.
@@ -146,18 +240,33 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         if self.node.as_map().is_some() {
             return self.deserialize_any(visitor);
         }
-        let error = ReadError::custom(format_args!("an object is expected, not {}", self.node.kind()));
-        Err(locate(error, self.node, self.trail))
+        let error = ReadError::expecting("an object".to_owned());
+        Err(self.context.locate(error, self.node, self.trail))
+    }
+
+    /// Without this a list that is too long would be cut.
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
+        match self.node.as_list() {
+            Some(list) if list.len() == length => self.deserialize_any(visitor),
+            Some(list) => {
+                let error = ReadError::custom(format_args!("{length} values are expected, not {}", list.len()));
+                Err(self.context.locate(error, self.node, self.trail))
+            }
+            None => {
+                let error = ReadError::expecting(format!("a list of {length} values"));
+                Err(self.context.locate(error, self.node, self.trail))
+            }
+        }
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let Position { line, column } = self.at;
-        self.ignored.borrow_mut().push(Ignored { path: self.trail.to_string(), line, column });
+        self.context.ignored.borrow_mut().push(Ignored { path: self.trail.to_string(), line, column });
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
         tuple_struct identifier
     }
 }
@@ -171,9 +280,11 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
-        let Some((index, node)) = self.list.next() else { return Ok(None) };
+        let context = self.parent.context;
+        let Some((index, node)) = self.list.find(|(_, node)| !context.left_out.has(node)) else { return Ok(None) };
         let trail = Trail::Index(&self.parent.trail, index);
-        seed.deserialize(Reader { node, at: node.at, trail, ignored: self.parent.ignored }).map(Some)
+        let value = seed.deserialize(Reader { node, at: node.at, trail, context });
+        value.map(Some).map_err(|error| context.locate(error, node, trail))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -191,33 +302,88 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
-        self.current = self.members.next();
+        self.current = self.members.find(|member| !self.parent.context.left_out.has(&member.node));
         let Some(member) = self.current else { return Ok(None) };
         let key = seed.deserialize(BorrowedStrDeserializer::new(&member.key));
         key.map(Some).map_err(|mut error: ReadError| {
-            error.place.get_or_insert_with(|| (member.at, Trail::Key(&self.parent.trail, &member.key).to_string()));
+            let trail = Trail::Key(&self.parent.trail, &member.key);
+            error.place.get_or_insert_with(|| Place { at: member.at, ..Place::of(&member.node, trail) });
             error
         })
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
         let member = self.current.take().ok_or_else(|| ReadError::custom("a value was asked for before its key"))?;
-        let trail = Trail::Key(&self.parent.trail, &member.key);
-        let reader = Reader { node: &member.node, at: member.at, trail, ignored: self.parent.ignored };
-        seed.deserialize(reader).map_err(|error| locate(error, &member.node, trail))
+        let (trail, context) = (Trail::Key(&self.parent.trail, &member.key), self.parent.context);
+        let reader = Reader { node: &member.node, at: member.at, trail, context };
+        seed.deserialize(reader).map_err(|error| context.locate(error, &member.node, trail))
+    }
+}
+
+impl ReadError {
+    fn of(complaint: Complaint) -> Self {
+        Self { place: None, complaint }
+    }
+
+    fn expecting(expected: String) -> Self {
+        Self::of(Complaint { expected: Some(expected), ..Complaint::default() })
     }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.complaint.message)
     }
 }
 
 impl std::error::Error for ReadError {}
 
+/// In words for people; the usual ones are for those who know the types.
 impl serde::de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { place: None, message: message.to_string(), hint: None }
+        Self::of(Complaint { message: message.to_string(), ..Complaint::default() })
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::expecting(wording::expected(&expected.to_string()))
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let kind = if let Unexpected::Other(kind) = unexpected { kind } else { "" };
+        match expression::rule(kind) {
+            Some(rule) => {
+                Self::of(Complaint { message: expected.to_string(), rule: Some(rule), ..Complaint::default() })
+            }
+            None => Self::expecting(wording::expected(&expected.to_string())),
+        }
+    }
+
+    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
+        Self::expecting(wording::expected(&expected.to_string()))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let message = format!("{variant:?} is not one of {}", expected.join(", "));
+        Self::of(Complaint { message, hint: Some(wording::choice(variant, expected)), ..Complaint::default() })
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let message = format!("{field:?} is not known here");
+        Self::of(Complaint { message, hint: Some(wording::choice(field, expected)), ..Complaint::default() })
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        let hint = format!("add {field}");
+        let message = format!("{field} is missing");
+        Self::of(Complaint { message, hint: Some(hint), missing: Some(field), ..Complaint::default() })
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        let hint = Some("keep one of the two".to_owned());
+        Self::of(Complaint {
+            message: format!("{field} is given twice, under two names"),
+            hint,
+            ..Complaint::default()
+        })
     }
 }

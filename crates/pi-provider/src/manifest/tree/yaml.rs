@@ -1,18 +1,26 @@
 //! YAML into a tree, within budgets that no honest file reaches.
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::Number;
 use serde_saphyr::{Error, Spanned, budget::BudgetBreach, options::DuplicateKeyPolicy};
 
-use super::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
+use super::{
+    super::diagnostic::Rule, MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree,
+};
 
 /// Values that come from anchors. Manifests share little, and a merge costs many times what it brings.
 const MAX_REPLAYED: usize = 10_000;
 const REPEATS: &str =
     "the document repeats its anchors (&name, *name) until it is far larger than it looks; write it out";
 const TOO_MANY: &str = "an object has too many members";
+const TWICE: &str = "stands here for the second time";
+/// The explanation that is about a tab.
+const TAB: &str = "tab";
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let options = serde_saphyr::options! {
@@ -36,26 +44,39 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     };
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let message = "the file is empty".to_owned();
-        return Err(SyntaxError { at: Position::default(), rule: "file.syntax", message });
+        let hint = Some("`pi provider new ID` writes a manifest to begin with".to_owned());
+        return Err(SyntaxError { at: Position::default(), rule: Rule::FileSyntax, message, hint });
     }
-    serde_saphyr::from_str_with_options::<Located>(text, options).map(|Located(node)| node).map_err(|error| {
-        let at = error.location().map_or_else(Position::default, |location| position(&location));
-        let (rule, message) = explain(&error);
-        SyntaxError { at, rule, message }
-    })
+    let read = serde_saphyr::from_str_with_options::<Located>(text, options);
+    read.map(|Located(node)| node).map_err(|error| explain(&error, text))
 }
 
-fn explain(error: &Error) -> (&'static str, String) {
+/// What the library says, in words for people.
+#[derive(Deserialize)]
+struct Explanation {
+    says: String,
+    message: String,
+    hint: String,
+}
+
+static EXPLANATIONS: LazyLock<Vec<Explanation>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("faults.yaml")).expect("our own file, read by a test"));
+
+fn explain(error: &Error, text: &str) -> SyntaxError {
+    let at = error.location().map_or_else(Position::default, |location| position(&location));
+    let plain = |rule, message: String| SyntaxError { at, rule, message, hint: None };
     match error {
-        Error::AliasError { error, .. } => explain(error),
+        Error::AliasError { error, .. } => SyntaxError { at, ..explain(error, text) },
         Error::DuplicateMappingKey { key, .. } => {
-            ("file.duplicate-key", format!("duplicate mapping key: {}", key.as_deref().unwrap_or_default()))
+            plain(Rule::FileDuplicateKey, twice(key.as_deref().unwrap_or_default()))
         }
-        Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
-            ("file.syntax", "a file holds one document".to_owned())
-        }
+        Error::UnknownAnchor { .. } => unknown_anchor(at, text),
+        Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => SyntaxError {
+            hint: Some("make a file of each document, without --- between them".to_owned()),
+            ..plain(Rule::FileSyntax, "a file holds one document".to_owned())
+        },
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            ("file.budget", format!("the document is nested deeper than {MAX_DEPTH} levels"))
+            plain(Rule::FileBudget, format!("the document is nested deeper than {MAX_DEPTH} levels"))
         }
         Error::Budget {
             breach:
@@ -65,16 +86,53 @@ fn explain(error: &Error) -> (&'static str, String) {
                 | BudgetBreach::Anchors { .. }
                 | BudgetBreach::AliasAnchorRatio { .. },
             ..
-        } => ("file.budget", REPEATS.to_owned()),
-        Error::Budget { .. } => ("file.budget", "the document holds more than a manifest can need".to_owned()),
-        Error::AliasReplayCounterOverflow { .. }
+        }
+        | Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => ("file.budget", REPEATS.to_owned()),
+        | Error::AliasReplayStackDepthExceeded { .. } => plain(Rule::FileBudget, REPEATS.to_owned()),
+        Error::Budget { .. } => plain(Rule::FileBudget, "the document holds more than a manifest can need".to_owned()),
         _ => match message(error) {
-            message if message.ends_with(TOO_MANY) => ("file.budget", message),
-            message => ("file.syntax", message),
+            message if message.ends_with(TOO_MANY) => plain(Rule::FileBudget, message),
+            message if message.ends_with(TWICE) => plain(Rule::FileDuplicateKey, message),
+            message => syntax(at, &message, text),
         },
+    }
+}
+
+/// Words of the table for a fault of syntax, at the place that is to be changed.
+fn syntax(at: Position, message: &str, text: &str) -> SyntaxError {
+    let rule = Rule::FileSyntax;
+    let Some(known) = EXPLANATIONS.iter().find(|known| message.contains(&known.says)) else {
+        return SyntaxError { at, rule, message: format!("this is not YAML: {message}"), hint: None };
+    };
+    let at = if known.says == TAB { indenting_tab(at, text).unwrap_or(at) } else { at };
+    SyntaxError { at, rule, message: known.message.clone(), hint: Some(known.hint.clone()) }
+}
+
+/// The first tab before the text of a line, from the line at which the reader gave up: it points at what stands before.
+fn indenting_tab(at: Position, text: &str) -> Option<Position> {
+    let passed = at.line.saturating_sub(1) as usize;
+    let tab = |(index, line): (usize, &str)| {
+        let indentation = line.split(|letter: char| !letter.is_whitespace()).next()?;
+        let column = indentation.chars().position(|letter| letter == '\t')?;
+        Some(Position { line: u32::try_from(index).ok()? + 1, column: u32::try_from(column).ok()? + 1 })
+    };
+    text.lines().enumerate().skip(passed).find_map(tab)
+}
+
+fn unknown_anchor(at: Position, text: &str) -> SyntaxError {
+    let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or_default();
+    let rest: String = line.chars().skip(at.column.saturating_sub(1) as usize).collect();
+    let end = |letter: char| letter.is_whitespace() || ",[]{}".contains(letter);
+    let name = rest.strip_prefix('*').and_then(|name| name.split(end).next()).unwrap_or_default();
+    SyntaxError {
+        at,
+        rule: Rule::FileSyntax,
+        message: format!("*{name} repeats what is marked with &{name}, and nothing before it is"),
+        hint: Some(
+            "mark the first occurrence with & and the name, or put a text that begins with * into quotes".to_owned(),
+        ),
     }
 }
 
@@ -84,6 +142,10 @@ fn message(error: &Error) -> String {
     let text = text.lines().next().unwrap_or_default();
     let end = text.rfind(" at line ").unwrap_or(text.len());
     text[..end].trim_end_matches([',', ' ']).to_owned()
+}
+
+fn twice(key: &str) -> String {
+    format!("{key:?} {TWICE}")
 }
 
 fn position(location: &serde_saphyr::Location) -> Position {
@@ -170,7 +232,7 @@ impl<'de> Visitor<'de> for BareVisitor {
             }
             // Keys that differ as YAML (`1` and `"1"`) can still be the same text.
             if members.iter().any(|member| member.key == key.value) {
-                return Err(A::Error::custom(format!("duplicate mapping key: {}", key.value)));
+                return Err(A::Error::custom(twice(&key.value)));
             }
             members.push(Member { key: key.value, at: position(&key.referenced), node });
         }
