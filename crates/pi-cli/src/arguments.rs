@@ -66,10 +66,8 @@ pub(crate) enum Command {
     /// List sessions: age, messages, cost, and what was said first
     Sessions(SessionsArguments),
     /// Write a session down as a page, as Markdown, or what the model was shown
-    #[command(arg_required_else_help = true)]
     Export(ExportArguments),
     /// Show what filled the model's context, segment by segment
-    #[command(arg_required_else_help = true)]
     Context(ContextArguments),
     /// Print a schema: JSON Schema, TypeScript or WIT
     #[command(arg_required_else_help = true)]
@@ -293,10 +291,10 @@ impl Arguments {
 }
 
 impl TalkArguments {
-    /// Whoever writes a single word without `--print` that is nearly the name of a command means the command.
+    /// Whoever begins with a word that is nearly the name of a command, and does not write `--print`, means the command.
     fn misspelt_command(&self) -> Option<clap::Error> {
-        let [word] = &*self.messages else { return None };
-        if self.print || word.contains(|letter: char| letter.is_whitespace() || "/@?!.".contains(letter)) {
+        let word = self.messages.first()?;
+        if self.print || word.contains(|letter: char| letter.is_whitespace() || "/@?!.,".contains(letter)) {
             return None;
         }
         let mut command = described();
@@ -305,6 +303,9 @@ impl TalkArguments {
         let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(&command);
         error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word.clone()));
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
+        let said = self.messages.join(" ");
+        let tip = format!("to say it to the agent, write it with --print: pi -p '{said}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
         Some(error)
     }
@@ -341,10 +342,10 @@ impl Command {
             Command::Ask(arguments) => arguments.json,
             Command::Sessions(arguments) => arguments.json,
             Command::Context(arguments) => arguments.json,
+            Command::Export(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Schema(_)
-            | Command::Export(_)
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };

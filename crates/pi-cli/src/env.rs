@@ -37,7 +37,8 @@ pub(crate) struct Environment {
 impl Environment {
     pub(crate) fn read() -> Self {
         let filled = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        // Services that shall have no home are given one that is a file, such as /dev/null.
+        let home = std::env::home_dir().filter(|home| home.is_absolute() && (home.is_dir() || !home.exists()));
         let chosen = filled("PI_CODING_AGENT_DIR").map(PathBuf::from);
         Environment {
             no_color: filled("NO_COLOR").is_some(),

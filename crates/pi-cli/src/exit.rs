@@ -6,7 +6,8 @@
 pub(crate) enum Exit {
     /// It was done, and where it was a question the answer is yes.
     Success = 0,
-    /// It was done, and the answer is no: of several files one is not valid or cannot be read, two envelopes differ.
+    /// It was done, and the answer is no: of several files one is not valid or cannot be read, two envelopes differ, nothing
+    /// fits what was looked for, the model answered the agent with an error.
     No = 1,
     /// It could not be done: wrong arguments, a file without which there is no answer, output that cannot be written.
     Trouble = 2,
@@ -16,14 +17,17 @@ pub(crate) enum Exit {
     TryAgain = 75,
     /// Somebody pressed Ctrl-C, as shells write it.
     Interrupted = 130,
+    /// The process was asked to end, by `kill` or `timeout`, as shells write it.
+    Terminated = 143,
 }
 
 /// Every code with its meaning, for `--help`.
-pub(crate) const MEANINGS: [(Exit, &str); 6] = [
+pub(crate) const MEANINGS: [(Exit, &str); 7] = [
     (Exit::Success, "done; all files are valid, nothing differs"),
-    (Exit::No, "done, and the answer is no: a file is not valid or cannot be read, envelopes differ, a check fails"),
+    (Exit::No, "done, and the answer is no: not valid, different, nothing fits, a check or the model fails"),
     (Exit::Trouble, "not done: wrong arguments, nothing to compare or explain, no answer, unwritable output"),
     (Exit::NotBuilt, "not done: this version cannot do it yet"),
     (Exit::TryAgain, "not done: the model's server failed, and may not if asked again later"),
     (Exit::Interrupted, "not done: interrupted"),
+    (Exit::Terminated, "not done: asked to end by a signal"),
 ];

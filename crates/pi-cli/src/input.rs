@@ -122,10 +122,27 @@ pub(crate) fn said_and_files(words: &[String]) -> (Vec<String>, Vec<String>) {
     (said.into_iter().cloned().collect(), files.into_iter().map(|word| word[1..].to_owned()).collect())
 }
 
+/// What happens to a file that exists where another is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Keep,
+    Replace,
+}
+
 /// Writes a file. What somebody wrote before is not overwritten.
 pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    write(path, text, Existing::Keep)
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(unwritable)?;
+    let mut options = OpenOptions::new();
+    let options = match existing {
+        Existing::Keep => options.write(true).create_new(true),
+        Existing::Replace => options.write(true).create(true).truncate(true),
+    };
+    let mut file = options.open(path).map_err(unwritable)?;
     file.write_all(text.as_bytes()).map_err(unwritable)
 }
 

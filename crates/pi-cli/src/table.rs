@@ -10,6 +10,7 @@ use crate::console::{Console, Tone, printable};
 const GAP: &str = "  ";
 
 /// A column, and what may happen to it where there is little room.
+#[derive(Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
     pub(crate) align: Align,
@@ -160,6 +161,22 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     shown
 }
 
+/// Words in lines that fit; a word that is longer than a line stays whole. Where nothing needs to fit it is one line.
+pub(crate) fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width else { return vec![text.to_owned()] };
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn shown_width(text: &str) -> usize {
     printable(text).replace('\n', " ").width()
 }
@@ -193,6 +210,19 @@ mod tests {
             (Some(1), [Some(6), Some(9), None, None]),
         ] {
             assert_eq!(layout(width), expected, "{width:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_wrapped_where_lines_end() {
+        for (text, width, expected) in [
+            ("one two three", Some(7), vec!["one two", "three"]),
+            ("one two three", Some(3), vec!["one", "two", "three"]),
+            ("one two three", None, vec!["one two three"]),
+            ("豆包 豆包", Some(8), vec!["豆包", "豆包"]),
+            ("", Some(8), vec![]),
+        ] {
+            assert_eq!(wrap(text, width), expected);
         }
     }
 

@@ -42,6 +42,7 @@ use crate::{
     failure::{Failure, SessionFailure},
     input,
     providers::Providers,
+    refusal,
 };
 
 /// What every session of this process shares.
@@ -67,12 +68,14 @@ pub(crate) struct Ground {
     pub(crate) settings: Settings,
     decisions: Decisions,
     trust: settings::trust::Trust,
+    /// What could not be used of the settings.
+    notices: Vec<settings::Notice>,
 }
 
 impl Ground {
     /// Finds the project, whether it is trusted, and the settings.
-    pub(crate) fn survey(environment: &Environment, console: &mut Console) -> Result<Self, Failure> {
-        let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
+    pub(crate) fn survey(environment: &Environment) -> Result<Self, Failure> {
+        let here = std::env::current_dir().map_err(SessionFailure::NoFolder)?;
         let directory = here.canonicalize().unwrap_or(here);
         let agent = environment.agent_directory.as_deref();
         let decisions = agent.map(Decisions::read).unwrap_or_default();
@@ -81,10 +84,14 @@ impl Ground {
         let own = settings::load(&Files { agent, project: None, trust: untrusted }, Vec::new());
         let trust = decisions.trust(&directory, own.settings.default_project_trust);
         let resolved = settings::load(&Files { agent, project: Some(&directory), trust }, Vec::new());
-        for notice in &resolved.notices {
+        Ok(Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices })
+    }
+
+    /// Says what is odd about the settings.
+    pub(crate) fn tell(&self, console: &mut Console) {
+        for notice in &self.notices {
             console.note(&notice.to_string());
         }
-        Ok(Ground { directory, settings: resolved.settings, decisions, trust })
     }
 }
 
@@ -92,12 +99,13 @@ impl Workshop {
     pub(crate) fn open(
         arguments: &TalkArguments,
         ground: &Ground,
+        policy: Policy,
         providers: Providers,
         answering: &Answering,
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let Ground { directory, settings, decisions, trust } = ground.clone();
+        let Ground { directory, settings, decisions, trust, notices: _ } = ground.clone();
         let credentials = providers.credential_names();
         let redactor = Arc::new(providers.redactor());
         let places = Places {
@@ -110,15 +118,14 @@ impl Workshop {
         };
         let mut resources = resources::discover(&places);
         for notice in &resources.notices {
-            console.note(&notice.to_string());
+            console.note(&told(notice, &arguments.told, &directory));
         }
         if resources.scrub(&redactor) > 0 {
             console.note("context files, skills or templates hold secrets; the model does not see them");
         }
-        let policy = policy(environment.agent_directory.as_deref(), console)?;
         let tools = Registry::built_in();
         let active_tools = active_tools(arguments, &settings, &tools, console)?;
-        let system = system(&arguments.told, &resources, &tools, &active_tools, &directory)?;
+        let system = system(&arguments.told, &resources, &tools, &active_tools, &directory, console)?;
         let workspace = workspace(&directory, &settings, environment, credentials)?;
         let models = providers.into_models(answering.key.clone(), &settings)?;
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
@@ -181,8 +188,22 @@ fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> W
     Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
 }
 
+/// What is odd about a resource; about one that was named as an argument, in the words of whoever named it.
+fn told(notice: &resources::Notice, told: &ToldArguments, directory: &Path) -> String {
+    let named = [("--skill", &told.skill), ("--prompt-template", &told.prompt_template)];
+    let mut named = named.into_iter().flat_map(|(option, paths)| paths.iter().map(move |path| (option, path)));
+    match named.find(|(_, path)| directory.join(path) == notice.path) {
+        Some((option, path)) if notice.problem == resources::Problem::Missing => {
+            let path = path.display();
+            format!("{option} {path}: there is no such file or folder; it takes a path, not a name, and is passed over")
+        }
+        Some(_) | None => notice.to_string(),
+    }
+}
+
 /// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.
-fn policy(agent: Option<&Path>, console: &mut Console) -> Result<Policy, Failure> {
+pub(crate) fn policy(environment: &Environment, console: &mut Console) -> Result<Policy, Failure> {
+    let agent = environment.agent_directory.as_deref();
     let Some(path) = agent.map(|agent| agent.join("settings.json")).filter(|path| path.exists()) else {
         return Ok(Policy::default());
     };
@@ -191,6 +212,8 @@ fn policy(agent: Option<&Path>, console: &mut Console) -> Result<Policy, Failure
     if document.bytes().trim_ascii().is_empty() {
         return Ok(Policy::default());
     }
+    // What is no JSON is told with its place, and not as a fault of the policy in it.
+    refusal::parse_any(document.bytes()).map_err(|refusal| Failure::NotSettings { file: file.clone(), refusal })?;
     let Noted { value, notices } = config::load(document.bytes())
         .map_err(|invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems })?;
     for notice in notices {
@@ -229,6 +252,7 @@ fn system(
     tools: &Registry,
     active: &[String],
     directory: &Path,
+    console: &mut Console,
 ) -> Result<Vec<SystemPart>, Failure> {
     let note = |name: &String| {
         let definition = tools.get(name)?.definition();
@@ -236,8 +260,9 @@ fn system(
         Some(ToolNote { name: name.clone(), snippet, guidelines })
     };
     let notes: Vec<ToolNote> = active.iter().filter_map(note).collect();
-    let instead = told.system_prompt.as_deref().map(text_or_file).transpose()?;
-    let appended = told.append_system_prompt.iter().map(|text| text_or_file(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut read = |text: &str| text_or_file(text, console);
+    let instead = told.system_prompt.as_deref().map(&mut read).transpose()?;
+    let appended = told.append_system_prompt.iter().map(|text| read(text)).collect::<Result<Vec<_>, _>>()?;
     Ok(assemble(&Ingredients {
         resources,
         switches: &Switches::default(),
@@ -249,10 +274,27 @@ fn system(
     }))
 }
 
-/// As in Pi: what is the name of a file stands for its text.
-fn text_or_file(text: &str) -> Result<String, Failure> {
+/// As in Pi: what is the name of a file stands for its text. What only looks like one is said as it is, and that is told.
+fn text_or_file(text: &str, console: &mut Console) -> Result<String, Failure> {
     let path = Path::new(text);
-    if path.is_file() { input::read_text(path) } else { Ok(text.to_owned()) }
+    if path.is_file() {
+        return input::read_text(path);
+    }
+    if looks_like_a_file(text) {
+        console.note(&format!("there is no file {text}; the model is told these words instead"));
+    }
+    Ok(text.to_owned())
+}
+
+/// One word with an ending, or a path.
+fn looks_like_a_file(text: &str) -> bool {
+    let has_ending = Path::new(text).extension().is_some_and(|ending| (1..=8).contains(&ending.len()));
+    !text.contains(char::is_whitespace) && (has_ending || text.contains('/'))
+}
+
+/// How pictures are sent.
+pub(crate) fn images(settings: &Settings) -> Images {
+    if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre }
 }
 
 fn workspace(
@@ -273,7 +315,7 @@ fn workspace(
         path: directory.display().to_string(),
         source,
     })?;
-    let images = if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre };
+    let images = images(settings);
     let settings = pi_tools::Settings {
         shell: Shell { path: settings.shell_path.clone(), prefix: settings.shell_command_prefix.clone() },
         environment: variables,
@@ -281,4 +323,23 @@ fn workspace(
         images,
     };
     Ok(Arc::new(Workspace::new(places, settings, Arc::new(FileQueue::default()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_file_is_told_from_words() {
+        for (text, expected) in [
+            ("nofile.md", true),
+            ("prompts/short", true),
+            ("Be brief.", false),
+            ("Brief.", false),
+            ("You work on a.rs", false),
+            ("brief", false),
+        ] {
+            assert_eq!(looks_like_a_file(text), expected, "{text}");
+        }
+    }
 }

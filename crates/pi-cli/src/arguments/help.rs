@@ -2,7 +2,12 @@
 
 use clap::builder::{Styles, styling::AnsiColor};
 
-use crate::{command, env, exit};
+use crate::{command, env, exit, table};
+
+/// Lines of help are not longer, however wide the terminal is.
+const WIDEST: usize = 100;
+/// Explanations that would be narrower than this stand below their names.
+const NARROWEST: usize = 28;
 
 pub(super) const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -40,7 +45,7 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 7] = [
             ("pi export last -o session.html", "the last session of this folder as one page"),
             ("pi export 01a1e293 --md", "a session by the beginning of its id, as Markdown"),
             ("pi export last --envelope > request.json", "what the model was shown last"),
-            ("pi export last --envelope --list", "every request, one object per line"),
+            ("pi export --envelope --list", "every request of the last session"),
         ],
     ),
     (
@@ -123,7 +128,11 @@ pub(super) fn described(arguments: clap::Command) -> clap::Command {
         table(title, &rows)
     });
     let shown = |examples: &[(&str, &str)]| -> String {
-        let lines = examples.iter().map(|(line, meaning)| format!("  {literal}{line}{literal:#}\n      {meaning}\n"));
+        let width = line_width().saturating_sub(6).max(NARROWEST);
+        let lines = examples.iter().map(|(line, meaning)| {
+            let meaning = table::wrap(meaning, Some(width)).join("\n      ");
+            format!("  {literal}{line}{literal:#}\n      {meaning}\n")
+        });
         format!("{header}Examples:{header:#}\n{}", lines.collect::<String>())
     };
     let examples = shown(&EXAMPLES);
@@ -144,11 +153,33 @@ pub(super) fn described(arguments: clap::Command) -> clap::Command {
     })
 }
 
-/// One line for each name and what it means.
+/// Each name and what it means, in lines that fit: beside each other, or below where there is little room.
 pub(super) fn rows(lines: &[(String, String)]) -> String {
+    rows_in(lines, line_width())
+}
+
+fn rows_in(lines: &[(String, String)], available: usize) -> String {
     let literal = *STYLES.get_literal();
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    lines.iter().map(|(name, text)| format!("  {literal}{name:<width$}{literal:#}  {text}\n")).collect()
+    let indent = width + 4;
+    let is_beside = indent + NARROWEST <= available;
+    let mut shown = String::new();
+    for (name, text) in lines {
+        let (indent, head) = match is_beside {
+            true => (indent, format!("  {literal}{name:<width$}{literal:#}  ")),
+            false => (6, format!("  {literal}{name}{literal:#}\n      ")),
+        };
+        shown.push_str(&head);
+        let text = table::wrap(text, Some(available.saturating_sub(indent).max(NARROWEST)));
+        shown.push_str(&text.join(&format!("\n{}", " ".repeat(indent))));
+        shown.push('\n');
+    }
+    shown
+}
+
+/// How long lines of help are: as clap's, which are never longer than this.
+fn line_width() -> usize {
+    terminal_size::terminal_size().map_or(WIDEST, |(width, _)| WIDEST.min(width.0.into()))
 }
 
 #[cfg(test)]
@@ -157,6 +188,14 @@ mod tests {
 
     use super::*;
     use crate::arguments::Arguments;
+
+    #[test]
+    fn explanations_stand_beside_or_below() {
+        let lines = [("ask".to_owned(), "one two three four five six seven".to_owned())];
+        let plain = |width| rows_in(&lines, width).replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
+        assert_eq!(plain(36), "  ask  one two three four five six\n       seven\n");
+        assert_eq!(plain(30), "  ask\n      one two three four five six\n      seven\n");
+    }
 
     #[test]
     fn every_command_stands_in_exactly_one_group() {

@@ -30,15 +30,15 @@ pub(crate) struct SessionsArguments {
 #[derive(Args)]
 pub(crate) struct ExportArguments {
     /// The session: its file, the beginning of its id, or `last`
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    #[arg(default_value = "last", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) session: String,
-    /// As one page that needs nothing else; so it is unless told otherwise
+    /// As one page that needs nothing else; so it is unless told otherwise, or a terminal shows it
     #[arg(long, group = "form")]
     pub(crate) html: bool,
-    /// As Markdown; so it is for a file that ends with .md
+    /// As Markdown; so it is for a file that ends with .md or .txt
     #[arg(long, group = "form")]
     pub(crate) md: bool,
-    /// What the model was shown in the last request, as a prompt envelope
+    /// What the model was shown in the last request, as a prompt envelope; so it is for a file that ends with .json
     #[arg(long, group = "form")]
     pub(crate) envelope: bool,
     /// Of this request instead; --list shows them
@@ -47,9 +47,15 @@ pub(crate) struct ExportArguments {
     /// List the requests whose envelopes are kept
     #[arg(long, requires = "envelope", conflicts_with_all = ["request", "output"])]
     pub(crate) list: bool,
-    /// Write it to this file, which must not exist yet, instead of standard output
+    /// With --list: print one object per request
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
+    /// Write it to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) folder: FolderArguments,
 }
@@ -57,7 +63,7 @@ pub(crate) struct ExportArguments {
 #[derive(Args)]
 pub(crate) struct ContextArguments {
     /// The session: its file, the beginning of its id, or `last`
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    #[arg(default_value = "last", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) session: String,
     /// Of this request instead of the last one; `pi export SESSION --envelope --list` shows them
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]

@@ -48,7 +48,7 @@ pub(crate) struct SessionArguments {
     /// Choose a session of this folder to go on with
     #[arg(long, short, conflicts_with_all = ["last", "session", "no_session"])]
     pub(crate) resume: bool,
-    /// Go on with this session: its file, or the beginning of its id
+    /// Go on with this session: its file, the beginning of its id, or `last`
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["last", "no_session"], value_parser = NonEmptyStringValueParser::new())]
     pub(crate) session: Option<String>,
     /// Keep nothing of it

@@ -1,17 +1,16 @@
 //! `pi context`: what filled the model's context in a request, segment by segment.
 
 use pi_envelope::{Envelope, Kind, Message, Segment};
-use pi_session::export;
 use serde_json::{Value, json};
 
-use super::export::find;
+use super::export::{envelope, find};
 use crate::{
     amount::{counted, grouped, percent},
     arguments::session::ContextArguments,
     console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
-    failure::{Failure, SessionFailure},
+    failure::Failure,
     table::{self, Align, Cell, Column, Room},
 };
 
@@ -23,8 +22,8 @@ const COLUMNS: [Column; 7] = [
     Column { title: "SHARE", align: Align::Right, room: Room::Whole },
     Column { title: "KIND", align: Align::Left, room: Room::Whole },
     Column { title: "ROLE", align: Align::Left, room: Room::LeaveOut(3) },
-    Column { title: "ORIGIN", align: Align::Left, room: Room::CutTo(16) },
-    Column { title: "TRUST", align: Align::Left, room: Room::LeaveOut(1) },
+    Column { title: "ORIGIN", align: Align::Left, room: Room::CutToOrLeaveOut(12, 1) },
+    Column { title: "TRUST", align: Align::Left, room: Room::LeaveOut(2) },
     Column { title: "BEGINS", align: Align::Left, room: Room::CutToOrLeaveOut(16, 4) },
 ];
 
@@ -46,7 +45,7 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let path = find(&arguments.session, &arguments.folder, environment, console)?;
-    let envelope = export::envelope(&path, arguments.request.as_deref()).map_err(SessionFailure::Export)?;
+    let envelope = envelope(&path, arguments.request.as_deref())?;
     let all = envelope.segments().map(|(_, segment)| segment.tokens().count).sum::<u64>();
     let rows: Vec<Row> = envelope.segments().map(|(message, segment)| Row::of(message, segment, all)).collect();
     match console.reader() {
@@ -110,26 +109,87 @@ fn show(envelope: &Envelope, rows: &[Row], all: u64, console: &mut Console) {
         }));
         facts.extend(meta.residual.map(|residual| format!("residual {residual:+}")));
     }
-    console.line(&format!("{title}  {}", facts.join(", ")));
+    console.line(&title);
+    for line in table::wrap(&facts.join(", "), console.width()) {
+        console.line(&line);
+    }
+    console.line("");
     console.line(&bar(rows, all, console));
+    for line in legend(rows, all, console) {
+        console.line(&line);
+    }
+    console.line("");
     table::show(&COLUMNS, &rows.iter().map(Row::cells).collect::<Vec<_>>(), console);
 }
 
-/// One line in which every segment has its share, in the colour of its kind, or its letter where there are no colours.
+/// One line in which every segment has its share: in the colour of its kind, or with its letter where there are no colours.
+/// Neighbours alternate, so that each can be seen.
 fn bar(rows: &[Row], all: u64, console: &Console) -> String {
     let width = console.width().map_or(BAR, |width| width.min(120));
     let (mut line, mut before, mut drawn) = (String::new(), 0_u64, 0_usize);
+    let mut is_odd = false;
     for row in rows {
         before += row.tokens;
         let end = cells(before, all, width);
         let length = end.saturating_sub(drawn);
         drawn = end;
         if length > 0 {
-            let cell = if console.has_colours() { "█" } else { &row.kind.as_str()[..1] };
-            line.push_str(&console.paint(Tone::Kind(row.kind), &cell.repeat(length)));
+            let letter = letter(row.kind);
+            let cell = match (console.has_colours(), is_odd) {
+                (true, false) => '█',
+                (true, true) => '▓',
+                (false, false) => letter,
+                (false, true) => letter.to_ascii_lowercase(),
+            };
+            line.push_str(&console.paint(Tone::Kind(row.kind), &cell.to_string().repeat(length)));
+            is_odd = !is_odd;
         }
     }
     line
+}
+
+/// What the colours or letters of the bar mean, with the share of each kind, the largest first; as many in a line as fit.
+fn legend(rows: &[Row], all: u64, console: &Console) -> Vec<String> {
+    let share = |kind: Kind| rows.iter().filter(|row| row.kind == kind).map(|row| row.tokens).sum::<u64>();
+    let mut kinds: Vec<(u64, Kind)> =
+        Kind::ALL.into_iter().map(|kind| (share(kind), kind)).filter(|(tokens, _)| *tokens > 0).collect();
+    kinds.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
+    let width = console.width().unwrap_or(BAR);
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+    for (tokens, kind) in kinds {
+        let words = format!("{} {}", kind.as_str(), percent(tokens as f64 / all.max(1) as f64));
+        let length = words.chars().count() + 2;
+        if used > 0 && used + 3 + length > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        if used > 0 {
+            line.push_str("   ");
+            used += 3;
+        }
+        let mark = if console.has_colours() { '█' } else { letter(kind) };
+        line.push_str(&format!("{} {words}", console.paint(Tone::Kind(kind), &mark.to_string())));
+        used += length;
+    }
+    lines.extend(Some(line).filter(|line| !line.is_empty()));
+    lines
+}
+
+/// The letter of a kind where there are no colours.
+fn letter(kind: Kind) -> char {
+    match kind {
+        Kind::Text => 'X',
+        Kind::StaticVar => 'V',
+        Kind::SystemPrompt => 'S',
+        Kind::Memory => 'M',
+        Kind::Skills => 'K',
+        Kind::ToolOverview => 'T',
+        Kind::ToolCallRequest => 'C',
+        Kind::ToolCallResult => 'R',
+        Kind::Document => 'D',
+        Kind::LongText => 'L',
+        Kind::Media => 'P',
+    }
 }
 
 /// How many cells are full after so many of all tokens.
@@ -141,4 +201,15 @@ fn cells(tokens: u64, all: u64, width: usize) -> usize {
 /// The word under which something is written.
 fn word(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_letter_of_its_own() {
+        let letters: std::collections::BTreeSet<char> = Kind::ALL.map(letter).into();
+        assert_eq!(letters.len(), Kind::ALL.len());
+    }
 }

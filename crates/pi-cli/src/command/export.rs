@@ -1,19 +1,38 @@
 //! `pi export`: a session as a page, as Markdown, or what the model was shown.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
-use pi_session::export::{self, ExportError};
+use pi_envelope::Envelope;
+use pi_session::{
+    export::{self, ExportError},
+    sidecar::Listed,
+    tree::stamp,
+};
 use serde_json::json;
 
 use crate::{
+    amount::grouped,
     arguments::session::{ExportArguments, FolderArguments},
-    console::Console,
+    console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
     failure::{Failure, SessionFailure},
-    input,
+    input::{self, Existing},
+    table::{self, Align, Cell, Column, Room},
     workshop::{Ground, seat},
 };
+
+const COLUMNS: [Column; 6] = [
+    Column { title: "REQUEST", align: Align::Left, room: Room::Whole },
+    Column { title: "TIME", align: Align::Left, room: Room::LeaveOut(2) },
+    Column { title: "MESSAGES", align: Align::Right, room: Room::LeaveOut(3) },
+    Column { title: "IN", align: Align::Right, room: Room::LeaveOut(1) },
+    Column { title: "OUT", align: Align::Right, room: Room::LeaveOut(1) },
+    Column { title: "MODEL", align: Align::Left, room: Room::CutToOrLeaveOut(12, 4) },
+];
 
 pub(crate) fn run(
     arguments: &ExportArguments,
@@ -24,9 +43,10 @@ pub(crate) fn run(
     if arguments.list {
         return list(&path, console);
     }
-    let text = match form(arguments) {
+    let form = form(arguments, console);
+    let text = match form {
         Form::Envelope => {
-            let envelope = export::envelope(&path, arguments.request.as_deref()).map_err(SessionFailure::Export)?;
+            let envelope = envelope(&path, arguments.request.as_deref())?;
             serde_json::to_string_pretty(&envelope).expect("an envelope is JSON")
         }
         Form::Html => export::html(&story(&path, console)?),
@@ -35,8 +55,14 @@ pub(crate) fn run(
     match &arguments.output {
         None => console.line(text.trim_end()),
         Some(file) => {
-            input::write_new(file, &format!("{}\n", text.trim_end()))?;
-            console.remark(&format!("written to {}", file.display()));
+            let existing = if arguments.force { Existing::Replace } else { Existing::Keep };
+            input::write(file, &format!("{}\n", text.trim_end()), existing).map_err(|failure| match failure {
+                Failure::UnwritableFile { file, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                    SessionFailure::Exists { file }.into()
+                }
+                other => other,
+            })?;
+            console.remark(&format!("written to {} as {}", file.display(), form.told()));
         }
     }
     Ok(Exit::Success)
@@ -49,28 +75,65 @@ pub(super) fn find(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<PathBuf, Failure> {
-    let ground = Ground::survey(environment, console)?;
+    let ground = Ground::survey(environment)?;
+    ground.tell(console);
     let project = seat::project(folder.session_dir.as_deref(), &ground, environment).ok_or(SessionFailure::Homeless)?;
-    if word == "last" {
-        let last = project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?;
-        return Ok(last.ok_or(SessionFailure::NoneYet)?);
-    }
-    Ok(project.find(word).map_err(SessionFailure::Find)?)
+    seat::find(word, &project)
 }
 
+/// What the model was shown in a request, which is named by its id or the end of it; in the last one if none is.
+pub(super) fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, Failure> {
+    let whole = match request {
+        None => None,
+        Some(word) => {
+            let listed = export::envelopes(path).map_err(SessionFailure::Export)?;
+            let ends = |it: &&Listed| it.request == word || it.request.ends_with(&format!("-{word}"));
+            let mut found = listed.iter().filter(ends).map(|it| it.request.clone());
+            // What fits several, or none, is told by whoever looks for it.
+            Some(found.next().filter(|_| found.next().is_none()).unwrap_or_else(|| word.to_owned()))
+        }
+    };
+    Ok(export::envelope(path, whole.as_deref()).map_err(SessionFailure::Export)?)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Html,
     Markdown,
     Envelope,
 }
 
-fn form(arguments: &ExportArguments) -> Form {
-    let is_markdown = |file: &Path| file.extension().is_some_and(|ending| ending == "md");
+impl Form {
+    /// What the ending of a file promises.
+    fn of_file(file: &Path) -> Self {
+        match file.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("md" | "markdown" | "txt") => Form::Markdown,
+            Some("json") => Form::Envelope,
+            _ => Form::Html,
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Form::Html => "a page",
+            Form::Markdown => "Markdown",
+            Form::Envelope => "a prompt envelope",
+        }
+    }
+}
+
+fn form(arguments: &ExportArguments, console: &mut Console) -> Form {
     match arguments {
         ExportArguments { envelope: true, .. } => Form::Envelope,
         ExportArguments { md: true, .. } => Form::Markdown,
-        ExportArguments { html: false, output: Some(file), .. } if is_markdown(file) => Form::Markdown,
-        _ => Form::Html,
+        ExportArguments { html: true, .. } => Form::Html,
+        ExportArguments { output: Some(file), .. } => Form::of_file(file),
+        ExportArguments { output: None, .. } if console.width().is_some() => {
+            // Nobody reads the text of a page.
+            console.remark("as Markdown, because a terminal shows it; -o session.html writes the page");
+            Form::Markdown
+        }
+        ExportArguments { output: None, .. } => Form::Html,
     }
 }
 
@@ -87,13 +150,65 @@ fn list(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
     if listed.is_empty() {
         return Err(SessionFailure::Export(ExportError::NoEnvelopes).into());
     }
-    for it in listed {
-        let usage = it.usage.as_ref().map(|usage| json!({"input": usage.input, "output": usage.output}));
-        let line = json!({
-            "request": it.request, "entry": it.entry, "time": it.time, "model": it.model, "messages": it.messages,
-            "usage": usage, "residual": it.residual,
-        });
-        console.line(&line.to_string());
+    match console.reader() {
+        Reader::Machine => listed.iter().for_each(|it| console.line(&object(it))),
+        Reader::Person => {
+            table::show(&COLUMNS, &listed.iter().map(row).collect::<Vec<_>>(), console);
+        }
     }
     Ok(Exit::Success)
+}
+
+fn row(it: &Listed) -> Vec<Cell> {
+    let time = stamp(pi_policy::Moment::from_unix_millis(it.time));
+    let tokens = |count: Option<u64>| Cell::plain(count.map(grouped).unwrap_or_default());
+    let sent = it.usage.as_ref().map(|usage| usage.input + usage.cache_read + usage.cache_write);
+    vec![
+        Cell::toned(Tone::Accent, short(&it.request)),
+        Cell::plain(time.get(..19).unwrap_or(&time).replace('T', " ")),
+        Cell::plain(it.messages.to_string()),
+        tokens(sent),
+        tokens(it.usage.as_ref().map(|usage| usage.output)),
+        Cell::plain(printable(it.model.as_deref().unwrap_or_default())),
+    ]
+}
+
+/// The end of an id, which no other request of the session has: what comes before is the session's.
+fn short(request: &str) -> &str {
+    let ends = request.rmatch_indices('-').nth(1);
+    ends.map_or(request, |(place, _)| &request[place + 1..])
+}
+
+fn object(it: &Listed) -> String {
+    let usage = it.usage.as_ref().map(|usage| json!({"input": usage.input, "output": usage.output}));
+    json!({
+        "request": it.request, "entry": it.entry, "time": it.time, "model": it.model, "messages": it.messages,
+        "usage": usage, "residual": it.residual,
+    })
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_is_shown_by_the_end_of_its_id() {
+        for (request, expected) in [("0199-ab-cd-19a8f2-0", "19a8f2-0"), ("one-2", "one-2"), ("one", "one")] {
+            assert_eq!(short(request), expected);
+        }
+    }
+
+    #[test]
+    fn ending_of_a_file_says_what_is_written() {
+        for (file, expected) in [
+            ("a.html", Form::Html),
+            ("a.md", Form::Markdown),
+            ("a.TXT", Form::Markdown),
+            ("a.json", Form::Envelope),
+            ("a", Form::Html),
+        ] {
+            assert_eq!(Form::of_file(Path::new(file)), expected, "{file}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ pub(crate) fn serve(_arguments: &LaterArguments) -> Result<Exit, Failure> {
     Err(Failure::NotBuilt {
         command: "serve",
         missing: "this version has no server",
-        instead: "what works today: pi ask, pi models, pi provider, pi schema, pi envelope, pi ext-message, pi policy explain",
+        instead: "what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest",
     })
 }
 

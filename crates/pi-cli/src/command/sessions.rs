@@ -1,5 +1,7 @@
 //! `pi sessions`: the conversations that are kept, the last used first.
 
+use std::collections::HashSet;
+
 use pi_session::{
     directory::{self, Stored},
     export,
@@ -23,15 +25,22 @@ const COLUMNS: [Column; 6] = [
     Column { title: "MESSAGES", align: Align::Right, room: Room::LeaveOut(2) },
     Column { title: "COST", align: Align::Right, room: Room::LeaveOut(1) },
     Column { title: "FOLDER", align: Align::Left, room: Room::CutToOrLeaveOut(12, 3) },
-    Column { title: "SAID FIRST", align: Align::Left, room: Room::CutTo(20) },
+    Column { title: "SAID FIRST", align: Align::Left, room: Room::CutTo(12) },
 ];
+
+/// The column that says nothing new where all sessions are of one folder.
+const FOLDER: usize = 4;
+
+/// How many letters of an id tell when a session was begun, to the millisecond, and mostly which one it is.
+const TELLING: usize = 13;
 
 pub(crate) fn run(
     arguments: &SessionsArguments,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let ground = Ground::survey(environment, console)?;
+    let ground = Ground::survey(environment)?;
+    ground.tell(console);
     let project = seat::project(arguments.folder.session_dir.as_deref(), &ground, environment);
     let project = project.ok_or(SessionFailure::Homeless)?;
     let listed = if arguments.all { directory::list_all(&project) } else { directory::list(&project) };
@@ -39,35 +48,56 @@ pub(crate) fn run(
     if let Some(pattern) = &arguments.pattern {
         sessions.retain(|stored| is_like(stored, &pattern.to_lowercase()));
     }
-    if console.reader() == Reader::Machine {
-        sessions.iter().for_each(|stored| console.line(&object(stored)));
-        return Ok(Exit::Success);
+    match console.reader() {
+        Reader::Machine => sessions.iter().for_each(|stored| console.line(&object(stored))),
+        Reader::Person if sessions.is_empty() => console.remark(match (&arguments.pattern, arguments.all) {
+            (None, true) => "there are no sessions yet",
+            (None, false) => "there are no sessions in this folder yet; --all looks everywhere",
+            (Some(_), true) => "there are no such sessions",
+            (Some(_), false) => "there are no such sessions in this folder; --all looks everywhere",
+        }),
+        Reader::Person => show(&sessions, arguments.all, console),
     }
-    if sessions.is_empty() {
-        console.remark(if arguments.all {
-            "there are no such sessions"
-        } else {
-            "there are no such sessions in this folder; --all looks everywhere"
-        });
-        return Ok(Exit::Success);
-    }
-    let now = asking::milliseconds();
-    let rows: Vec<Vec<Cell>> = sessions.iter().map(|stored| row(stored, now, arguments.all)).collect();
-    table::show(&COLUMNS, &rows, console);
-    Ok(Exit::Success)
+    // Whoever looks for something asks a question.
+    Ok(if sessions.is_empty() && arguments.pattern.is_some() { Exit::No } else { Exit::Success })
 }
 
-fn row(stored: &Stored, now: u64, everywhere: bool) -> Vec<Cell> {
-    let said = match &stored.name {
-        Some(name) => Cell::toned(Tone::Strong, line(name)),
-        None => Cell::plain(line(&stored.first_message)),
+fn show(sessions: &[Stored], everywhere: bool, console: &mut Console) {
+    let now = asking::milliseconds();
+    // Whoever reads it from a pipe may want to find the same session next year.
+    let length = if console.width().is_some() { telling(sessions) } else { usize::MAX };
+    let mut columns = COLUMNS.to_vec();
+    let mut rows: Vec<Vec<Cell>> = sessions.iter().map(|stored| row(stored, now, length)).collect();
+    if !everywhere {
+        columns.remove(FOLDER);
+        rows.iter_mut().for_each(|row| drop(row.remove(FOLDER)));
+    }
+    table::show(&columns, &rows, console);
+}
+
+/// How much of the ids is shown, so that each is another one.
+fn telling(sessions: &[Stored]) -> usize {
+    let longest = sessions.iter().map(|stored| stored.id.as_str().len()).max().unwrap_or(0);
+    let is_telling = |length: &usize| {
+        let shown: HashSet<String> = sessions.iter().map(|stored| id(stored, *length)).collect();
+        shown.len() == sessions.len()
     };
+    (TELLING..longest).find(is_telling).unwrap_or(longest)
+}
+
+fn id(stored: &Stored, length: usize) -> String {
+    stored.id.as_str().chars().take(length).collect()
+}
+
+fn row(stored: &Stored, now: u64, length: usize) -> Vec<Cell> {
+    let said = line(&stored.title());
+    let said = if stored.name.is_some() { Cell::toned(Tone::Strong, said) } else { Cell::plain(said) };
     vec![
-        Cell::toned(Tone::Accent, stored.id.as_str()),
+        Cell::toned(Tone::Accent, id(stored, length)),
         Cell::plain(age(now.saturating_sub(stored.modified))),
         Cell::plain(stored.message_count.to_string()),
         Cell::plain(cost(stored).map(|cost| format!("${cost:.4}")).unwrap_or_default()),
-        Cell::plain(if everywhere { line(&stored.cwd) } else { String::new() }),
+        Cell::plain(line(&stored.cwd)),
         said,
     ]
 }

@@ -2,21 +2,27 @@
 
 mod interactive;
 mod lines;
+mod pipe;
 mod print;
+mod stop;
 
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
     sync::Arc,
 };
 
 use pi_exthost::port;
 use pi_session::{
-    input::{self as composing, Composed, ImageRule, InputError, Mentions, Surroundings, Typed},
+    input::{self as composing, Composed, ImageRule, InputError, Mentions, Picture, Surroundings, Typed},
     queue::Saying,
 };
+use pi_tools::Images;
+use pi_transcript::Block;
 
-use self::interactive::{Chair, Opening};
+use self::{
+    interactive::{Chair, Opening},
+    print::Keeping,
+};
 use crate::{
     arguments::talk::{Mode, TalkArguments},
     asking,
@@ -28,7 +34,7 @@ use crate::{
     providers::Providers,
     runtime,
     workshop::{
-        Ground, Workshop,
+        self, Ground, Workshop,
         model::Answering,
         seat::{self, Seat},
     },
@@ -39,7 +45,7 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let words = Words::of(arguments, piped()?);
+    let words = Words::of(arguments, pipe::read()?)?;
     let audience = Audience::of(arguments);
     if words.is_empty() && audience == Audience::Reader && !arguments.session.resume {
         return Err(SessionFailure::NothingToSay.into());
@@ -59,7 +65,9 @@ fn lead(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let ground = Ground::survey(environment, console)?;
+    let ground = Ground::survey(environment)?;
+    let policy = workshop::policy(environment, console)?;
+    ground.tell(console);
     if arguments.session.resume && audience == Audience::Reader {
         return Err(seat::nobody_chooses(&arguments.session, &ground, environment)?);
     }
@@ -68,8 +76,9 @@ fn lead(
     runtime::start()?.block_on(async {
         let answering =
             Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
-        let workshop = Workshop::open(arguments, &ground, providers, &answering, environment, console)?;
+        let workshop = Workshop::open(arguments, &ground, policy, providers, &answering, environment, console)?;
         let sayings = if words.is_empty() { Vec::new() } else { words.compose(&workshop, audience, console)? };
+        words.doubt(console);
         answering.introduce(console);
         if audience == Audience::Person {
             let kept = !arguments.session.no_session;
@@ -88,9 +97,10 @@ fn lead(
         };
         let blueprint = workshop.blueprint(seat, &answering, client);
         let session = pi_session::start(blueprint).map_err(SessionFailure::Start)?;
+        let keeping = if arguments.session.no_session { Keeping::Nothing } else { Keeping::File };
         match arguments.mode {
-            Mode::Text => print::answer(&session, sayings, console).await,
-            Mode::Json => print::events(&session, &header, sayings, console).await,
+            Mode::Text => print::answer(&session, keeping, sayings, console).await,
+            Mode::Json => print::events(&session, keeping, &header, sayings, console).await,
         }
     })
 }
@@ -112,14 +122,6 @@ impl Audience {
     }
 }
 
-/// What came through a pipe, if it was one and something came.
-fn piped() -> Result<Option<String>, Failure> {
-    if io::stdin().is_terminal() {
-        return Ok(None);
-    }
-    Ok(Some(input::read_text(Path::new("-"))?).filter(|piped| !piped.trim().is_empty()))
-}
-
 /// What is to be said, as it was typed.
 struct Words {
     messages: Vec<String>,
@@ -129,9 +131,24 @@ struct Words {
 }
 
 impl Words {
-    fn of(arguments: &TalkArguments, piped: Option<String>) -> Self {
-        let (messages, files) = input::said_and_files(&arguments.messages);
-        Words { messages, files, piped }
+    /// A `-` is what is piped in, which comes first in any case.
+    fn of(arguments: &TalkArguments, piped: Option<String>) -> Result<Self, Failure> {
+        let is_pipe = |word: &String| word == "-" || word == "@-";
+        if piped.is_none() && arguments.messages.iter().any(is_pipe) {
+            return Err(SessionFailure::NothingPiped.into());
+        }
+        let words: Vec<String> = arguments.messages.iter().filter(|word| !is_pipe(word)).cloned().collect();
+        let (messages, files) = input::said_and_files(&words);
+        Ok(Words { messages, files, piped })
+    }
+
+    /// Says so where somebody seems to have meant one message and forgotten the quotes.
+    fn doubt(&self, console: &mut Console) {
+        let count = self.messages.len();
+        if count > 1 && self.messages.iter().all(|text| !text.contains(char::is_whitespace)) {
+            let whole = self.messages.join(" ");
+            console.note(&format!("these are {count} messages, said one after the other; one message is '{whole}'"));
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -169,12 +186,25 @@ fn typed(text: &str) -> Typed<'_> {
     Typed { text, files: &[], piped: None, images: &[] }
 }
 
+/// A picture as the tool `read` would show it.
+fn picture(bytes: &[u8], images: Images) -> Option<Picture> {
+    Some(match pi_tools::picture(bytes, images)? {
+        pi_tools::Picture::LeftOut { why } => Picture::LeftOut { why },
+        pi_tools::Picture::Ready { data, mime_type, note } => {
+            let Block::Image(image) = Block::image(data, mime_type) else { return None };
+            Picture::Ready { image, note }
+        }
+    })
+}
+
 fn compose(workshop: &Workshop, typed: Typed<'_>, mentions: Mentions, timestamp: u64) -> Result<Composed, InputError> {
+    let images = workshop::images(&workshop.settings);
+    let pictures = |bytes: &[u8]| picture(bytes, images);
     let around = Surroundings {
         places: &workshop.places,
         resources: &workshop.resources,
         redactor: &workshop.redactor,
-        pictures: &composing::as_it_is,
+        pictures: &pictures,
         mentions,
         images: if workshop.settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
     };

@@ -1,11 +1,14 @@
 //! Why there is no session to go on with, and what to do about it.
 
+use std::io;
+
 use pi_session::{
     PromptError, SessionGone, Silence,
     directory::{FindError, ForkError, Stored},
     export::ExportError,
     file::OpenError,
     input::InputError,
+    resources::Problem,
 };
 use pi_terminal::DeviceError;
 
@@ -15,6 +18,18 @@ use crate::exit::Exit;
 pub(crate) enum SessionFailure {
     #[error("there is nothing to say")]
     NothingToSay,
+    #[error("nothing is piped in, and `-` stands for it")]
+    NothingPiped,
+    #[error("standard input is larger than {limit} MiB")]
+    MuchPiped { limit: u64 },
+    #[error("standard input is not text")]
+    PipedNoText,
+    #[error("the folder that you are in cannot be used")]
+    NoFolder(#[source] io::Error),
+    #[error("{model}, the model of this session, ran on a server that was named by its address")]
+    ServerGone { model: String },
+    #[error("the model of this session, {model}, cannot be asked: {why}")]
+    ModelGone { model: String, why: String },
     #[error("there is no place for sessions: neither a home folder nor --session-dir")]
     Homeless,
     #[error("there is no tool {name}")]
@@ -27,6 +42,8 @@ pub(crate) enum SessionFailure {
     NobodyChooses { sessions: Vec<Stored> },
     #[error(transparent)]
     Input(#[from] InputError),
+    #[error("{file} exists already")]
+    Exists { file: String },
     #[error("there is no session in this folder yet")]
     NoneYet,
     #[error("this session is kept nowhere, so it has no forks")]
@@ -38,7 +55,7 @@ pub(crate) enum SessionFailure {
     #[error(transparent)]
     Export(ExportError),
     #[error("the session cannot be started")]
-    Start(#[source] std::io::Error),
+    Start(#[source] io::Error),
     #[error(transparent)]
     Gone(#[from] SessionGone),
     #[error(transparent)]
@@ -56,14 +73,32 @@ impl SessionFailure {
             Self::NothingToSay => {
                 "write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in".to_owned()
             }
+            Self::NothingPiped => "pipe something in, `git diff | pi -p 'Review this' -`, or leave `-` out".to_owned(),
+            Self::MuchPiped { .. } => {
+                "write it to a file and let the agent look into that, or pipe a part of it: `… | tail -n 1000 | pi -p …`"
+                    .to_owned()
+            }
+            Self::PipedNoText => "attach a picture as @FILE; of other files the agent can read what is text".to_owned(),
+            Self::NoFolder(source) if source.kind() == io::ErrorKind::NotFound => {
+                "it was deleted; go to another one with `cd`".to_owned()
+            }
+            Self::NoFolder(_) => "check who may use it, or go to another one with `cd`".to_owned(),
+            Self::ServerGone { model } => format!(
+                "say where it is: --base-url URL --model {model}; or let another model go on: --model PROVIDER/MODEL"
+            ),
+            Self::ModelGone { .. } => {
+                "let another model go on with --model PROVIDER/MODEL; `pi models --available` lists those that can be \
+                 asked"
+                    .to_owned()
+            }
             Self::Homeless => {
                 "set HOME, name a folder with --session-dir, or keep nothing with --no-session".to_owned()
             }
             Self::NoSuchTool { names, .. } => format!("the tools are {}", names.join(", ")),
             Self::Find(FindError::NotFound { .. }) => "`pi sessions --all` lists every session with its id".to_owned(),
             Self::Find(FindError::Ambiguous { paths, .. }) => {
-                let paths: Vec<String> = paths.iter().take(LISTED).map(|path| path.display().to_string()).collect();
-                format!("write more of the id, or the file: {}", paths.join(", "))
+                let lines: String = paths.iter().take(LISTED).map(|path| format!("\n  {}", path.display())).collect();
+                format!("write more of the id, or the file:{lines}")
             }
             Self::Find(FindError::Io(_)) => "check who may read the folder of sessions".to_owned(),
             Self::Open(OpenError::InUse { .. }) => {
@@ -80,12 +115,13 @@ impl SessionFailure {
             Self::NobodyChooses { sessions } => {
                 let line = |stored: &Stored| {
                     let id: String = stored.id.as_str().chars().take(13).collect();
-                    let first: String = stored.first_message.chars().take(60).collect();
-                    format!("\n  {id}  {}", first.replace('\n', " "))
+                    let first: String = stored.title().chars().take(60).collect();
+                    format!("\n  {id}  {first}")
                 };
                 let lines: String = sessions.iter().take(LISTED).map(line).collect();
                 format!("name one with --session, or take the last with --continue:{lines}")
             }
+            Self::Exists { .. } => "choose another name, or write over it with --force".to_owned(),
             Self::NotKept => "begin one without --no-session".to_owned(),
             Self::Fork(_) => "check the folder of sessions, and the disk".to_owned(),
             Self::Terminal(_) => "`pi -p` needs no terminal".to_owned(),
@@ -100,7 +136,21 @@ impl SessionFailure {
             Self::Export(ExportError::Read(_) | ExportError::Envelopes(_)) => {
                 "the file was changed or is damaged; check it and try again".to_owned()
             }
-            Self::Input(_) => "check the name after the @".to_owned(),
+            Self::Input(InputError::Missing { .. }) => {
+                "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
+                 before it"
+                    .to_owned()
+            }
+            Self::Input(InputError::NotAFile { .. }) => {
+                "name a file in it, or ask the agent to look into the folder".to_owned()
+            }
+            Self::Input(InputError::NotText { .. }) => {
+                "text and pictures (PNG, JPEG, GIF, WebP) can be attached; ask the agent to look into other files".to_owned()
+            }
+            Self::Input(InputError::Unreadable { problem: Problem::TooLarge { .. }, .. }) => {
+                "ask the agent to look into the file instead of attaching it".to_owned()
+            }
+            Self::Input(InputError::Unreadable { .. }) => "check the file and who may read it".to_owned(),
             Self::Start(_) => "the system refuses more threads; close some programs".to_owned(),
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => {
                 "go on with `pi --continue`: what was said is in the file".to_owned()
@@ -111,6 +161,13 @@ impl SessionFailure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NothingToSay
+            | Self::NothingPiped
+            | Self::MuchPiped { .. }
+            | Self::PipedNoText
+            | Self::NoFolder(_)
+            | Self::ServerGone { .. }
+            | Self::ModelGone { .. }
+            | Self::Exists { .. }
             | Self::NoneYet
             | Self::NotKept
             | Self::Fork(_)

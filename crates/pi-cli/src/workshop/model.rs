@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pi_provider::{Secret, catalog::Found};
 use pi_session::{
     Session,
+    context::ModelChoice,
     models::{Choice, Models},
     settings::Settings,
 };
@@ -17,7 +18,7 @@ use crate::{
     choice::{self, Chosen, Preference, Spoken, Wanted, Why},
     console::Console,
     env,
-    failure::{Failure, ModelFailure},
+    failure::{Failure, ModelFailure, SessionFailure},
     providers::Providers,
 };
 
@@ -80,14 +81,19 @@ impl Answering {
         }
     }
 
-    /// Takes over who answered in another session, if they can be asked.
-    pub(crate) fn take_over(&mut self, past: &Past, models: &Models) {
+    /// Takes over who answered in another session. Returns their name if they cannot be asked, and changes nobody then.
+    pub(crate) fn take_over(&mut self, past: &Past, models: &Models) -> Option<String> {
         self.thinking = past.thinking.unwrap_or(self.thinking);
-        let Some(before) = &past.model else { return };
-        if let Ok(choice) = models.named(&before.provider, &before.model)
-            && models.has_credential(&choice)
-        {
-            self.choice = choice;
+        let before = past.model.as_ref()?;
+        let is_same = before.provider == *self.choice.provider() && before.model.as_str() == self.choice.id();
+        let choice = models.named(&before.provider, &before.model);
+        match choice.ok().filter(|choice| models.has_credential(choice)) {
+            _ if is_same => None,
+            Some(choice) => {
+                self.choice = choice;
+                None
+            }
+            None => Some(format!("{}/{}", before.provider, before.model)),
         }
     }
 
@@ -127,16 +133,37 @@ async fn chosen(
     if !wanted.is_anybody()
         && let Some(before) = &past.model
     {
-        let before = format!("{}/{}", before.provider, before.model);
-        match choice::of_session(&before, providers, console).await {
-            Ok(chosen) => return Ok(chosen),
-            Err(failure) => {
-                console.note(&format!("the model of this session, {before}, cannot be asked: {}", failure.told()));
-            }
-        }
+        return again(before, settings, providers, console).await;
     }
     let preference = Preference::of_resolved(settings);
     choice::choose(wanted, preference, providers, console).await
+}
+
+/// Who answered in the session before, or if they cannot be asked somebody else, who is named. Neither the demo nor a stranger
+/// goes on with what was said to somebody's own server.
+async fn again(
+    before: &ModelChoice,
+    settings: &Settings,
+    providers: &mut Providers,
+    console: &mut Console,
+) -> Result<Chosen, Failure> {
+    let name = format!("{}/{}", before.provider, before.model);
+    if before.provider.as_str() == choice::SERVER_ID && providers.catalog.provider(choice::SERVER_ID).is_none() {
+        return Err(SessionFailure::ServerGone { model: before.model.to_string() }.into());
+    }
+    let failure = match choice::of_session(&name, providers, console).await {
+        Ok(chosen) => return Ok(chosen),
+        Err(failure) => failure,
+    };
+    let why = failure.told();
+    let preference = Preference::of_resolved(settings);
+    let instead =
+        choice::choose(Wanted { model: None, provider: None, base_url: None }, preference, providers, console).await?;
+    if instead.is_demo() {
+        return Err(SessionFailure::ModelGone { model: name, why }.into());
+    }
+    console.note(&format!("the model of this session, {name}, cannot be asked: {why}"));
+    Ok(instead)
 }
 
 fn of_settings(settings: &Settings, chosen: &Chosen) -> Option<ThinkingLevel> {

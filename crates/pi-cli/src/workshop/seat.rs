@@ -45,6 +45,15 @@ pub(crate) fn project(arguments: Option<&Path>, ground: &Ground, environment: &E
     Some(Project { sessions, cwd: ground.directory.display().to_string() })
 }
 
+/// The file of a session that somebody named: `last`, its path, or the beginning of its id.
+pub(crate) fn find(word: &str, project: &Project) -> Result<PathBuf, Failure> {
+    if word == "last" {
+        let last = project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?;
+        return Ok(last.ok_or(SessionFailure::NoneYet)?);
+    }
+    Ok(project.find(word).map_err(SessionFailure::Find)?)
+}
+
 impl Seat {
     /// Finds or begins it, as the arguments say.
     pub(crate) fn take(
@@ -59,7 +68,7 @@ impl Seat {
         }
         let project = project.ok_or(SessionFailure::Homeless)?;
         let found = match (&arguments.session, arguments.last) {
-            (Some(word), _) => Some(project.find(word).map_err(SessionFailure::Find)?),
+            (Some(word), _) => Some(find(word, &project)?),
             (None, true) => project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?,
             (None, false) => None,
         };
@@ -108,7 +117,8 @@ impl Seat {
         let begun = opened.header.cwd.as_deref().filter(|cwd| Path::new(cwd) != ground.directory);
         if let Some(begun) = begun.filter(|cwd| !cwd.is_empty()) {
             let here = ground.directory.display();
-            console.note(&format!("this session was begun in {begun}; tools work in {here}"));
+            let gone = if Path::new(begun).is_dir() { "" } else { ", which is there no more" };
+            console.note(&format!("this session was begun in {begun}{gone}; tools work in {here}"));
         }
         Ok(Self::of(opened))
     }

@@ -60,7 +60,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
                                          one object per line)
       -c, --continue                     Go on with the last session of this folder
       -r, --resume                       Choose a session of this folder to go on with
-          --session <SESSION>            Go on with this session: its file, or the beginning of its id
+          --session <SESSION>            Go on with this session: its file, the beginning of its id, or
+                                         `last`
           --no-session                   Keep nothing of it
           --session-dir <DIR>            Keep sessions below this folder instead of the agent directory
       -m, --model <MODEL>                The model as PROVIDER/MODEL, PROVIDER or MODEL; :LEVEL behind
@@ -111,19 +112,22 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Exit codes:
       0    done; all files are valid, nothing differs
-      1    done, and the answer is no: a file is not valid or cannot be read, envelopes differ, a check fails
+      1    done, and the answer is no: not valid, different, nothing fits, a check or the model fails
       2    not done: wrong arguments, nothing to compare or explain, no answer, unwritable output
       69   not done: this version cannot do it yet
       75   not done: the model's server failed, and may not if asked again later
       130  not done: interrupted
+      143  not done: asked to end by a signal
 
     Environment:
       NO_COLOR                                          no colours, if not empty
-      CLICOLOR_FORCE                                    colours even where nobody looks, if neither empty nor 0
+      CLICOLOR_FORCE                                    colours even where nobody looks, if neither
+                                                        empty nor 0
       TERM                                              no colours and no progress, if dumb
       HOME                                              what ~ means in paths that policy judges
       PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
-      <PROVIDER>_API_KEY                                credential of a provider, unless its manifest names another variable
+      <PROVIDER>_API_KEY                                credential of a provider, unless its manifest
+                                                        names another variable
       HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY      how providers are reached
       SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS  certificates that providers may show
       OLLAMA_HOST and others that manifests name        where servers on this machine listen
@@ -197,6 +201,7 @@ fn wrong_arguments_say_what_is_right() {
     error: unrecognized subcommand 'envelop'
 
       tip: a similar subcommand exists: 'envelope'
+      tip: to say it to the agent, write it with --print: pi -p 'envelop'
 
     Usage: pi [OPTIONS] [MESSAGE]...
            pi [OPTIONS] <COMMAND>
@@ -249,7 +254,7 @@ fn what_is_not_built_says_so() {
     assert_snapshot!(World::new().run("serve --port 7777"), @r"
     --- on standard error
     error: `pi serve` is not built yet: this version has no server
-    hint: what works today: pi ask, pi models, pi provider, pi schema, pi envelope, pi ext-message, pi policy explain
+    hint: what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest
     --- exit 69
     ");
     assert_snapshot!(World::new().run("ext allow git exec --command log"), @r"
@@ -295,7 +300,7 @@ fn colours_are_used_when_asked_for() {
     assert_snapshot!(world.run("serve --color always"), @r"
     --- on standard error
     ␛[1;31merror:␛[0m `pi serve` is not built yet: this version has no server
-    ␛[36mhint:␛[0m what works today: pi ask, pi models, pi provider, pi schema, pi envelope, pi ext-message, pi policy explain
+    ␛[36mhint:␛[0m what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest
     --- exit 69
     ");
     assert!(world.run("--help --color always").contains("␛["));

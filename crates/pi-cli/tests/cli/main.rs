@@ -13,6 +13,8 @@ mod policy;
 mod provider;
 mod schema;
 mod server;
+mod sessions;
+mod talk;
 mod terminal;
 mod trust;
 mod world;

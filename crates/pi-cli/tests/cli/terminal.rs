@@ -7,7 +7,7 @@ use nix::pty::{OpenptyResult, Winsize, openpty};
 use crate::{server::quiet_world, world::World};
 
 /// Runs `pi` with its output on a terminal of that many columns, and returns what appears there.
-fn run(world: &World, arguments: &str, columns: u16, variables: &[(&str, &str)]) -> String {
+pub(crate) fn run(world: &World, arguments: &str, columns: u16, variables: &[(&str, &str)]) -> String {
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a terminal");
     let mut command = world.command(arguments);
@@ -25,6 +25,13 @@ fn run(world: &World, arguments: &str, columns: u16, variables: &[(&str, &str)])
     }
     assert!(child.wait().expect("pi ends").success());
     String::from_utf8(shown).expect("text").replace("\r\n", "\n")
+}
+
+/// What is left when the colours are taken away.
+pub(crate) fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + part.split_once('m').map_or(part, |(_, rest)| rest))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     io::Write as _,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
@@ -42,8 +43,30 @@ impl World {
         self
     }
 
-    pub(crate) fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// What a file holds.
+    #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+    pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).expect("the file can be read")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
+    pub(crate) fn remove(&self, name: &str) {
+        std::fs::remove_file(self.folder.path().join(name)).expect("the file can be removed");
+    }
+
+    /// The files of all sessions below `agent`.
+    #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+    pub(crate) fn sessions(&self) -> Vec<PathBuf> {
+        let list = |folder: &Path| std::fs::read_dir(folder).map(|it| it.map(|entry| entry.expect("listed").path()));
+        let Ok(folders) = list(&self.folder.path().join("agent/sessions")) else { return Vec::new() };
+        let files = folders.flat_map(|folder| list(&folder).expect("a folder"));
+        let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
+        files.sort_unstable();
+        files
     }
 
     /// A file of this size that takes no room on the disk.

@@ -55,13 +55,14 @@ impl Chair<'_> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
         let Opening { mut sayings, mut draft } = opening;
         let mut open = self.open(seat, &answering)?;
-        loop {
+        let exit = loop {
             let notices = console.take_notes();
             let outcome = self.show(&open, std::mem::take(&mut sayings), &draft, notices, &mut device).await?;
             draft = outcome.draft;
             answering.follow(&open.session, &self.workshop.models).await;
             let next = match outcome.wish {
-                Wish::Quit | Wish::Terminated => break,
+                Wish::Quit => break Exit::Success,
+                Wish::Terminated => break Exit::Terminated,
                 Wish::NewSession => self.begin(),
                 Wish::Resume(path) if open.path.as_ref() == Some(&path) => continue,
                 Wish::Resume(path) => Seat::at(&path, self.ground, console).map(|seat| (seat, None)),
@@ -70,17 +71,21 @@ impl Chair<'_> {
             match next {
                 Ok((seat, text)) => {
                     draft = text.unwrap_or_default();
-                    answering.take_over(&seat.past, &self.workshop.models);
+                    if let Some(missed) = answering.take_over(&seat.past, &self.workshop.models) {
+                        let answers = answering.choice.name();
+                        console
+                            .note(&format!("{missed}, the model of this session, cannot be asked; {answers} answers"));
+                    }
                     let next = self.open(seat, &answering)?;
                     let before = std::mem::replace(&mut open, next);
                     before.session.close().await.map_err(SessionFailure::Gone)?;
                 }
                 Err(failure) => console.note(&failure.told()),
             }
-        }
+        };
         drop(device);
         open.session.close().await.map_err(SessionFailure::Gone)?;
-        Ok(Exit::Success)
+        Ok(exit)
     }
 
     fn open(&self, mut seat: Seat, answering: &Answering) -> Result<Open, Failure> {

@@ -1,149 +1,205 @@
 //! A conversation that nobody takes part in: everything is said, and what came of it is printed.
 
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
-use pi_session::{Ending, Prompted, Session, Subscription, queue::Saying};
+use pi_session::{Cause, Ending, Prompted, Session, Subscription, queue::Saying};
 use pi_transcript::{
     AgentEvent, Block, Header, Line, Message, StopReason, json::Open, message::AssistantMessage, write_line,
 };
+use tokio::time::{MissedTickBehavior, interval};
 
-use super::lines::Lines;
+use super::{
+    lines::Lines,
+    stop::{Stop, Stops},
+};
 use crate::{
     console::{Console, printable},
     exit::Exit,
-    failure::{Failure, SessionFailure},
+    failure::{Failure, SessionFailure, call_hint},
 };
 
+/// What becomes of what was said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    File,
+    Nothing,
+}
+
 /// Prints the model's last words.
-pub(super) async fn answer(session: &Session, sayings: Vec<Saying>, console: &mut Console) -> Result<Exit, Failure> {
-    let mut last = None;
-    let end = hold(session, sayings, console, |event, console| tell(event, &mut last, console)).await?;
-    match &end {
-        End::Interrupted => console.note("interrupted; what was said so far is kept"),
-        End::Failed { message } => console.complaint(message),
-        End::Done => {
-            let text = last.as_deref().map(words).unwrap_or_default();
-            if !text.is_empty() {
-                console.line(&safe(&text));
-            }
-            if last.is_some_and(|last| last.stop_reason == Open::Known(StopReason::Length)) {
-                console.note("the answer was cut: it reached its largest length");
-            }
-            return Ok(Exit::Success);
-        }
+pub(super) async fn answer(
+    session: &Session,
+    keeping: Keeping,
+    sayings: Vec<Saying>,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let mut screen = Screen::default();
+    let mut talk = Talk::begin(session).await?;
+    let end = talk.say_all(sayings, &mut screen, console).await?;
+    if matches!(end, End::Done) {
+        screen.answer(console);
     }
-    Ok(end.exit())
+    end.tell(keeping, console);
+    talk.close(end, &mut screen, console).await
 }
 
 /// Prints the header of the session and every event.
 pub(super) async fn events(
     session: &Session,
+    keeping: Keeping,
     header: &Header,
     sayings: Vec<Saying>,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     console.line(&write_line(&Line::Header(header.clone().into())));
     console.flush();
-    let mut lines = Lines::new();
-    let end = hold(session, sayings, console, |event, console| {
-        console.line(&lines.line(event));
-        console.flush();
-        warn(event, console);
-    });
-    let end = end.await?;
-    if let End::Failed { message } = &end {
-        console.complaint(message);
-    }
-    Ok(end.exit())
+    let mut tape = Tape(Lines::new());
+    let mut talk = Talk::begin(session).await?;
+    let end = talk.say_all(sayings, &mut tape, console).await?;
+    end.tell(keeping, console);
+    talk.close(end, &mut tape, console).await
+}
+
+/// Who sees what happens: [`Screen`] for people, [`Tape`] for machines.
+trait Witness {
+    fn take(&mut self, event: &AgentEvent, console: &mut Console);
+
+    /// A second has passed in which something may have happened or not.
+    fn tick(&mut self, console: &mut Console);
 }
 
 /// How a conversation ended.
 enum End {
     Done,
-    Failed { message: String },
-    Interrupted,
+    Failed {
+        message: String,
+        cause: Option<Cause>,
+    },
+    Stopped(Stop),
+    /// Somebody could not wait: nothing is done any more.
+    Left(Stop),
 }
 
 impl End {
     fn exit(&self) -> Exit {
         match self {
             End::Done => Exit::Success,
+            End::Failed { cause: Some(cause), .. } if cause.error().code().is_retryable() => Exit::TryAgain,
             End::Failed { .. } => Exit::No,
-            End::Interrupted => Exit::Interrupted,
+            End::Stopped(stop) | End::Left(stop) => stop.exit(),
+        }
+    }
+
+    /// Says why there is no answer, and what to do about it.
+    fn tell(&self, keeping: Keeping, console: &mut Console) {
+        match self {
+            End::Done | End::Left(_) => {}
+            End::Failed { message, cause } => {
+                console.complaint(message);
+                if let Some(cause) = cause {
+                    console.hint(&call_hint(cause.error()));
+                }
+            }
+            End::Stopped(stop) => {
+                let kept = match keeping {
+                    Keeping::File => "what was said so far is kept",
+                    Keeping::Nothing => "nothing of it is kept",
+                };
+                console.note(&format!("{}; {kept}", stop.told()));
+            }
         }
     }
 }
 
-/// Says one thing after the other as long as all goes well, and hands out what happens. Ctrl-C ends the run in order: what
-/// was said is in the file. A second one ends at once.
-async fn hold(
-    session: &Session,
-    sayings: Vec<Saying>,
-    console: &mut Console,
-    mut take: impl FnMut(&AgentEvent, &mut Console),
-) -> Result<End, Failure> {
-    let (_, mut events) = session.subscribe().await.map_err(SessionFailure::Gone)?;
-    let mut end = End::Done;
-    for saying in sayings {
-        end = say(session, saying, &mut events, console, &mut take).await?;
-        if !matches!(end, End::Done) {
-            break;
-        }
-    }
-    session.close().await.map_err(SessionFailure::Gone)?;
-    while let Ok(event) = events.next().await {
-        take(&event, console);
-    }
-    Ok(end)
+/// A session to which things are said, one after the other.
+///
+/// Ctrl-C and a request to terminate end the run in order: what was said is in the file. A second one ends at once. A reader that
+/// went away changes nothing: what was asked for is done.
+struct Talk<'a> {
+    session: &'a Session,
+    events: Subscription,
+    stops: Stops,
+    /// The first signal.
+    stopped: Option<Stop>,
 }
 
-async fn say(
-    session: &Session,
-    saying: Saying,
-    events: &mut Subscription,
-    console: &mut Console,
-    take: &mut impl FnMut(&AgentEvent, &mut Console),
-) -> Result<End, Failure> {
-    let mut prompting = pin!(session.prompt(saying));
-    // One listener for the whole run: an interrupt that comes while nobody listens is lost.
-    let mut interrupt = pin!(tokio::signal::ctrl_c());
-    let mut is_interrupted = false;
-    let mut is_settled = false;
-    let mut ended = None;
-    while ended.is_none() || !is_settled {
+impl<'a> Talk<'a> {
+    async fn begin(session: &'a Session) -> Result<Self, Failure> {
+        let stops = Stops::listen().map_err(Failure::NoRuntime)?;
+        let (_, events) = session.subscribe().await.map_err(SessionFailure::Gone)?;
+        Ok(Self { session, events, stops, stopped: None })
+    }
+
+    /// Goes on as long as all goes well.
+    async fn say_all(
+        &mut self,
+        sayings: Vec<Saying>,
+        witness: &mut impl Witness,
+        console: &mut Console,
+    ) -> Result<End, Failure> {
+        for saying in sayings {
+            let end = self.say(saying, witness, console).await?;
+            if !matches!(end, End::Done) {
+                return Ok(end);
+            }
+        }
+        Ok(End::Done)
+    }
+
+    async fn say(&mut self, saying: Saying, witness: &mut impl Witness, console: &mut Console) -> Result<End, Failure> {
+        let mut prompting = pin!(self.session.prompt(saying));
+        let mut seconds = interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut is_settled = false;
+        let mut ended = None;
+        while ended.is_none() || !is_settled {
+            tokio::select! {
+                event = self.events.next() => {
+                    let event = event.map_err(SessionFailure::Silent)?;
+                    is_settled |= matches!(*event, AgentEvent::AgentSettled { .. });
+                    witness.take(&event, console);
+                }
+                prompted = &mut prompting, if ended.is_none() => {
+                    ended = Some(prompted.map_err(SessionFailure::Prompt)?);
+                }
+                stop = self.stops.next() => match self.stopped {
+                    Some(first) => return Ok(End::Left(first)),
+                    None => {
+                        self.stopped = Some(stop);
+                        console.activity("stopping");
+                        abort(self.session);
+                    }
+                },
+                _ = seconds.tick(), if self.stopped.is_none() => witness.tick(console),
+            }
+        }
+        Ok(match ended {
+            Some(Prompted::Ran(Ending::Done)) => End::Done,
+            Some(Prompted::Ran(Ending::Failed { message, cause })) => End::Failed { message, cause },
+            Some(Prompted::Ran(Ending::Aborted)) => End::Stopped(self.stopped.unwrap_or(Stop::Interrupt)),
+            Some(Prompted::Queued(_)) | None => unreachable!("nothing else runs in this session"),
+        })
+    }
+
+    /// Writes what is to be written. Whoever does not want to wait for it sends a signal: all that was said is in the file
+    /// already.
+    async fn close(mut self, end: End, witness: &mut impl Witness, console: &mut Console) -> Result<Exit, Failure> {
+        console.flush();
+        if matches!(end, End::Left(_)) {
+            return Ok(end.exit());
+        }
         tokio::select! {
-            event = events.next() => {
-                let event = event.map_err(SessionFailure::Silent)?;
-                is_settled |= matches!(*event, AgentEvent::AgentSettled { .. });
-                take(&event, console);
-                // Nobody reads any more, and every further word may cost something.
-                if console.is_lost() && !is_interrupted {
-                    is_interrupted = true;
-                    stop(session);
-                }
-            }
-            prompted = &mut prompting, if ended.is_none() => ended = Some(prompted.map_err(SessionFailure::Prompt)?),
-            Ok(()) = &mut interrupt => {
-                interrupt.set(tokio::signal::ctrl_c());
-                if is_interrupted {
-                    return Ok(End::Interrupted);
-                }
-                is_interrupted = true;
-                console.activity("stopping");
-                stop(session);
-            }
+            closed = self.session.close() => closed.map_err(SessionFailure::Gone)?,
+            stop = self.stops.next() => return Ok(self.stopped.unwrap_or(stop).exit()),
         }
+        while let Ok(event) = self.events.next().await {
+            witness.take(&event, console);
+        }
+        Ok(end.exit())
     }
-    Ok(match ended {
-        Some(Prompted::Ran(Ending::Done)) => End::Done,
-        Some(Prompted::Ran(Ending::Failed { message, .. })) => End::Failed { message },
-        Some(Prompted::Ran(Ending::Aborted)) => End::Interrupted,
-        Some(Prompted::Queued(_)) | None => unreachable!("nothing else runs in this session"),
-    })
 }
 
 /// Ends the run; its events tell when it has ended. The task ends with the run, and with the runtime at the latest.
-fn stop(session: &Session) {
+fn abort(session: &Session) {
     let session = session.clone();
     tokio::spawn(async move {
         // A session that is gone runs nothing.
@@ -151,17 +207,75 @@ fn stop(session: &Session) {
     });
 }
 
-/// Keeps the last answer, and tells people who watch what goes on.
-fn tell(event: &AgentEvent, last: &mut Option<Box<AssistantMessage>>, console: &mut Console) {
-    match event {
-        AgentEvent::MessageEnd { message: Message::Assistant(said) } => *last = Some(said.clone()),
-        AgentEvent::ToolExecutionStart { tool_name, args, .. } => {
-            let aim = ["command", "path", "pattern"].iter().find_map(|name| args.get(name)?.as_str());
-            console.activity(&format!("{tool_name} {}", aim.unwrap_or_default().replace('\n', " ")));
-        }
-        _ => {}
+/// Events as lines.
+struct Tape(Lines);
+
+impl Witness for Tape {
+    fn take(&mut self, event: &AgentEvent, console: &mut Console) {
+        console.line(&self.0.line(event));
+        console.flush();
+        warn(event, console);
     }
-    warn(event, console);
+
+    fn tick(&mut self, _console: &mut Console) {
+        // The events are the sign of life.
+    }
+}
+
+/// Keeps the last answer, and tells people who watch what goes on.
+#[derive(Default)]
+struct Screen {
+    last: Option<Box<AssistantMessage>>,
+    /// What the agent does, and for how many seconds it has done it.
+    doing: String,
+    seconds: u64,
+}
+
+impl Screen {
+    fn answer(&self, console: &mut Console) {
+        let Some(last) = &self.last else { return };
+        let text = words(last);
+        if !text.is_empty() {
+            console.line(&safe(&text));
+        }
+        if last.stop_reason == Open::Known(StopReason::Length) {
+            console.note("the answer was cut: it reached its largest length");
+        }
+    }
+
+    fn set_doing(&mut self, doing: String, console: &mut Console) {
+        console.activity(&doing);
+        (self.doing, self.seconds) = (doing, 0);
+    }
+}
+
+impl Witness for Screen {
+    fn take(&mut self, event: &AgentEvent, console: &mut Console) {
+        match event {
+            AgentEvent::TurnStart => self.set_doing("waiting for the model".to_owned(), console),
+            AgentEvent::MessageStart { message: Message::Assistant(_) } => {
+                self.set_doing("the model answers".to_owned(), console);
+            }
+            AgentEvent::MessageEnd { message: Message::Assistant(said) } => self.last = Some(said.clone()),
+            AgentEvent::ToolExecutionStart { tool_name, args, .. } => {
+                let aim = ["command", "path", "pattern"].iter().find_map(|name| args.get(name)?.as_str());
+                self.set_doing(format!("{tool_name} {}", aim.unwrap_or_default().replace('\n', " ")), console);
+            }
+            AgentEvent::AutoCompactionStart { .. } => {
+                self.set_doing("summarising the conversation".to_owned(), console);
+            }
+            _ => {}
+        }
+        warn(event, console);
+    }
+
+    fn tick(&mut self, console: &mut Console) {
+        // Nobody needs to be told that a moment has passed.
+        self.seconds += 1;
+        if self.seconds > 2 && !self.doing.is_empty() {
+            console.activity(&format!("{} s  {}", self.seconds - 1, self.doing));
+        }
+    }
 }
 
 /// What somebody should know even if only the answer is printed.
@@ -171,7 +285,6 @@ fn warn(event: &AgentEvent, console: &mut Console) {
             let seconds = *delay_ms as f64 / 1000.0;
             console.remark(&format!("retrying {attempt} of {max_attempts} in {seconds:.1} s: {error_message}"));
         }
-        AgentEvent::AutoCompactionStart { .. } => console.activity("summarising the conversation"),
         AgentEvent::ExtensionError { extension_path, error, .. } => {
             console.note(&format!("the extension {extension_path} failed: {error}"));
         }
