@@ -200,21 +200,27 @@ impl Catalog {
     /// An alias that is the id of another provider, or that an earlier one has already, leads nowhere. It is taken away
     /// so that one name means one provider everywhere. There is a finding unless one was made already.
     fn drop_shadowed_aliases(&mut self, told: &HashSet<(String, String)>) {
-        let mut taken: IndexMap<String, (String, String)> =
-            self.entries.iter().map(|(id, entry)| (id.clone(), (id.clone(), entry.file.clone()))).collect();
+        let written = &self.written;
+        let names = |id: &str| written.get(id).cloned().unwrap_or_default();
+        let shown = |file: &str, Place { line, column }: Place| match line {
+            0 => file.to_owned(),
+            line => format!("{file}:{line}:{column}"),
+        };
+        // Each name with its provider and the place where it stands.
+        let ids = self.entries.iter().map(|(id, entry)| (id.clone(), (id.clone(), shown(&entry.file, names(id).id))));
+        let mut taken: IndexMap<String, (String, String)> = ids.collect();
         let mut shadowed = Vec::new();
         for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
             let id = manifest.id.to_string();
-            let place = |alias: &str| self.written.get(&id).map(|names| names.alias(alias)).unwrap_or_default();
             manifest.aliases.retain(|alias| {
+                let place @ Place { line, column } = names(&id).alias(alias);
                 let Some((other, elsewhere)) = taken.get(alias) else {
-                    taken.insert(alias.clone(), (id.clone(), file.clone()));
+                    taken.insert(alias.clone(), (id.clone(), shown(file, place)));
                     return true;
                 };
                 if *other != id && !told.contains(&(id.clone(), alias.clone())) {
                     let message =
-                        format!("the alias {alias:?} of {id} is a name of {other} ({elsewhere}), which counts");
-                    let Place { line, column } = place(alias);
+                        format!("the alias {alias:?} of {id} is a name of {other} in {elsewhere}, which counts");
                     let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, &*file, message);
                     let diagnostic = Diagnostic { line, column, path: "aliases".to_owned(), ..usual };
                     shadowed.push(Finding { diagnostic, origin: *origin, source: None });

@@ -207,6 +207,7 @@ pub struct StreamingContract {
     pub done_signal: Option<String>,
     /// Ours: the dotted member that is set to true so that a stream ends with its usage. Absent: as the dialect has it
     /// (`stream_options.include_usage`), where usage in streams is declared. Empty: none is needed.
+    #[serde(deserialize_with = "expression::optional_member_or_none")]
     pub usage_option: Option<String>,
 }
 
@@ -224,6 +225,7 @@ pub struct ToolsContract {
 pub struct StructuredOutputContract {
     pub json_mode: Option<bool>,
     pub json_schema_mode: Option<bool>,
+    #[serde(deserialize_with = "expression::optional_member")]
     pub response_format_field: Option<String>,
 }
 

@@ -55,7 +55,7 @@ macro_rules! expressions {
                 const KIND: &'static str = $kind;
 
                 fn check($text: &str) -> Result<(), String> {
-                    $check.map(drop).map_err(|fault| in_one_line(&fault.to_string()))
+                    ($check).map(drop).map_err(|fault| in_one_line(&fault.to_string()))
                 }
             }
         )*
@@ -79,6 +79,8 @@ expressions! {
     Wait PATTERN |text| limits::wait_pattern(text);
     /// A member of a request.
     Dotted MEMBER |text| members::check(text);
+    /// A member of a request, or an empty text for none.
+    DottedOrNone MEMBER |text| if text.is_empty() { Ok(()) } else { members::check(text) };
     /// A place in an answer of a batch.
     Pointer POINTER |text| pointer(text);
 }
@@ -144,6 +146,10 @@ pub(super) fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 
 pub(super) fn optional_member<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optional, D::Error> {
     optional::<Dotted, D>(deserializer)
+}
+
+pub(super) fn optional_member_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optional, D::Error> {
+    optional::<DottedOrNone, D>(deserializer)
 }
 
 pub(super) fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Texts, D::Error> {

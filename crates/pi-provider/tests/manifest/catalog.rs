@@ -147,11 +147,11 @@ fn an_alias_that_another_source_has_as_an_id_leads_to_that_provider() {
     alpha ["first"] from a.yaml (user) at https://alpha.example/v1 with []
     beta [] from b.yaml (project) at https://beta.example/v1 with []
     gamma [] from c.yaml (project) at https://gamma.example/v1 with []
-    a.yaml:1:287: warning[catalog.alias]: the alias "beta" of alpha is a name of beta (b.yaml), which counts (aliases)
+    a.yaml:1:287: warning[catalog.alias]: the alias "beta" of alpha is a name of beta in b.yaml:1:6, which counts (aliases)
         help: take the alias out; the provider is found under its id and its other aliases
-    c.yaml:1:287: warning[catalog.alias]: the alias "first" of gamma is a name of alpha (a.yaml), which counts (aliases)
+    c.yaml:1:287: warning[catalog.alias]: the alias "first" of gamma is a name of alpha in a.yaml:1:293, which counts (aliases)
         help: take the alias out; the provider is found under its id and its other aliases
-    c.yaml:1:294: warning[catalog.alias]: the alias "alpha" of gamma is a name of alpha (a.yaml), which counts (aliases)
+    c.yaml:1:294: warning[catalog.alias]: the alias "alpha" of gamma is a name of alpha in a.yaml:1:6, which counts (aliases)
         help: take the alias out; the provider is found under its id and its other aliases
     "#);
     let named = |name| catalog.provider(name).map(|entry| entry.manifest.id.to_string());

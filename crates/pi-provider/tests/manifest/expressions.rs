@@ -5,6 +5,7 @@ use pi_provider::{
     Dialect,
     guardrail::Guardrails,
     manifest::{self, Format, Manifest, load_contract},
+    request::map_parameters,
     response::Answers,
     stream::Pipeline,
 };
@@ -91,6 +92,8 @@ provider_contract:
       token_usage_fields: {prompt_tokens: '$.usage.', completion_tokens: $.usage.output}
       reasoning_mode: {formats: {default: {on: {'a.': 1, b.c: 2}}}}
     caching: {key_field: '.key', long_members: {'x[0]': 1}}
+    streaming: {usage_option: ''}
+    structured_output: {response_format_field: 'a..b'}
 "),
         and("termination: {source_field: '$.a[', mapping: {stop: end_turn}}\n"),
         and("endpoints: {batch: {path: /b, wording: {answers: responses, id: /id}}}\n"),
@@ -127,6 +130,8 @@ provider_contract:
         acme.yaml:28:26: warning[expression.member]: ".key" has a dot without a name beside it (provider_contract.capability_contracts.caching.key_field)
             help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
         acme.yaml:28:49: warning[expression.member]: "x[0]" is a path for reading; members of a request are named with dots only (provider_contract.capability_contracts.caching.long_members.x[0])
+            help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
+        acme.yaml:30:48: warning[expression.member]: "a..b" has a dot without a name beside it (provider_contract.capability_contracts.structured_output.response_format_field)
             help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
     accepted
         acme.yaml:15:29: warning[expression.path]: a number, *, a quoted name or a filter is expected at column 5 of "$.a[" (termination.source_field)
@@ -224,6 +229,11 @@ fn names_of_parameters_are_checked_and_turned_round() {
     "#);
     let parameters = load(&texts[1]).manifest.unwrap().parameters;
     assert_eq!(parameters["limits.output"].alias.as_deref(), Some("max_tokens"));
+    let asked = [("max_tokens".to_owned(), json!(7))].into_iter().collect();
+    let sent = |text: &str| Value::Object(map_parameters(&load(text).manifest.unwrap(), None, &asked).unwrap().0);
+    assert_eq!(sent(&texts[1]), json!({"limits": {"output": 7}}), "under its alias");
+    assert_eq!(sent(&texts[2]), json!({"a": 7}), "under the key of its alias");
+    assert_eq!(sent(&texts[3]), json!({"max_tokens": 7}), "under its own name");
 }
 
 /// Expressions, most of them nearly right.
