@@ -23,6 +23,9 @@ const READERS: usize = 8;
 /// A header is a few hundred bytes; more is not looked at to find one.
 const HEADER_LIMIT: u64 = 64 << 10;
 
+/// Within so many bytes a line says whose message it holds, as Pi and we write it.
+const RESULT_HEAD: usize = 256;
+
 /// A session on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
@@ -169,6 +172,10 @@ impl Facts {
                 Line::Entry(_) | Line::Foreign(_) => Err(Refusal::NoSession),
             };
         }
+        if is_result(bytes) {
+            self.message_count += 1;
+            return Ok(());
+        }
         // A line that is cut or no JSON says nothing.
         if let Ok(glance) = serde_json::from_slice::<Glance<'_>>(bytes) {
             match (&*glance.kind, &glance.message) {
@@ -211,6 +218,15 @@ impl Facts {
             first_message: self.first_message,
         })
     }
+}
+
+/// Whether a whole line is the result of a tool, by how it begins. They are most of a large file and only counted, so they need
+/// not be parsed. Quotes inside a text are escaped, so that no text is taken for it.
+fn is_result(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(RESULT_HEAD)];
+    head.starts_with(br#"{"type":"message","#)
+        && memchr::memmem::find(head, br#""message":{"role":"toolResult""#).is_some()
+        && bytes.trim_ascii_end().ends_with(b"}}")
 }
 
 /// What a message says, also on a line of version 1.
@@ -260,4 +276,22 @@ struct Spoken<'a> {
     role: Option<Cow<'a, str>>,
     #[serde(default)]
     timestamp: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_of_a_tool_is_known_by_its_beginning() {
+        let line = |message: &str| format!(r#"{{"type":"message","id":"1","parentId":null,"message":{message}}}"#);
+        for (text, expected) in [
+            (line(r#"{"role":"toolResult","toolCallId":"c","content":[]}"#), true),
+            (line(r#"{"role":"user","content":"\"message\":{\"role\":\"toolResult\""}"#), false),
+            (line(r#"{"role":"toolResult","toolCallId":"c","content":[]"#), false),
+            (r#"{"type":"custom","data":{"message":{"role":"toolResult"}}}"#.to_owned(), false),
+        ] {
+            assert_eq!(is_result(text.as_bytes()), expected, "{text}");
+        }
+    }
 }
