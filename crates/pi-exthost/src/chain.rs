@@ -67,15 +67,15 @@ impl Chain {
             Outcome::Turn(outcome) => self.turn(guest, outcome),
             Outcome::Message(outcome) => self.message(guest, outcome),
             Outcome::ToolCall(outcome) => self.tool_call(guest, outcome),
-            Outcome::ToolResult(outcome) => self.tool_result(outcome),
+            Outcome::ToolResult(outcome) => self.tool_result(guest, outcome),
             Outcome::Bash(outcome) => self.bash(guest, outcome),
             Outcome::Context(outcome) => self.context(guest, outcome),
             Outcome::Request(outcome) => self.request(guest, outcome),
-            Outcome::Headers(changes) => self.headers(changes),
-            Outcome::Resources(outcome) => self.resources(outcome),
+            Outcome::Headers(changes) => self.headers(guest, changes),
+            Outcome::Resources(outcome) => self.resources(guest, outcome),
             Outcome::Trust(outcome) => self.trust(guest, &outcome),
-            Outcome::SessionDirectory(folder) => self.session_directory(folder),
-            Outcome::Warming(outcome) => self.warming(outcome),
+            Outcome::SessionDirectory(folder) => self.session_directory(guest, folder),
+            Outcome::Warming(outcome) => self.warming(guest, outcome),
         }
     }
 
@@ -156,7 +156,7 @@ impl Chain {
                 }
                 event.text = texts.join("\n");
                 event.images = (!images.is_empty()).then(|| images.clone());
-                *verdict = InputVerdict::Transformed { text: event.text.clone(), images };
+                *verdict = InputVerdict::Transformed { by: guest.clone(), text: event.text.clone(), images };
                 Ok(ON)
             }
             InputOutcome::Handled => {
@@ -175,7 +175,7 @@ impl Chain {
         verdict.messages.extend(outcome.message.map(|message| (guest.clone(), message)));
         if let Some(prompt) = outcome.system_prompt {
             event.system_prompt.clone_from(&prompt);
-            verdict.system_prompt = Some(prompt);
+            verdict.system_prompt = Some((guest.clone(), prompt));
         }
         Ok(ON)
     }
@@ -226,13 +226,13 @@ impl Chain {
             }
             ToolCallOutcome::Transform { input } => {
                 event.input = object(input, "arguments")?;
-                *verdict = ToolCallVerdict::Transformed { input: event.input.clone() };
+                *verdict = ToolCallVerdict::Transformed { by: guest.clone(), input: event.input.clone() };
                 Ok(ON)
             }
         }
     }
 
-    fn tool_result(&mut self, outcome: ToolResultOutcome) -> Result<Flow, Trouble> {
+    fn tool_result(&mut self, guest: &GuestId, outcome: ToolResultOutcome) -> Result<Flow, Trouble> {
         let (Verdict::ToolResult(verdict), Event::ToolResult(event)) =
             (&mut self.verdict, Arc::make_mut(&mut self.event))
         else {
@@ -247,6 +247,7 @@ impl Chain {
                 event.details = patch.details.or_else(|| event.details.take());
                 event.is_error = patch.is_error.unwrap_or(event.is_error);
                 *verdict = ToolResultVerdict::Transformed {
+                    by: guest.clone(),
                     content: event.content.clone(),
                     details: event.details.clone(),
                     is_error: event.is_error,
@@ -299,22 +300,20 @@ impl Chain {
         Ok(ON)
     }
 
-    fn headers(&mut self, changes: Vec<HeaderChange>) -> Result<Flow, Trouble> {
+    fn headers(&mut self, guest: &GuestId, changes: Vec<HeaderChange>) -> Result<Flow, Trouble> {
         let (Verdict::Headers(verdict), Event::BeforeProviderHeaders(event)) =
             (&mut self.verdict, Arc::make_mut(&mut self.event))
         else {
             return Err(Trouble::WrongFamily);
         };
         changes.iter().for_each(|change| change_header(event, change));
-        verdict.extend(changes);
+        verdict.extend(changes.into_iter().map(|change| (guest.clone(), change)));
         Ok(ON)
     }
 
-    fn resources(&mut self, outcome: ResourcePaths) -> Result<Flow, Trouble> {
+    fn resources(&mut self, guest: &GuestId, outcome: ResourcePaths) -> Result<Flow, Trouble> {
         let Verdict::Resources(verdict) = &mut self.verdict else { return Err(Trouble::WrongFamily) };
-        verdict.skill_paths.extend(outcome.skill_paths);
-        verdict.prompt_paths.extend(outcome.prompt_paths);
-        verdict.theme_paths.extend(outcome.theme_paths);
+        verdict.push((guest.clone(), outcome));
         Ok(ON)
     }
 
@@ -329,13 +328,13 @@ impl Chain {
         Ok(END)
     }
 
-    fn session_directory(&mut self, folder: String) -> Result<Flow, Trouble> {
+    fn session_directory(&mut self, guest: &GuestId, folder: String) -> Result<Flow, Trouble> {
         let Verdict::SessionDirectory(verdict) = &mut self.verdict else { return Err(Trouble::WrongFamily) };
-        *verdict = Some(folder);
+        *verdict = Some((guest.clone(), folder));
         Ok(ON)
     }
 
-    fn warming(&mut self, outcome: WarmingOutcome) -> Result<Flow, Trouble> {
+    fn warming(&mut self, guest: &GuestId, outcome: WarmingOutcome) -> Result<Flow, Trouble> {
         let (Verdict::Warming(verdict), Event::CacheWarmingDecision(event)) =
             (&mut self.verdict, Arc::make_mut(&mut self.event))
         else {
@@ -345,7 +344,7 @@ impl Chain {
             WarmingOutcome::Warm => WarmingAction::Warm,
             WarmingOutcome::Stop => WarmingAction::Stop,
         };
-        *verdict = Some(outcome);
+        *verdict = Some((guest.clone(), outcome));
         Ok(ON)
     }
 }

@@ -23,7 +23,7 @@ use pi_extproto::hook::{
     },
 };
 
-pub use self::offer::{Collision, GuestCommand, GuestTool, Kind};
+pub use self::offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind};
 use crate::{
     chain::{Chain, Flow},
     guest::{Ask, Guest, GuestFault, GuestId, Registration, Rendering},

@@ -1,6 +1,7 @@
 //! What came of an event once every guest was heard, one small type per family.
 //!
-//! The default of each is what it is when nobody had anything to say.
+//! The default of each is what it is when nobody had anything to say. Whatever somebody did say names the guest, so that
+//! envelope and log can name it too.
 
 use pi_extproto::{
     Object,
@@ -29,11 +30,12 @@ pub enum Verdict {
     Context(ContextVerdict),
     Request(RequestVerdict),
     /// In the order in which they are to be made.
-    Headers(Vec<HeaderChange>),
-    Resources(ResourcePaths),
+    Headers(Vec<(GuestId, HeaderChange)>),
+    /// Of everybody who named some.
+    Resources(Vec<(GuestId, ResourcePaths)>),
     Trust(TrustVerdict),
-    SessionDirectory(Option<String>),
-    Warming(Option<WarmingOutcome>),
+    SessionDirectory(Option<(GuestId, String)>),
+    Warming(Option<(GuestId, WarmingOutcome)>),
 }
 
 impl Verdict {
@@ -54,7 +56,7 @@ impl Verdict {
             Family::Context => Self::Context(ContextVerdict::default()),
             Family::Request => Self::Request(RequestVerdict::default()),
             Family::Headers => Self::Headers(Vec::new()),
-            Family::Resources => Self::Resources(ResourcePaths::default()),
+            Family::Resources => Self::Resources(Vec::new()),
             Family::Trust => Self::Trust(TrustVerdict::default()),
             Family::SessionDirectory => Self::SessionDirectory(None),
             Family::Warming => Self::Warming(None),
@@ -105,8 +107,8 @@ pub enum TreeVerdict {
 pub enum InputVerdict {
     #[default]
     Proceed,
-    /// All of it, images included.
-    Transformed { text: String, images: Vec<ImageBlock> },
+    /// All of it, images included. The last that changed it is named.
+    Transformed { by: GuestId, text: String, images: Vec<ImageBlock> },
     /// The model does not see it.
     Handled { by: GuestId },
 }
@@ -115,8 +117,8 @@ pub enum InputVerdict {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StartVerdict {
     pub messages: Vec<(GuestId, DraftMessage)>,
-    /// For this run only.
-    pub system_prompt: Option<String>,
+    /// For this run only; the last that changed it is named.
+    pub system_prompt: Option<(GuestId, String)>,
 }
 
 /// What is added at the end of a turn, and whether the model goes on.
@@ -142,8 +144,8 @@ pub enum MessageVerdict {
 pub enum ToolCallVerdict {
     #[default]
     Proceed,
-    /// With other arguments, which are not validated again.
-    Transformed { input: Object },
+    /// With other arguments, which are not validated again. The last that changed them is named.
+    Transformed { by: GuestId, input: Object },
     Blocked {
         by: GuestId,
         /// What the model reads.
@@ -158,8 +160,8 @@ pub enum ToolCallVerdict {
 pub enum ToolResultVerdict {
     #[default]
     Keep,
-    /// All of it.
-    Transformed { content: Vec<ContentBlock>, details: Option<Value>, is_error: bool },
+    /// All of it. The last that changed it is named.
+    Transformed { by: GuestId, content: Vec<ContentBlock>, details: Option<Value>, is_error: bool },
 }
 
 /// Whether a shell command of a person runs.

@@ -19,7 +19,7 @@ use pi_transcript::{
 
 pub(crate) use self::sendable::calls;
 pub use self::sendable::sendable;
-use crate::tree::Kept;
+use crate::{draft, tree::Kept};
 
 /// A message, and the entry that it comes from.
 pub type Spoken = (EntryId, Arc<Message>);
@@ -147,14 +147,14 @@ fn message_of(kept: &Arc<Kept>) -> Option<Arc<Message>> {
             let (summary, from_id) = (summary.clone(), from_id.clone());
             Message::BranchSummary(BranchSummaryMessage { summary, from_id, timestamp, extra: Extra::new() })
         }
-        Entry::CustomMessage(CustomMessageEntry { custom_type, content, display, details, .. }) => {
+        Entry::CustomMessage(CustomMessageEntry { custom_type, content, display, details, extra, .. }) => {
             Message::Custom(CustomMessage {
                 custom_type: custom_type.clone(),
                 content: content.clone(),
                 display: *display,
                 details: details.clone(),
                 timestamp,
-                extra: Extra::new(),
+                extra: draft::author(extra).into_iter().collect(),
             })
         }
         Entry::Message(entry) => entry.message.clone(),

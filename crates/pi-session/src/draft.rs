@@ -1,6 +1,8 @@
 //! An entry before it has a place in the tree.
 
 use pi_envelope::Span;
+use pi_exthost::{GuestId, content::from_protocol};
+use pi_extproto::hook::DraftMessage;
 use pi_transcript::{
     Content, Entry, EntryId, Message, ModelId, ProviderId, ThinkingLevel, Usage,
     entry::{
@@ -8,6 +10,7 @@ use pi_transcript::{
         SessionName, ThinkingLevelChange,
     },
     json::{Extra, Loose, Open},
+    message::CustomMessage,
 };
 use serde_json::Value;
 
@@ -16,6 +19,10 @@ use crate::cut::Keep;
 /// The member of an entry in which we remember which stretches of its message came from elsewhere. Pi does not look at
 /// it; without it the origin of an attached file would be forgotten with the next start.
 pub(crate) const SPANS: &str = "spans";
+
+/// The member of a message in which we remember which extension said it: its type is a name that any extension may use.
+/// Pi does not look at it.
+pub(crate) const EXTENSION: &str = "extension";
 
 /// What an entry will say.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +33,7 @@ pub(crate) enum Draft {
     Compaction { summary: String, keep: Keep, tokens_before: u64, details: Option<Value>, by: Author },
     BranchSummary { from: EntryId, summary: String, details: Option<Value>, by: Author },
     Custom { custom_type: String, data: Option<Value> },
-    CustomMessage { custom_type: String, content: Content, display: bool, details: Option<Value> },
+    CustomMessage(Box<CustomMessage>),
     Label { target: EntryId, label: Option<String> },
     Name(Option<String>),
 }
@@ -47,12 +54,7 @@ impl Draft {
     /// What an extension says in its own name has an entry of its own.
     pub(crate) fn of_message(message: Message, spans: Vec<Span>) -> Self {
         match message {
-            Message::Custom(custom) => Self::CustomMessage {
-                custom_type: custom.custom_type,
-                content: custom.content,
-                display: custom.display,
-                details: custom.details,
-            },
+            Message::Custom(custom) => Self::CustomMessage(Box::new(custom)),
             message => Self::Message { message, spans },
         }
     }
@@ -106,7 +108,9 @@ impl Draft {
                 }))
             }
             Self::Custom { custom_type, data } => Entry::Custom(CustomEntry { base, custom_type, data, extra }),
-            Self::CustomMessage { custom_type, content, display, details } => {
+            Self::CustomMessage(said) => {
+                let CustomMessage { custom_type, content, display, details, extra: said, .. } = *said;
+                let extra = author(&said).into_iter().chain(extra).collect();
                 Entry::CustomMessage(CustomMessageEntry { base, custom_type, content, display, details, extra })
             }
             Self::Label { target, label } => Entry::Label(Label { base, target_id: target, label, extra }),
@@ -122,6 +126,23 @@ impl Author {
             Self::Extension => (Some(true), None),
         }
     }
+}
+
+/// A message of an extension's own type.
+pub(crate) fn custom(by: &GuestId, draft: DraftMessage, timestamp: u64) -> Message {
+    Message::Custom(CustomMessage {
+        custom_type: draft.custom_type,
+        content: Content::Blocks(from_protocol(draft.content)),
+        display: draft.display,
+        details: draft.details,
+        timestamp,
+        extra: Extra::from_iter([(EXTENSION.to_owned(), by.as_str().into())]),
+    })
+}
+
+/// The member that says which extension said it.
+pub(crate) fn author(extra: &Extra) -> Option<(String, Value)> {
+    extra.get(EXTENSION).map(|id| (EXTENSION.to_owned(), id.clone()))
 }
 
 /// The stretches that an entry remembers. What cannot be read is not ours.

@@ -33,10 +33,7 @@ use pi_extproto::hook::{
 use pi_policy::Moment;
 use pi_provider::CallError;
 use pi_redact::Redactor;
-use pi_transcript::{
-    AgentEvent, Content, EntryId, Message, RequestId, SessionId, event::CompactionReason, json::Extra,
-    message::CustomMessage,
-};
+use pi_transcript::{AgentEvent, EntryId, Message, RequestId, SessionId, event::CompactionReason};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +45,7 @@ use self::{
 };
 use crate::{
     archive::Archive,
-    draft::Draft,
+    draft::{self, Draft},
     file::Reader,
     models::Models,
     queue::{Saying, When},
@@ -299,21 +296,11 @@ impl Run {
             message_type: None,
         };
         let verdict = self.parts.guests.before_agent_start(event, &self.cancel).await;
-        for (_, draft) in verdict.messages {
-            let content = pi_exthost::content::from_protocol(draft.content);
-            opening.push(Saying::new(Message::Custom(CustomMessage {
-                custom_type: draft.custom_type,
-                content: Content::Blocks(content),
-                display: draft.display,
-                details: draft.details,
-                timestamp: self.now().unix_millis(),
-                extra: Extra::new(),
-            })));
-        }
+        let now = self.now().unix_millis();
+        opening.extend(verdict.messages.into_iter().map(|(by, said)| Saying::new(draft::custom(&by, said, now))));
         let replaced = verdict.system_prompt;
         // What the extension left alone keeps its origin.
-        self.system =
-            replaced.map(|text| assembly::replace(system.to_vec(), &text, Hook::BeforeAgentStart.as_str()).into());
+        self.system = replaced.map(|(by, text)| assembly::replace(system.to_vec(), &text, by.as_str()).into());
         Ok(opening)
     }
 

@@ -10,6 +10,7 @@ use pi_extproto::hook::{
 };
 
 use super::Guests;
+use crate::guest::GuestId;
 use crate::verdict::{
     BashVerdict, CompactionVerdict, ContextVerdict, InputVerdict, MessageVerdict, RequestVerdict, SessionVerdict,
     StartVerdict, ToolCallVerdict, ToolResultVerdict, TreeVerdict, TrustVerdict, TurnVerdict, Verdict,
@@ -40,11 +41,11 @@ macro_rules! asking {
 
 asking! {
     /// Where session files go; the last answer counts.
-    session_directory: SessionDirectory(SessionDirectoryEvent) => SessionDirectory(Option<String>);
+    session_directory: SessionDirectory(SessionDirectoryEvent) => SessionDirectory(Option<(GuestId, String)>);
     /// Whether a project is trusted; the first that decides counts.
     project_trust: ProjectTrust(ProjectTrustEvent) => Trust(TrustVerdict);
     /// Further skills, prompts and themes, of all.
-    resources_discover: ResourcesDiscover(ResourcesDiscoverEvent) => Resources(ResourcePaths);
+    resources_discover: ResourcesDiscover(ResourcesDiscoverEvent) => Resources(Vec<(GuestId, ResourcePaths)>);
     /// Whether a session may be left for another.
     before_switch: SessionBeforeSwitch(SessionBeforeSwitchEvent) => Session(SessionVerdict);
     /// Whether a session may be forked.
@@ -76,9 +77,9 @@ asking! {
     /// What goes to a provider.
     before_provider_request: BeforeProviderRequest(BeforeProviderRequestEvent) => Request(RequestVerdict);
     /// Which headers go with it; credentials are not among those that are shown.
-    before_provider_headers: BeforeProviderHeaders(BeforeProviderHeadersEvent) => Headers(Vec<HeaderChange>);
+    before_provider_headers: BeforeProviderHeaders(BeforeProviderHeadersEvent) => Headers(Vec<(GuestId, HeaderChange)>);
     /// Whether a prompt cache is kept warm; the last answer counts.
-    cache_warming: CacheWarmingDecision(CacheWarmingDecisionEvent) => Warming(Option<WarmingOutcome>);
+    cache_warming: CacheWarmingDecision(CacheWarmingDecisionEvent) => Warming(Option<(GuestId, WarmingOutcome)>);
 }
 
 impl Guests {

@@ -9,8 +9,8 @@ use pi_transcript::message::AssistantMessage;
 use super::{Attached, Guests};
 use crate::{
     guest::{
-        CommandCall, CommandOffer, GuestFault, GuestId, Registration, Rendering, StreamCall, Suggestion, ToolAnswer,
-        ToolInvocation, ToolOffer,
+        CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, Registration, Rendering, StreamCall, Suggestion,
+        ToolAnswer, ToolInvocation, ToolOffer,
     },
     incident::{During, Trouble},
     port::ControlPass,
@@ -32,6 +32,13 @@ pub struct GuestCommand {
     /// What a person types: the name that the guest chose, with a number behind it if an earlier guest chose the same.
     pub typed: String,
     pub offer: CommandOffer,
+}
+
+/// A provider of models that a guest registered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GuestProvider {
+    pub guest: GuestId,
+    pub offer: ProviderOffer,
 }
 
 /// Two guests want the same name. The later one goes without it.
@@ -129,6 +136,19 @@ impl Guests {
         attached.render(rendering, cancel).await
     }
 
+    /// Every provider; of several with one name, that of the guest that was attached first.
+    pub fn providers(&self) -> Vec<GuestProvider> {
+        let mut providers: Vec<GuestProvider> = Vec::new();
+        for registration in self.registrations() {
+            for offer in &registration.providers {
+                if providers.iter().all(|provider| provider.offer.name != offer.name) {
+                    providers.push(GuestProvider { guest: registration.id.clone(), offer: offer.clone() });
+                }
+            }
+        }
+        providers
+    }
+
     /// Has the guest that registered the provider answer a model call. It may take as long as it wants.
     pub async fn stream(&self, call: StreamCall, cancel: &CancellationToken) -> Result<Box<AssistantMessage>, Trouble> {
         let provider = call.provider.clone();
@@ -215,6 +235,25 @@ impl GuestCommand {
         let suggestions =
             self.attached.run(during, ask, |guest, ask| guest.complete_argument(command, prefix, ask)).await;
         suggestions.unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tool => "the tool",
+            Self::Command => "the command",
+            Self::Shortcut => "the key",
+            Self::Renderer => "the drawing of",
+            Self::Provider => "the provider",
+        })
+    }
+}
+
+impl fmt::Display for Collision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, kept, dropped } = self;
+        write!(f, "{kind} {name} is that of extension {kept}; {dropped} wanted it too")
     }
 }
 

@@ -111,7 +111,7 @@ async fn first_block_wins_and_nobody_hears_the_call_after_it() {
 async fn arguments_are_handed_from_guest_to_guest() {
     let transform = |n: u64| outcome("tool_call", json!({ "action": "transform", "input": { "n": n } }));
     let input = json!({ "n": 2 });
-    let verdict = ToolCallVerdict::Transformed { input: read(input.clone()) };
+    let verdict = ToolCallVerdict::Transformed { by: b(), input: read(input.clone()) };
     let seen = json!({ "toolName": "t", "toolCallId": "c", "input": input });
     check_chain("tool_call", call(), &[transform(1), transform(2)], Verdict::ToolCall(verdict), seen).await;
 }
@@ -125,8 +125,8 @@ async fn patches_of_a_result_add_up() {
         outcome("tool_result", patch)
     };
     let outcomes = [patch(json!({ "content": [{ "type": "text", "text": "y" }] })), patch(json!({ "is_error": true }))];
-    let verdict =
-        ToolResultVerdict::Transformed { content: vec![text("y")], details: Some(json!({ "d": 1 })), is_error: true };
+    let (content, details) = (vec![text("y")], Some(json!({ "d": 1 })));
+    let verdict = ToolResultVerdict::Transformed { by: b(), content, details, is_error: true };
     let mut seen = data.clone();
     seen["content"][0]["text"] = json!("y");
     seen["isError"] = json!(true);
@@ -139,7 +139,7 @@ async fn input_is_transformed_in_turn_until_somebody_handles_it() {
     let transform =
         |text: &str| outcome("input", json!({ "action": "transform", "content": [{ "type": "text", "text": text }] }));
     let handled = outcome("input", json!({ "action": "handled" }));
-    let verdict = InputVerdict::Transformed { text: "two".to_owned(), images: Vec::new() };
+    let verdict = InputVerdict::Transformed { by: b(), text: "two".to_owned(), images: Vec::new() };
     let seen = json!({ "text": "two", "source": "interactive" });
     let outcomes = [transform("one"), transform("two")];
     check_chain("input", data.clone(), &outcomes, Verdict::Input(verdict), seen).await;
@@ -155,7 +155,7 @@ async fn images_come_with_the_text_that_replaces_the_old() {
     let content = json!([{ "type": "text", "text": "see" }, image]);
     let with_image = outcome("input", json!({ "action": "transform", "content": content }));
     let images = vec![read(json!({ "data": "AA==", "mimeType": "image/png" }))];
-    let verdict = InputVerdict::Transformed { text: "see".to_owned(), images };
+    let verdict = InputVerdict::Transformed { by: a(), text: "see".to_owned(), images };
     check("input", data, &[with_image], Verdict::Input(verdict)).await;
 }
 
@@ -165,7 +165,7 @@ async fn start_messages_accumulate_and_the_system_prompt_is_chained() {
     let start = |n: u64| outcome("start", json!({ "message": draft(n), "system_prompt": format!("prompt {n}") }));
     let verdict = StartVerdict {
         messages: vec![(a(), read(draft(1))), (b(), read(draft(2)))],
-        system_prompt: Some("prompt 2".to_owned()),
+        system_prompt: Some((b(), "prompt 2".to_owned())),
     };
     let seen = json!({ "prompt": "p", "systemPrompt": "prompt 2" });
     let data = json!({ "prompt": "p", "systemPrompt": "s" });
@@ -221,7 +221,8 @@ async fn request_is_replaced_in_turn() {
 async fn headers_are_changed_whatever_the_case_of_their_names() {
     let first = json!([{ "action": "set", "name": "X-A", "value": "1" }, { "action": "remove", "name": "x-gone" }]);
     let second = json!([{ "action": "set", "name": "x-a", "value": "2" }]);
-    let changes = [&first[0], &first[1], &second[0]].map(|change| read(change.clone())).to_vec();
+    let changes = [(a(), &first[0]), (a(), &first[1]), (b(), &second[0])];
+    let changes = changes.map(|(by, change)| (by, read(change.clone()))).to_vec();
     let data = json!({ "headers": { "x-a": "0", "X-Gone": "g", "x-kept": "k" } });
     let seen = json!({ "headers": { "x-a": "2", "x-kept": "k" } });
     let outcomes = [outcome("headers", first), outcome("headers", second)];
@@ -229,11 +230,11 @@ async fn headers_are_changed_whatever_the_case_of_their_names() {
 }
 
 #[tokio::test]
-async fn paths_of_all_are_joined() {
+async fn paths_of_all_are_kept() {
     let paths = |n: u64| json!({ "skill_paths": [format!("s{n}")], "prompt_paths": [], "theme_paths": [] });
     let (data, outcomes) = (json!({ "cwd": "/p", "reason": "reload" }), [1, 2].map(|n| outcome("resources", paths(n))));
-    let joined = ResourcePaths { skill_paths: vec!["s1".to_owned(), "s2".to_owned()], ..ResourcePaths::default() };
-    check("resources_discover", data, &outcomes, Verdict::Resources(joined)).await;
+    let named = |n: u64| ResourcePaths { skill_paths: vec![format!("s{n}")], ..ResourcePaths::default() };
+    check("resources_discover", data, &outcomes, Verdict::Resources(vec![(a(), named(1)), (b(), named(2))])).await;
 }
 
 #[tokio::test]
@@ -249,13 +250,13 @@ async fn first_decision_about_trust_counts() {
 #[tokio::test]
 async fn last_answer_counts_for_the_session_directory_and_the_cache() {
     let outcomes = ["/one", "/two"].map(|folder| outcome("session_directory", json!(folder)));
-    let verdict = Verdict::SessionDirectory(Some("/two".to_owned()));
+    let verdict = Verdict::SessionDirectory(Some((b(), "/two".to_owned())));
     check("session_directory", json!({ "cwd": "/p" }), &outcomes, verdict).await;
     let data = json!({ "warmCost": 1.0, "missCost": 2.0, "continuationProbability": 0.5, "action": "warm" });
     let mut seen = data.clone();
     seen["action"] = json!("stop");
     let outcomes = ["warm", "stop"].map(|action| outcome("warming", json!({ "action": action })));
-    let verdict = Verdict::Warming(Some(WarmingOutcome::Stop));
+    let verdict = Verdict::Warming(Some((b(), WarmingOutcome::Stop)));
     check_chain("cache_warming_decision", data, &outcomes, verdict, seen).await;
 }
 
@@ -317,7 +318,7 @@ async fn handlers_of_one_guest_are_heard_in_the_order_of_their_registration() {
     let script = format!("on tool_call\noutcome {}\non tool_call\noutcome {}", transform(1), transform(2));
     let house = House::new(&[&script]);
     let (verdict, _) = house.fire("tool_call", &call(), &CancellationToken::new()).await;
-    assert_eq!(verdict, Verdict::ToolCall(ToolCallVerdict::Transformed { input: read(json!({ "n": 2 })) }));
+    assert_eq!(verdict, Verdict::ToolCall(ToolCallVerdict::Transformed { by: a(), input: read(json!({ "n": 2 })) }));
     let lines = house.heard(0);
     assert_eq!(lines.len(), 2);
     assert!(lines[1].contains(r#""input":{"n":1}"#), "{lines:?}");

@@ -17,18 +17,14 @@ use pi_extproto::{
     connector::{session::Delivery, tool},
     hook::event::{Event, payload::BusEvent},
 };
-use pi_transcript::{
-    AgentEvent, Content, ContextUsage, Entry, Message,
-    json::{Amount, Extra},
-    message::CustomMessage,
-};
+use pi_transcript::{AgentEvent, ContextUsage, Entry, Message, json::Amount};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Mailbox, answer, tree::piece};
 use crate::{
     cut,
-    draft::Draft,
+    draft::{self, Draft},
     queue::{Saying, When},
     run::{aside, desk::Piece},
     session::{CompactError, Journey, NavigateError, Summarise},
@@ -62,14 +58,7 @@ impl Mailbox {
                 answer(reply, ids.into_iter().next().ok_or(Refusal::Gone));
             }
             Request::SendMessage { message, delivery, trigger_turn, reply } => {
-                let message = Message::Custom(CustomMessage {
-                    custom_type: message.custom_type,
-                    content: Content::Blocks(from_protocol(message.content)),
-                    display: message.display,
-                    details: message.details,
-                    timestamp: (self.parts.now)().unix_millis(),
-                    extra: Extra::new(),
-                });
+                let message = draft::custom(&from, message, (self.parts.now)().unix_millis());
                 self.deliver(Saying::new(message), delivery, trigger_turn);
                 answer(reply, Ok(()));
             }
@@ -115,7 +104,7 @@ impl Mailbox {
                     answer(reply, result.map_err(|error| refusal(&error, error == CompactError::Busy)));
                 });
             }
-            Request::Complete(completion, reply) => self.complete(*completion, reply),
+            Request::Complete(completion, reply) => self.complete(from, *completion, reply),
             Request::Ask(asked, mut reply) => {
                 let questions = self.parts.questions.clone();
                 let cancel = self.errands.child_token();
@@ -174,7 +163,12 @@ impl Mailbox {
     }
 
     /// A model call of an extension's own.
-    fn complete(&mut self, completion: Completion, mut reply: Reply<Box<pi_transcript::message::AssistantMessage>>) {
+    fn complete(
+        &mut self,
+        from: GuestId,
+        completion: Completion,
+        mut reply: Reply<Box<pi_transcript::message::AssistantMessage>>,
+    ) {
         let choice = match &completion.model {
             None => Ok(Arc::clone(&self.choice)),
             Some(name) => self.parts.models.named(&name.provider, &name.model),
@@ -188,7 +182,7 @@ impl Mailbox {
         self.asides.spawn(async move {
             tokio::select! {
                 () = reply.closed() => {}
-                done = aside::complete(&parts, &choice, completion, &cancel) => answer(reply, done),
+                done = aside::complete(&parts, &from, &choice, completion, &cancel) => answer(reply, done),
             }
         });
     }

@@ -42,7 +42,11 @@ fn origin(message: &Message) -> Origin {
         Message::Assistant(said) => Origin::Provider { name: said.provider.to_string() },
         Message::ToolResult(result) => Origin::Tool { name: result.tool_name.clone() },
         Message::BashExecution(_) => Origin::Tool { name: "bash".to_owned() },
-        Message::Custom(custom) => Origin::Extension { id: custom.custom_type.clone() },
+        Message::Custom(custom) => {
+            // Pi does not say which extension it was, only what type it gave the message.
+            let by = custom.extra.get(draft::EXTENSION).and_then(|id| id.as_str());
+            Origin::Extension { id: by.unwrap_or(&custom.custom_type).to_owned() }
+        }
         Message::BranchSummary(_) | Message::CompactionSummary(_) => Origin::Provider { name: "summary".to_owned() },
         Message::System(_) => Origin::BuiltIn,
         Message::Other(_) => Origin::Extension { id: message.role().to_owned() },

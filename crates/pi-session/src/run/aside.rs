@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, Tool, meta};
-use pi_exthost::port::{Completion, Refusal};
+use pi_exthost::{
+    GuestId,
+    port::{Completion, Refusal},
+};
 use pi_provider::{
     CallError, Options,
     assembly::{Assembly, End},
@@ -33,6 +36,7 @@ pub(crate) fn read(reader: Option<&Reader>, pieces: Vec<Piece>) -> Result<Vec<Ar
 /// other prompt.
 pub(crate) async fn complete(
     parts: &Parts,
+    from: &GuestId,
     choice: &Choice,
     completion: Completion,
     cancel: &CancellationToken,
@@ -44,7 +48,7 @@ pub(crate) async fn complete(
         options.parameters.insert("max_tokens".to_owned(), most.into());
     }
     let steps = completion.steps.clone();
-    let prompt = Arc::new(prompt(completion));
+    let prompt = Arc::new(prompt(from, completion));
     let id = parts.next_request().to_string();
     let time = (parts.now)().unix_millis();
     let request =
@@ -85,8 +89,8 @@ async fn tell(
     }
 }
 
-fn prompt(completion: Completion) -> Prompt {
-    let provenance = Provenance::usual(Origin::Extension { id: "complete".to_owned() });
+fn prompt(from: &GuestId, completion: Completion) -> Prompt {
+    let provenance = Provenance::usual(Origin::Extension { id: from.to_string() });
     let system = completion.system_prompt.map(|text| SystemPart {
         id: "complete".to_owned(),
         provenance: provenance.clone(),

@@ -168,7 +168,7 @@ impl Run {
         };
         match self.parts.guests.tool_call(event, &self.cancel).await {
             ToolCallVerdict::Proceed => Ok(arguments),
-            ToolCallVerdict::Transformed { input } => Ok(input),
+            ToolCallVerdict::Transformed { by: _, input } => Ok(input),
             ToolCallVerdict::Blocked { by: _, reason, terminate } => {
                 let reason = reason.unwrap_or_else(|| "Tool execution was blocked".to_owned());
                 Err(Readiness::Refused { reason, terminate })
@@ -279,7 +279,7 @@ impl Run {
         };
         match self.parts.guests.tool_result(event, &self.cancel).await {
             ToolResultVerdict::Keep => outcome,
-            ToolResultVerdict::Transformed { content, details, is_error } => {
+            ToolResultVerdict::Transformed { by: _, content, details, is_error } => {
                 let content = content::from_protocol(content);
                 let output = ToolOutput { content, details, extra: outcome.output.extra };
                 Outcome { output, is_error, terminate: outcome.terminate }

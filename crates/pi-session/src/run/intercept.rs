@@ -1,9 +1,12 @@
 //! Lets extensions see what goes to a provider, and replace it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures_util::future::BoxFuture;
-use pi_exthost::{Guests, verdict::RequestVerdict};
+use pi_exthost::{GuestId, Guests, verdict::RequestVerdict};
 use pi_extproto::hook::{
     HeaderChange, Hook,
     event::payload::{BeforeProviderHeadersEvent, BeforeProviderRequestEvent},
@@ -18,13 +21,22 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Hooked {
     guests: Arc<Guests>,
     cancel: CancellationToken,
+    /// Who sent another payload. A mutex and no message: the provider gives nothing back of what it was told here. It is
+    /// held for a moment, never across an await.
+    replaced_by: Mutex<Option<GuestId>>,
 }
 
 impl Hooked {
     /// Nobody, if no extension wants to see requests: then the request need not be read again.
-    pub(super) fn wanted(guests: &Arc<Guests>, cancel: &CancellationToken) -> Option<Arc<dyn Interceptor>> {
+    pub(super) fn wanted(guests: &Arc<Guests>, cancel: &CancellationToken) -> Option<Arc<Self>> {
         let is_wanted = guests.listens(Hook::BeforeProviderRequest) || guests.listens(Hook::BeforeProviderHeaders);
-        is_wanted.then(|| Arc::new(Self { guests: Arc::clone(guests), cancel: cancel.clone() }) as Arc<dyn Interceptor>)
+        let replaced_by = Mutex::default();
+        is_wanted.then(|| Arc::new(Self { guests: Arc::clone(guests), cancel: cancel.clone(), replaced_by }))
+    }
+
+    /// The last extension that sent another payload.
+    pub(super) fn replaced_by(&self) -> Option<GuestId> {
+        self.replaced_by.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -34,7 +46,10 @@ impl Interceptor for Hooked {
             let event = || BeforeProviderRequestEvent { payload: draft.payload.clone() };
             let payload = match self.guests.before_provider_request(event, &self.cancel).await {
                 RequestVerdict::Keep => None,
-                RequestVerdict::Replaced { by: _, payload } => Some(payload),
+                RequestVerdict::Replaced { by, payload } => {
+                    *self.replaced_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(by);
+                    Some(payload)
+                }
             };
             let shown = || BeforeProviderHeadersEvent { headers: draft.headers.iter().cloned().collect() };
             let changes = self.guests.before_provider_headers(shown, &self.cancel).await;
@@ -47,9 +62,9 @@ impl Interceptor for Hooked {
     }
 }
 
-fn changed(headers: &[(String, String)], changes: Vec<HeaderChange>) -> Vec<(String, String)> {
+fn changed(headers: &[(String, String)], changes: Vec<(GuestId, HeaderChange)>) -> Vec<(String, String)> {
     let mut changed: BTreeMap<String, String> = headers.iter().cloned().collect();
-    for change in changes {
+    for (_, change) in changes {
         match change {
             HeaderChange::Set(header) => drop(changed.insert(header.name.to_ascii_lowercase(), header.value)),
             HeaderChange::Remove { name } => drop(changed.remove(&name.to_ascii_lowercase())),

@@ -3,14 +3,14 @@
 use std::{collections::HashSet, sync::Arc};
 
 use futures_util::FutureExt;
-use pi_envelope::{Prompt, Provenance, Said, meta};
-use pi_exthost::verdict::ContextVerdict;
+use pi_envelope::{Origin, Prompt, Provenance, Said, meta};
+use pi_exthost::{GuestId, verdict::ContextVerdict};
 use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent};
 use pi_extproto::hook::{Hook, event::Event};
 use pi_provider::{
     Attempts, CallError, Options,
     assembly::{Assembly, End},
-    client::{Answer, Facts},
+    client::{Answer, Facts, Interceptor, Replacer},
 };
 use pi_transcript::{
     AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
@@ -54,6 +54,8 @@ struct Heard {
     /// The call that failed.
     cause: Option<Cause>,
     facts: Option<Facts>,
+    /// The extension that sent another payload.
+    replaced_by: Option<GuestId>,
     /// What was not told of yet.
     steps: Vec<AgentEvent>,
 }
@@ -68,7 +70,7 @@ impl Run {
         self.attempt = 1;
         self.count(&request, &heard);
         self.tell_findings(heard.facts.as_ref()).await?;
-        let Heard { message, unfinished, fault, cause, facts: _, steps } = heard;
+        let Heard { message, unfinished, fault, cause, facts: _, replaced_by: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
@@ -114,7 +116,7 @@ impl Run {
         match self.parts.guests.context(event, &self.cancel).await {
             ContextVerdict::Keep => messages.to_vec(),
             ContextVerdict::Replaced { by, messages: replaced } => {
-                let origin = pi_envelope::Origin::Extension { id: by.to_string() };
+                let origin = Origin::Extension { id: by.to_string() };
                 let said = |(index, message): (usize, Message)| {
                     // What the extension left alone keeps its origin.
                     let same = messages.iter().find(|said| *said.message() == message);
@@ -139,7 +141,8 @@ impl Run {
             ..Options::plain()
         };
         let interceptor = Hooked::wanted(&self.parts.guests, &self.cancel);
-        let asking = self.parts.models.ask(&plan.choice, prompt, &options, interceptor, &self.cancel);
+        let seen = interceptor.clone().map(|hooked| hooked as Arc<dyn Interceptor>);
+        let asking = self.parts.models.ask(&plan.choice, prompt, &options, seen, &self.cancel);
         let mut answer = match asking.await {
             Ok(answer) => answer,
             Err(error) => return Ok(self.unanswered(assembly, error, None)),
@@ -158,10 +161,12 @@ impl Run {
             }
         }
         let facts = Some(answer.facts().clone());
-        Ok(match broken {
+        let replaced_by = interceptor.and_then(|hooked| hooked.replaced_by());
+        let heard = match broken {
             Some(error) => self.unanswered(assembly, error, facts),
             None => self.answered(plan, assembly, facts),
-        })
+        };
+        Ok(Heard { replaced_by, ..heard })
     }
 
     fn answered(&self, plan: &Plan, assembly: Assembly, facts: Option<Facts>) -> Heard {
@@ -240,7 +245,7 @@ impl Run {
             Loose::Known(usage) => Some(usage.clone()),
             Loose::Other(_) => None,
         };
-        let replaced = heard.facts.as_ref().and_then(replacement);
+        let replaced = heard.facts.as_ref().and_then(|facts| replacement(facts, heard.replaced_by.as_ref()));
         self.parts.archive.count(Counted { request: id.to_string(), usage, replaced });
     }
 }
@@ -251,7 +256,7 @@ impl Heard {
         let mut grown = Vec::new();
         let message = assembly.finish(end, &mut grown);
         let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
-        Self { message, unfinished: HashSet::new(), fault: None, cause: None, facts: None, steps }
+        Self { message, unfinished: HashSet::new(), fault: None, cause: None, facts: None, replaced_by: None, steps }
     }
 }
 
@@ -316,13 +321,13 @@ pub(super) fn words(error: &CallError) -> String {
 }
 
 /// Who sent another payload than the one that the envelope shows.
-fn replacement(facts: &Facts) -> Option<meta::Replacement> {
+fn replacement(facts: &Facts, extension: Option<&GuestId>) -> Option<meta::Replacement> {
     let body = facts.sent_body.as_ref()?;
-    let by = match facts.replaced_by.last()? {
-        pi_provider::client::Replacer::Guardrail => pi_envelope::Origin::BuiltIn,
-        pi_provider::client::Replacer::Interceptor => {
-            pi_envelope::Origin::Extension { id: "before_provider_request".to_owned() }
-        }
+    let by = match extension {
+        Some(id) => Origin::Extension { id: id.to_string() },
+        None if facts.replaced_by.contains(&Replacer::Guardrail) => Origin::BuiltIn,
+        // Only headers were changed, and these are not shown.
+        None => return None,
     };
     Some(meta::Replacement { by, digest: pi_transcript::json::Digest::of(body) })
 }

@@ -6,6 +6,7 @@
 mod compaction;
 mod guests;
 mod journey;
+mod origins;
 mod power;
 mod stage;
 mod tell;
