@@ -139,6 +139,15 @@ impl Guests {
         chain.verdict()
     }
 
+    /// Reports that what a guest answered to an event cannot be used, where only the caller can tell.
+    pub fn object(&self, guest: &GuestId, hook: Hook, problem: String) {
+        let during = During::Hook { hook, handler: 0 };
+        let attached = self.guests.iter().find(|attached| attached.guest.registration().id == *guest);
+        if let Some(attached) = attached {
+            attached.report(&during, &Trouble::Misfit { problem });
+        }
+    }
+
     /// Ends all guests, side by side, and waits for each no longer than for a handler.
     pub async fn shutdown(&self) {
         join_all(self.guests.iter().map(|attached| async move {

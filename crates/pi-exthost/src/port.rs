@@ -72,7 +72,7 @@ pub enum Refusal {
 /// What an extension asks of its conversation.
 ///
 /// What reads answers at once. What starts work ([`Request::SendMessage`], [`Request::SendUserMessage`],
-/// [`Request::Abort`]) is answered when it is queued. [`Request::Complete`], [`Request::Compact`], [`Request::Ask`] and
+/// [`Request::Abort`], [`Request::Quit`]) is answered when it is queued. [`Request::Complete`], [`Request::Compact`], [`Request::Ask`] and
 /// [`Request::Control`] are answered when it is done.
 #[derive(Debug)]
 pub enum Request {
@@ -141,7 +141,7 @@ pub enum Request {
     },
     /// What the guest offers has changed.
     RegistrationChanged(Reply<()>),
-    /// Ends the program in good order, when nothing runs.
+    /// Ends the program in good order, when nothing runs. Whoever owns the session may refuse.
     Quit(Reply<()>),
     /// Leaves, forks or replaces the session; only for commands, which the pass proves. Answers whether it was done: an
     /// extension may have objected.

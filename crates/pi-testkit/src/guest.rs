@@ -111,7 +111,7 @@ impl ScriptedGuest {
     }
 
     fn run<'a>(&'a self, ask: &'a Ask) -> Run<'a> {
-        Run { guest: self, ask, updates: None, control: None }
+        Run { guest: self, ask, updates: None, steps: None, control: None }
     }
 
     /// Offers a tool that the script kept for later.
@@ -200,12 +200,16 @@ impl Guest for ScriptedGuest {
     fn stream(&self, call: StreamCall, ask: Ask) -> BoxFuture<'_, Result<Box<AssistantMessage>, GuestFault>> {
         async move {
             self.hear(format!("stream {} {}", call.provider, call.context));
-            let said = self.perform(&Trigger::Provider(call.provider.clone()), 0, self.run(&ask)).await?;
+            let run = Run { steps: Some(&call.steps), ..self.run(&ask) };
+            let said = self.perform(&Trigger::Provider(call.provider.clone()), 0, run).await?;
             let content = said.answer.map(|answer| answer.output.content).unwrap_or_default();
-            let message = json!({ "content": content, "api": "scripted", "provider": call.provider, "model": "scripted",
+            let mut message = json!({ "content": content, "api": "scripted", "provider": call.provider, "model": "scripted",
                 "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
                     "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } },
                 "stopReason": "stop", "timestamp": 0 });
+            for (name, value) in said.message.into_iter().flatten() {
+                message[name] = value;
+            }
             serde_json::from_value(message).map_err(|error| GuestFault::Nonsense { message: error.to_string() })
         }
         .boxed()

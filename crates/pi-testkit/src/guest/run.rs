@@ -11,10 +11,11 @@ use pi_exthost::{
     port::{Completion, ControlPass, Expansion, Refusal, Settled},
 };
 use pi_extproto::{
+    Object,
     connector::tool::{ContentBlock, TextBlock},
     hook::{DraftMessage, Outcome},
 };
-use pi_transcript::{Block, Message, ToolOutput};
+use pi_transcript::{AssistantMessageEvent, Block, Message, ToolOutput};
 
 use super::{
     ScriptedGuest,
@@ -28,6 +29,8 @@ pub(super) struct Run<'a> {
     pub(super) ask: &'a Ask,
     /// Where a tool tells what it has found so far.
     pub(super) updates: Option<&'a mpsc::Sender<ToolOutput>>,
+    /// Where a model tells what it has so far.
+    pub(super) steps: Option<&'a mpsc::Sender<AssistantMessageEvent>>,
     /// Only commands have one.
     pub(super) control: Option<&'a ControlPass>,
 }
@@ -38,6 +41,8 @@ pub(super) struct Said {
     pub(super) outcome: Option<Outcome>,
     pub(super) answer: Option<ToolAnswer>,
     pub(super) drawn: Vec<String>,
+    /// Members of what a model says in the end.
+    pub(super) message: Option<Object>,
 }
 
 impl Run<'_> {
@@ -73,6 +78,13 @@ impl Run<'_> {
             Step::Finish(text) => said.answer = Some(ToolAnswer { terminate: true, ..answer(text) }),
             Step::Keep => self.guest.state().kept = self.control.cloned(),
             Step::Draw(text) => said.drawn.push(text.clone()),
+            Step::Step(step) => {
+                if let Some(steps) = self.steps {
+                    // Whoever listened may have gone away.
+                    drop(steps.send(AssistantMessageEvent::clone(step)).await);
+                }
+            }
+            Step::Message(members) => said.message = Some(members.clone()),
             Step::Ask(wish) => {
                 // The time that the session takes is not the guest's own.
                 let _pause = self.ask.stopwatch.pause();
@@ -105,6 +117,15 @@ impl Run<'_> {
             }
             Wish::Say { delivery, text } => {
                 conversation.send_user_message(vec![block(text)], *delivery, Expansion::Verbatim).await?;
+            }
+            Wish::Type { delivery, text } => {
+                conversation.send_user_message(vec![block(text)], *delivery, Expansion::Templates).await?;
+            }
+            Wish::Quit => conversation.quit().await?,
+            Wish::Commands => {
+                let infos = conversation.commands().await?;
+                let names: Vec<_> = infos.into_iter().map(|info| info.definition.name).collect();
+                self.guest.hear(format!("commands {}", names.join(" ")));
             }
             Wish::Name(name) => conversation.set_name(name.clone()).await?,
             Wish::Label { entry, label } => conversation.set_label(entry.clone(), label.clone()).await?,

@@ -2,8 +2,8 @@
 //!
 //! Sections: `guest ID [PATH]`, `tool NAME [later]`, `command NAME`, `on HOOK`, `shortcut KEY`, `renderer TYPE`,
 //! `provider NAME`, `flag NAME`, `channel NAME`, `shutdown`. In a tool section also `describes TEXT`, `parameters JSON`,
-//! `snippet TEXT`, `guideline TEXT`, `sequential`; in a command section `describes TEXT` and `completes WORDS`. The steps
-//! are those of [`Step`] and [`Wish`]. Empty lines and lines that begin with `#` mean nothing.
+//! `snippet TEXT`, `guideline TEXT`, `sequential`; in a command section `describes TEXT` and `completes WORDS`; in a
+//! provider section `config JSON`, and `passive` for one that does not stream itself. The steps are those of [`Step`] and [`Wish`]. Empty lines and lines that begin with `#` mean nothing.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -24,7 +24,7 @@ use pi_extproto::{
     hook::{Hook, Outcome},
 };
 use pi_transcript::{
-    EntryId, ThinkingLevel,
+    AssistantMessageEvent, EntryId, ThinkingLevel,
     question::{Announcement, Asked},
 };
 
@@ -63,6 +63,10 @@ pub enum Step {
     Finish(String),
     /// `keep`: a command keeps its right to control the session beyond its end.
     Keep,
+    /// `step JSON`: a model says what it has so far, in Pi's steps.
+    Step(Box<AssistantMessageEvent>),
+    /// `message JSON`: what a model says in the end, members of a message.
+    Message(Object),
     /// `draw TEXT`: one line of what is drawn.
     Draw(String),
     /// Something that it asks of its session.
@@ -84,6 +88,8 @@ pub enum Wish {
     Start { custom_type: String, delivery: Delivery, text: String },
     /// `say DELIVERY TEXT`: in the user's place.
     Say { delivery: Delivery, text: String },
+    /// `type DELIVERY TEXT`: the same as if a person had typed it: it may call commands, templates and skills.
+    Type { delivery: Delivery, text: String },
     /// `name TEXT`: names the session.
     Name(String),
     /// `label ENTRY TEXT`.
@@ -108,6 +114,10 @@ pub enum Wish {
     Control(Control),
     /// `offer NAME`: a tool that was kept for later.
     Offer(String),
+    /// `quit`: ends the program.
+    Quit,
+    /// `commands`: remembers what can be called.
+    Commands,
 }
 
 /// When a section is played.
@@ -204,7 +214,8 @@ impl Script {
             }
             "channel" => drop(self.registration.channels.insert(rest.to_owned())),
             "shutdown" => self.section(Trigger::Shutdown),
-            "describes" | "parameters" | "snippet" | "guideline" | "sequential" | "completes" => {
+            "describes" | "parameters" | "snippet" | "guideline" | "sequential" | "completes" | "config"
+            | "passive" => {
                 self.detail(word, rest)?;
             }
             _ => {
@@ -274,7 +285,15 @@ impl Script {
                     _ => return Err(outside()),
                 }
             }
-            Trigger::On(_) | Trigger::Shortcut(_) | Trigger::Renderer(_) | Trigger::Provider(_) | Trigger::Shutdown => {
+            Trigger::Provider(_) => {
+                let provider = self.registration.providers.last_mut().ok_or_else(outside)?;
+                match word {
+                    "config" => provider.config = json(rest)?,
+                    "passive" => provider.streams = false,
+                    _ => return Err(outside()),
+                }
+            }
+            Trigger::On(_) | Trigger::Shortcut(_) | Trigger::Renderer(_) | Trigger::Shutdown => {
                 return Err(outside());
             }
         }
@@ -298,6 +317,8 @@ fn step(word: &str, rest: &str) -> Result<Step, String> {
         "finish" => Step::Finish(text()),
         "keep" => Step::Keep,
         "draw" => Step::Draw(text()),
+        "step" => Step::Step(json(rest)?),
+        "message" => Step::Message(json(rest)?),
         _ => Step::Ask(wish(word, rest)?),
     })
 }
@@ -321,6 +342,9 @@ fn wish(word: &str, rest: &str) -> Result<Wish, String> {
             }
         }
         "say" => Wish::Say { delivery: enumerated(first)?, text: second.to_owned() },
+        "type" => Wish::Type { delivery: enumerated(first)?, text: second.to_owned() },
+        "quit" => Wish::Quit,
+        "commands" => Wish::Commands,
         "name" => Wish::Name(text()),
         "label" => Wish::Label { entry: first.into(), label: second.to_owned() },
         "emit" => Wish::Emit { channel: first.to_owned(), data: json(second)? },
