@@ -17,9 +17,9 @@ use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
 };
-use pi_redact::Redactor;
 use pi_session::{
-    Blueprint, cut,
+    Beginning, Blueprint, Owner, cut,
+    input::{Composer, ImageRule, Mentions, Picture, Pictures},
     models::Models,
     resources::{
         self, Discovery, Places, Resources, Switches, Wanted,
@@ -32,6 +32,7 @@ use pi_tools::{
     DEFAULT_ACTIVE, Environment as Variables, Images, Registry, Shell, Withheld, Workspace,
     files::{FileQueue, Folders},
 };
+use pi_transcript::Block;
 
 use self::{model::Answering, seat::Seat};
 use crate::{
@@ -48,9 +49,7 @@ use crate::{
 /// What every session of this process shares.
 pub(crate) struct Workshop {
     pub(crate) settings: Settings,
-    pub(crate) places: Places,
-    pub(crate) resources: Resources,
-    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) composer: Arc<Composer>,
     pub(crate) models: Models,
     policy: Policy,
     tools: Registry,
@@ -58,6 +57,19 @@ pub(crate) struct Workshop {
     workspace: Arc<Workspace>,
     system: Vec<SystemPart>,
     is_project_trusted: bool,
+}
+
+/// What is allowed, and what an `@name` in a text means.
+pub(crate) struct Rules {
+    pub(crate) policy: Policy,
+    pub(crate) mentions: Mentions,
+}
+
+/// How a session is entered: who talks to it, what it follows, and who decides what comes after it.
+pub(crate) struct Entrance {
+    pub(crate) mode: Mode,
+    pub(crate) beginning: Beginning,
+    pub(crate) owner: Owner,
 }
 
 /// What is known before any model is chosen.
@@ -99,12 +111,13 @@ impl Workshop {
     pub(crate) fn open(
         arguments: &TalkArguments,
         ground: &Ground,
-        policy: Policy,
+        rules: Rules,
         providers: Providers,
         answering: &Answering,
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
+        let Rules { policy, mentions } = rules;
         let Ground { directory, settings, decisions, trust, notices: _ } = ground.clone();
         let credentials = providers.credential_names();
         let redactor = Arc::new(providers.redactor());
@@ -129,23 +142,21 @@ impl Workshop {
         let workspace = workspace(&directory, &settings, environment, credentials)?;
         let models = providers.into_models(answering.key.clone(), &settings)?;
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
-        Ok(Self {
-            settings,
+        let composer = Arc::new(Composer {
             places,
             resources,
             redactor,
-            models,
-            policy,
-            tools,
-            active_tools,
-            workspace,
-            system,
-            is_project_trusted,
-        })
+            pictures: pictures(images(&settings)),
+            mentions,
+            images: if settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
+            skills: if settings.enable_skill_commands { Discovery::On } else { Discovery::Off },
+        });
+        Ok(Self { settings, composer, models, policy, tools, active_tools, workspace, system, is_project_trusted })
     }
 
     /// Everything for a session that goes on at `seat`.
-    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, mode: Mode) -> Blueprint {
+    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, entrance: Entrance) -> Blueprint {
+        let Entrance { mode, beginning, owner } = entrance;
         let id = seat.header.id.clone();
         Blueprint {
             id,
@@ -153,7 +164,7 @@ impl Workshop {
             choice: Arc::clone(&answering.choice),
             thinking: answering.thinking,
             policy: self.policy.clone(),
-            redactor: Arc::clone(&self.redactor),
+            redactor: Arc::clone(&self.composer.redactor),
             tools: self.tools.clone(),
             active_tools: self.active_tools.clone(),
             workspace: Arc::clone(&self.workspace),
@@ -165,6 +176,9 @@ impl Workshop {
             compaction: compaction(&self.settings),
             steering: self.settings.steering_mode,
             follow_up: self.settings.follow_up_mode,
+            composer: Arc::clone(&self.composer),
+            beginning,
+            owner,
             storage: seat.storage,
             now,
         }
@@ -292,8 +306,21 @@ fn looks_like_a_file(text: &str) -> bool {
     !text.contains(char::is_whitespace) && (has_ending || text.contains('/'))
 }
 
+/// Pictures as the tool `read` would show them.
+fn pictures(images: Images) -> Box<Pictures<'static>> {
+    Box::new(move |bytes: &[u8]| {
+        Some(match pi_tools::picture(bytes, images)? {
+            pi_tools::Picture::LeftOut { why } => Picture::LeftOut { why },
+            pi_tools::Picture::Ready { data, mime_type, note } => {
+                let Block::Image(image) = Block::image(data, mime_type) else { return None };
+                Picture::Ready { image, note }
+            }
+        })
+    })
+}
+
 /// How pictures are sent.
-pub(crate) fn images(settings: &Settings) -> Images {
+fn images(settings: &Settings) -> Images {
     if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre }
 }
 

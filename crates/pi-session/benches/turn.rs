@@ -27,10 +27,13 @@ use pi_provider::{
 };
 use pi_redact::{Evidence, Options as Redaction, Personal, Redactor};
 use pi_session::{
-    Blueprint, Ending, Prompted, Session, Storage, cut, file,
+    Beginning, Blueprint, Ending, Owner, Prompted, Session, Storage, cut, file,
+    input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
     queue::{Delivery, Saying},
+    resources::{Discovery, Places, Resources},
     retry::RetrySettings,
+    settings::trust::Trust,
     start,
 };
 use pi_tools::{
@@ -76,21 +79,32 @@ impl Stage {
         let id = SessionId::from("s");
         let header = Header::new(id.clone(), "2026-11-16T00:00:00.000Z", project.to_string_lossy());
         let opened = file::create(&self.folder.path().join(name), header, fastrand::Rng::new());
-        let folders = Folders { project, home: None, agent: None };
+        let folders = Folders { project: project.clone(), home: None, agent: None };
         let settings = Settings {
             shell: Shell::default(),
             environment: Environment::default(),
             temporary: self.folder.path().to_owned(),
             images: Images::Scaled,
         };
+        let places = Places::usual(None, None, project, Trust::Trusted);
         let redaction = Redaction { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
+        let redactor = Arc::new(Redactor::new(redaction));
+        let composer = Composer {
+            places,
+            resources: Resources::default(),
+            redactor: Arc::clone(&redactor),
+            pictures: Box::new(input::as_it_is),
+            mentions: Mentions::Keep,
+            images: ImageRule::Send,
+            skills: Discovery::Off,
+        };
         let blueprint = Blueprint {
             id,
             models: self.models.clone(),
             choice: self.models.find("demo").unwrap(),
             thinking: ThinkingLevel::Off,
             policy: Policy::default(),
-            redactor: Arc::new(Redactor::new(redaction)),
+            redactor,
             tools: Registry::built_in(),
             active_tools: Vec::new(),
             workspace: Arc::new(Workspace::new(folders.places().unwrap(), settings, Arc::new(FileQueue::default()))),
@@ -102,6 +116,9 @@ impl Stage {
             compaction: cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
+            composer: Arc::new(composer),
+            beginning: Beginning::Startup,
+            owner: Owner::Nobody,
             storage: Storage::File(Box::new(opened)),
             now: || Moment::from_unix_millis(1_794_787_200_000),
         };

@@ -65,6 +65,13 @@ impl Project {
         file::create(&self.path(now, &header.id), header, random)
     }
 
+    /// The same, saying from which file it came.
+    pub fn create_from(&self, parent: &Path, now: Moment, mut random: fastrand::Rng) -> Opened {
+        let parent_session = Some(parent.display().to_string());
+        let header = Header { parent_session, ..self.header(now, &mut random) };
+        file::create(&self.path(now, &header.id), header, random)
+    }
+
     /// The session that was written to last; `None` if there is none.
     pub fn most_recent(&self) -> io::Result<Option<PathBuf>> {
         let mut files = file::sessions_in(&self.folder())?;

@@ -2,12 +2,12 @@
 
 use pi_envelope::Span;
 use pi_exthost::{GuestId, content::from_protocol};
-use pi_extproto::hook::DraftMessage;
+use pi_extproto::{Object, hook::DraftMessage};
 use pi_transcript::{
     Content, Entry, EntryId, Message, ModelId, ProviderId, ThinkingLevel, Usage,
     entry::{
-        Base, BranchSummary, Compaction, CustomEntry, CustomMessageEntry, Label, MessageEntry, ModelChange,
-        SessionName, ThinkingLevelChange,
+        Base, BranchSummary, Compaction, ContextEdit, CustomEntry, CustomMessageEntry, Label, MessageEntry,
+        ModelChange, SessionName, ThinkingLevelChange,
     },
     json::{Extra, Loose, Open},
     message::CustomMessage,
@@ -35,6 +35,7 @@ pub(crate) enum Draft {
     Custom { custom_type: String, data: Option<Value> },
     CustomMessage(Box<CustomMessage>),
     Label { target: EntryId, label: Option<String> },
+    ContextEdit { target: EntryId, replacement: Option<Content> },
     Name(Option<String>),
 }
 
@@ -56,6 +57,41 @@ impl Draft {
         match message {
             Message::Custom(custom) => Self::CustomMessage(Box::new(custom)),
             message => Self::Message { message, spans },
+        }
+    }
+
+    /// An entry as an extension hands it over: without a place, of one of the types that it may add.
+    pub(crate) fn of_guest(by: &GuestId, mut entry: Object) -> Result<Self, String> {
+        let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        entry.extend([("id".to_owned(), "".into()), ("parentId".to_owned(), Value::Null)]);
+        entry.insert("timestamp".to_owned(), "".into());
+        let read: Entry = serde_json::from_value(Value::Object(entry)).map_err(|error| error.to_string())?;
+        match read {
+            Entry::Custom(custom) => Ok(Self::Custom { custom_type: custom.custom_type, data: custom.data }),
+            Entry::CustomMessage(said) => {
+                let CustomMessageEntry { custom_type, content, display, details, .. } = said;
+                let extra = Extra::from_iter([(EXTENSION.to_owned(), by.as_str().into())]);
+                let message = CustomMessage { custom_type, content, display, details, timestamp: 0, extra };
+                Ok(Self::CustomMessage(Box::new(message)))
+            }
+            Entry::ContextEdit(ContextEdit { target_id, replacement, .. }) => {
+                Ok(Self::ContextEdit { target: target_id, replacement })
+            }
+            Entry::Compaction(compaction) => Ok(Self::Compaction {
+                summary: compaction.summary,
+                keep: Keep::From(compaction.first_kept_entry_id),
+                tokens_before: compaction.tokens_before,
+                details: compaction.details,
+                by: Author::Extension,
+            }),
+            Entry::Message(_)
+            | Entry::ModelChange(_)
+            | Entry::ThinkingLevelChange(_)
+            | Entry::BranchSummary(_)
+            | Entry::Label(_)
+            | Entry::SessionInfo(_)
+            | Entry::Usage(_)
+            | Entry::Other(_) => Err(format!("an entry of type {kind:?} with missing or wrong members")),
         }
     }
 
@@ -114,6 +150,9 @@ impl Draft {
                 Entry::CustomMessage(CustomMessageEntry { base, custom_type, content, display, details, extra })
             }
             Self::Label { target, label } => Entry::Label(Label { base, target_id: target, label, extra }),
+            Self::ContextEdit { target, replacement } => {
+                Entry::ContextEdit(ContextEdit { base, target_id: target, replacement, extra })
+            }
             Self::Name(name) => Entry::SessionInfo(SessionName { base, name, extra }),
         }
     }

@@ -5,7 +5,8 @@ use std::{io, sync::Arc};
 use futures_util::future::BoxFuture;
 use pi_envelope::SystemPart;
 use pi_exthost::{
-    GuestId, Guests, Questions, SessionPort,
+    GuestId, Guests, Incident, Questions, SessionPort,
+    guests::Reporter,
     port::{Mode, Request},
     questions::Audience,
 };
@@ -19,8 +20,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     archive::Archive,
     cut,
+    departure::{Beginning, Owner},
     file::Opened,
-    mailbox::{Equipment, Letter, Mailbox, Scribe},
+    input::Composer,
+    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe},
     models::{Choice, Models},
     queue::{Delivery, Queues},
     retry::RetrySettings,
@@ -52,6 +55,10 @@ pub struct Blueprint {
     pub compaction: cut::Settings,
     pub steering: Delivery,
     pub follow_up: Delivery,
+    /// Makes messages of what is typed.
+    pub composer: Arc<Composer>,
+    pub beginning: Beginning,
+    pub owner: Owner,
     pub storage: Storage,
     pub now: fn() -> Moment,
 }
@@ -67,6 +74,8 @@ pub enum Storage {
 pub struct Post {
     letters: mpsc::Sender<Letter>,
     received: mpsc::Receiver<Letter>,
+    emit: mpsc::UnboundedSender<AgentEvent>,
+    heard: mpsc::UnboundedReceiver<AgentEvent>,
 }
 
 /// The way of extensions into the mailbox. It does not keep the session alive.
@@ -75,7 +84,21 @@ struct Port(mpsc::WeakSender<Letter>);
 impl Post {
     pub fn new() -> Self {
         let (letters, received) = mpsc::channel(LETTERS);
-        Self { letters, received }
+        // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped, and
+        // extensions that fail. There are few of either.
+        let (emit, heard) = mpsc::unbounded_channel();
+        Self { letters, received, emit, heard }
+    }
+
+    /// Hears how extensions fail, and tells everybody who listens to the session.
+    pub fn reporter(&self) -> Reporter {
+        let emit = self.emit.clone();
+        Arc::new(move |incident: Incident| {
+            tracing::warn!(guest = %incident.guest, during = %incident.during, trouble = %incident.trouble,
+                "an extension failed");
+            // A session that is gone has nobody left to be told.
+            drop(emit.send(incident.to_event()));
+        })
     }
 
     /// What extensions hold of the session.
@@ -108,8 +131,7 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
 
 /// Makes a session, which runs from here on. Needs a tokio runtime.
 pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
-    let Post { letters, received } = post;
-    let (emit, heard) = mpsc::unbounded_channel::<AgentEvent>();
+    let Post { letters, received, emit, heard } = post;
     let (scribe, tree, header, reader) = match blueprint.storage {
         Storage::File(opened) => {
             let Opened { header, tree, reader, log, notices: _ } = *opened;
@@ -133,7 +155,8 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
     };
-    let guest_tools = parts.guests.tools();
+    let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
+    let life = CancellationToken::new();
     let mut mailbox = Mailbox {
         parts: Arc::new(parts),
         tree,
@@ -141,24 +164,34 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         policy: blueprint.policy,
         thinking: blueprint.choice.clamp(blueprint.thinking),
         choice: blueprint.choice,
+        offered: (Vec::new(), Vec::new()),
         retry: blueprint.retry,
         compaction: blueprint.compaction,
         queues: Queues::new(blueprint.steering, blueprint.follow_up),
         tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
         system: blueprint.system.into(),
+        composer: blueprint.composer,
+        intake: Intake::new(),
+        hearing,
         running: None,
+        awaiting_idle: Vec::new(),
         riding: Vec::new(),
         header,
         mode: blueprint.mode,
         is_project_trusted: blueprint.is_project_trusted,
+        owner: blueprint.owner,
         is_closing: false,
+        departure: None,
         closed: Vec::new(),
+        unsaid: Vec::new(),
         asides: JoinSet::new(),
         errands: CancellationToken::new(),
+        commands: life.child_token(),
+        life,
         ran: Vec::new(),
         letters: letters.downgrade(),
     };
-    mailbox.begin();
+    mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
     tokio::spawn(mailbox.work(received, heard));
     Ok(Session::new(letters))

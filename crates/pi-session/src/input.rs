@@ -11,10 +11,18 @@ pub mod complete;
 mod draft;
 mod mention;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use pi_envelope::{Origin, Provenance, SpanSource, Trust};
+use pi_exthost::{
+    GuestId,
+    port::{CommandInfo, CommandSource},
+};
+use pi_extproto::connector::tool::CommandDefinition;
 use pi_redact::Redactor;
 use pi_transcript::{Block, content::ImageBlock};
 
@@ -24,7 +32,7 @@ use self::{
 };
 use crate::{
     queue::Saying,
-    resources::{self, LARGEST, Places, Problem, Resources, Skill, template},
+    resources::{self, Discovery, LARGEST, Places, Problem, Resources, Skill, template},
     scrub,
     settings::expand_home,
 };
@@ -44,6 +52,39 @@ pub struct Typed<'a> {
     pub piped: Option<&'a str>,
     /// Images that a client sent along.
     pub images: &'a [ImageBlock],
+}
+
+/// What somebody typed, whole: extensions see it before a message is made of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Utterance {
+    pub text: String,
+    /// Files named as arguments, without the `@`.
+    pub files: Vec<String>,
+    /// What came through a pipe.
+    pub piped: Option<String>,
+    /// Images that a client sent along.
+    pub images: Vec<ImageBlock>,
+}
+
+/// Whose words a text is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Voice {
+    Person,
+    /// An extension wrote it, or changed what a person wrote.
+    Extension(GuestId),
+}
+
+/// Makes messages of what is typed in one project: [`Surroundings`] that a session keeps.
+pub struct Composer {
+    pub places: Places,
+    pub resources: Resources,
+    pub redactor: Arc<Redactor>,
+    pub pictures: Box<Pictures<'static>>,
+    /// What an `@name` of a person means; one of an extension means nothing.
+    pub mentions: Mentions,
+    pub images: ImageRule,
+    /// Whether skills are listed as commands.
+    pub skills: Discovery,
 }
 
 /// What is needed to make a message of it.
@@ -128,7 +169,16 @@ pub enum InputNotice {
 
 /// Makes a message of what was typed at `timestamp`, milliseconds since 1970. Reads files.
 pub fn compose(typed: Typed<'_>, around: &Surroundings<'_>, timestamp: u64) -> Result<Composed, InputError> {
-    let mut work = Work { around, draft: Draft::default(), notices: Vec::new(), hidden: 0 };
+    compose_as(&Voice::Person, typed, around, timestamp)
+}
+
+fn compose_as(
+    voice: &Voice,
+    typed: Typed<'_>,
+    around: &Surroundings<'_>,
+    timestamp: u64,
+) -> Result<Composed, InputError> {
+    let mut work = Work { around, voice, draft: Draft::default(), notices: Vec::new(), hidden: 0 };
     if let Some(piped) = typed.piped.filter(|piped| !piped.trim().is_empty()) {
         work.piped(piped);
     }
@@ -148,6 +198,56 @@ pub fn compose(typed: Typed<'_>, around: &Surroundings<'_>, timestamp: u64) -> R
     }
     let Work { draft, notices, hidden, .. } = work;
     Ok(Composed { saying: draft.finish(timestamp), notices, hidden })
+}
+
+impl Utterance {
+    /// Words and nothing else.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Whether nothing stands before its text.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.files.is_empty() && self.piped.is_none()
+    }
+}
+
+impl Composer {
+    /// Makes a message of what was said at `timestamp`, milliseconds since 1970. Reads files.
+    pub(crate) fn compose(&self, said: &Utterance, voice: &Voice, timestamp: u64) -> Result<Composed, InputError> {
+        let around = Surroundings {
+            places: &self.places,
+            resources: &self.resources,
+            redactor: &self.redactor,
+            pictures: &*self.pictures,
+            mentions: match voice {
+                Voice::Person => self.mentions,
+                Voice::Extension(_) => Mentions::Keep,
+            },
+            images: self.images,
+        };
+        let Utterance { text, files, piped, images } = said;
+        compose_as(voice, Typed { text, files, piped: piped.as_deref(), images }, &around, timestamp)
+    }
+
+    /// The templates and skills that can be called.
+    pub(crate) fn commands(&self) -> Vec<CommandInfo> {
+        let info = |name: String, description: &str, source| CommandInfo {
+            definition: CommandDefinition { name, description: Some(description.to_owned()) },
+            source,
+        };
+        let path = |path: &Path| path.display().to_string();
+        let templates = self.resources.templates.iter().map(|template| {
+            let source = CommandSource::Prompt { path: path(&template.path) };
+            info(template.name.clone(), &template.description, source)
+        });
+        let offered = self.resources.skills.iter().filter(|_| self.skills == Discovery::On);
+        let skills = offered.map(|skill| {
+            let source = CommandSource::Skill { path: path(&skill.path) };
+            info(format!("skill:{}", skill.name), &skill.description, source)
+        });
+        templates.chain(skills).collect()
+    }
 }
 
 /// The image as it is, whatever its size.
@@ -177,6 +277,7 @@ enum Attached {
 
 struct Work<'a> {
     around: &'a Surroundings<'a>,
+    voice: &'a Voice,
     draft: Draft,
     notices: Vec<InputNotice>,
     hidden: usize,
@@ -197,7 +298,7 @@ impl Work<'_> {
             Some((name, rest)) => (name, rest.trim()),
             None => (call, ""),
         });
-        let Some((name, rest)) = call else { return self.draft.plain(text) };
+        let Some((name, rest)) = call else { return self.own(text) };
         let resources = self.around.resources;
         if let Some(name) = name.strip_prefix("skill:") {
             match resources.skill(name) {
@@ -207,7 +308,22 @@ impl Work<'_> {
         } else if let Some(found) = resources.template(name) {
             return self.template(found, rest);
         }
-        self.draft.plain(text);
+        self.own(text);
+    }
+
+    /// What whoever speaks wrote.
+    fn own(&mut self, text: &str) {
+        match self.voice {
+            Voice::Person => self.draft.plain(text),
+            Voice::Extension(_) => self.draft.mark(text, self.spoken(), SpanSource::Quote),
+        }
+    }
+
+    fn spoken(&self) -> Provenance {
+        Provenance::usual(match self.voice {
+            Voice::Person => Origin::User,
+            Voice::Extension(by) => Origin::Extension { id: by.to_string() },
+        })
     }
 
     fn template(&mut self, found: &resources::Template, rest: &str) {
@@ -217,7 +333,7 @@ impl Work<'_> {
                 template::Piece::Text(text) => self.draft.mark(&text, found.provenance.clone(), source.clone()),
                 template::Piece::Argument { placeholder, value } => {
                     let source = SpanSource::Variable { name: placeholder };
-                    self.draft.mark(&value, Provenance::usual(Origin::User), source);
+                    self.draft.mark(&value, self.spoken(), source);
                 }
             }
         }
@@ -229,7 +345,7 @@ impl Work<'_> {
             Ok(body) => self.scrubbed(&body),
             Err(problem) => {
                 self.notices.push(InputNotice::Skill { name: skill.name.clone(), problem });
-                return self.draft.plain(text);
+                return self.own(text);
             }
         };
         let (location, folder) = (skill.path.display(), skill.folder.display());
@@ -241,7 +357,7 @@ impl Work<'_> {
         self.draft.mark(&block, skill.provenance.clone(), document(&skill.path));
         if !rest.is_empty() {
             self.draft.plain("\n\n");
-            self.draft.plain(rest);
+            self.own(rest);
         }
     }
 

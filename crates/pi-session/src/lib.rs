@@ -7,14 +7,17 @@
 //! Start with [`Session`], then [`Blueprint`], of which [`start`] makes one.
 
 mod archive;
+mod complaint;
 pub mod context;
 pub mod cut;
+mod departure;
 pub mod directory;
 mod draft;
 pub mod export;
 mod factory;
 pub mod file;
 mod herald;
+pub mod hooks;
 pub mod input;
 mod mailbox;
 pub mod models;
@@ -30,12 +33,16 @@ pub mod tree;
 mod uuid;
 pub mod weights;
 
+pub use pi_exthost::port::{CommandInfo, CommandSource};
+
 pub use self::{
+    complaint::Complaint,
+    departure::{Beginning, Departure, Owner, Wish, owner},
     factory::{Blueprint, Post, Storage, start, start_at},
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{
         BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, Session, SessionGone, State,
-        Summarise, Went,
+        Summarise, Switch, Went,
     },
 };

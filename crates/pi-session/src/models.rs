@@ -3,14 +3,17 @@
 //! [`Models`] is shared by all sessions of a process. A [`Choice`] is one model with everything that a call needs, so
 //! that nothing is looked up during a run but the credential, which may change under a long one.
 
+pub(crate) mod guest;
+
 use std::{fmt, sync::Arc, time::SystemTime};
 
 use pi_envelope::Prompt;
+use pi_exthost::GuestId;
 use pi_provider::{
-    Call, CallError, Catalog, Dialect, Options, Secret,
+    Call, CallError, Catalog, Dialect, Manifest, Options, Secret,
     assembly::Asked,
     catalog::{Asked as Wanted, Entry, FindError, Found},
-    client::{Answer, Client, Interceptor},
+    client::{Answer, Client, ForeignStream, Interceptor},
     credential::{self, AuthFile, Sources, Status},
     manifest::{ModelEntry, endpoint::SecretHeader},
 };
@@ -49,6 +52,8 @@ pub struct Choice {
     known: Option<ModelEntry>,
     base_url: Option<String>,
     model: Model,
+    /// Whoever streams its answers, if it is not reached over the network.
+    extension: Option<GuestId>,
 }
 
 /// Why a model cannot be asked.
@@ -99,7 +104,7 @@ impl Models {
 
     /// Whether the provider of this model can be asked as far as credentials are concerned.
     pub fn has_credential(&self, choice: &Choice) -> bool {
-        self.resolve(&choice.entry).status() == Status::Available
+        choice.extension.is_some() || self.resolve(&choice.entry).status() == Status::Available
     }
 
     /// Asks the model. Cancelling the token, or dropping the future or the answer, closes the connection.
@@ -123,6 +128,17 @@ impl Models {
             }
             None => self.inner.client.stream(&target, call, credential.as_ref(), cancel).await,
         }
+    }
+
+    /// The same where somebody else streams the answer. It gets no credential.
+    pub(crate) async fn ask_foreign(
+        &self,
+        choice: &Choice,
+        foreign: &dyn ForeignStream,
+        call: Call<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        self.inner.client.stream_foreign(foreign, choice.manifest(), &choice.id, call, cancel).await
     }
 
     fn resolve(&self, entry: &Entry) -> credential::Resolved {
@@ -164,7 +180,14 @@ impl Choice {
         if let Some(base_url) = &base_url {
             model.base_url.clone_from(base_url);
         }
-        Ok(Arc::new(Self { entry, id: found.id.clone(), known: found.model.cloned(), base_url, model }))
+        Ok(Arc::new(Self {
+            entry,
+            id: found.id.clone(),
+            known: found.model.cloned(),
+            base_url,
+            model,
+            extension: None,
+        }))
     }
 
     pub fn provider(&self) -> &ProviderId {
@@ -174,6 +197,15 @@ impl Choice {
     /// The name under which it is asked for.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The extension that streams its answers; nothing if it is reached over the network.
+    pub fn extension(&self) -> Option<&GuestId> {
+        self.extension.as_ref()
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.entry.manifest
     }
 
     /// What clients are told of it.
@@ -194,7 +226,10 @@ impl Choice {
     /// What is known of an answer of this model before it comes.
     pub(crate) fn asked(&self, thinking: ThinkingLevel, timestamp: u64) -> Asked {
         Asked {
-            api: Dialect::of(&self.entry.manifest, self.known.as_ref()).api().to_owned(),
+            api: match self.extension {
+                None => Dialect::of(&self.entry.manifest, self.known.as_ref()).api().to_owned(),
+                Some(_) => self.model.api.clone(),
+            },
             provider: self.entry.manifest.id.clone(),
             model: ModelId::from(self.id.as_str()),
             pricing: self.known.as_ref().and_then(|known| known.pricing),

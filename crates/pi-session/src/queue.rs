@@ -5,8 +5,9 @@
 
 use std::{collections::VecDeque, fmt, str::FromStr};
 
-use pi_envelope::Span;
-use pi_transcript::Message;
+use pi_envelope::{Origin, Provenance, Span, SpanSource};
+use pi_exthost::GuestId;
+use pi_transcript::{Block, Message};
 
 /// A message that will be said, with the stretches of it that came from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +116,20 @@ impl Queue {
 impl Saying {
     pub fn new(message: Message) -> Self {
         Self { message, spans: Vec::new() }
+    }
+
+    /// What an extension says in the user's place: every word of it is the extension's.
+    pub fn quoted(by: &GuestId, blocks: Vec<Block>, timestamp: u64) -> Self {
+        let provenance = Provenance::usual(Origin::Extension { id: by.to_string() });
+        let quote = |(block, text): (usize, &str)| Span {
+            block,
+            bytes: 0..text.len(),
+            provenance: provenance.clone(),
+            source: SpanSource::Quote,
+        };
+        let texts = blocks.iter().enumerate().filter_map(|(index, block)| Some((index, block.as_text()?)));
+        let spans = texts.filter(|(_, text)| !text.is_empty()).map(quote).collect();
+        Self { message: Message::user(blocks, timestamp), spans }
     }
 
     /// What a person would recognise it by.

@@ -9,7 +9,9 @@ pub(crate) mod bash;
 mod calls;
 pub(crate) mod compact;
 pub(crate) mod desk;
+mod foreign;
 pub(crate) mod hooks;
+mod inquiry;
 mod intercept;
 mod navigate;
 mod permission;
@@ -24,14 +26,23 @@ use std::{
     time::Duration,
 };
 
-use pi_envelope::SystemPart;
-use pi_exthost::{Guests, Questions, verdict::MessageVerdict};
-use pi_extproto::hook::{
-    Hook,
-    event::payload::{BeforeAgentStartEvent, MessageEvent, TurnEndEvent},
+use pi_envelope::{Prompt, SystemPart};
+use pi_exthost::{
+    GuestId, Guests, Questions,
+    verdict::{MessageVerdict, TurnVerdict},
+};
+use pi_extproto::{
+    Object,
+    hook::{
+        Hook,
+        event::payload::{AgentBeforeSettleEvent, BeforeAgentStartEvent, MessageEvent, TurnEndEvent},
+    },
 };
 use pi_policy::Moment;
-use pi_provider::CallError;
+use pi_provider::{
+    Call, CallError, Options,
+    client::{Answer, Interceptor},
+};
 use pi_redact::Redactor;
 use pi_transcript::{AgentEvent, EntryId, Message, RequestId, SessionId, event::CompactionReason};
 use serde_json::Value;
@@ -40,6 +51,7 @@ use tokio_util::sync::CancellationToken;
 use self::{
     compact::{Compacted, Next},
     desk::{Desk, Gone},
+    foreign::GuestStream,
     hooks::Position,
     turn::Turned,
 };
@@ -47,7 +59,7 @@ use crate::{
     archive::Archive,
     draft::{self, Draft},
     file::Reader,
-    models::Models,
+    models::{Choice, Models},
     queue::{Saying, When},
     resources::assembly,
     retry::Fault,
@@ -111,6 +123,12 @@ pub(crate) struct Run {
     system: Option<Arc<[SystemPart]>>,
 }
 
+/// A message that is in the file, and the entry that it is in.
+struct Written {
+    id: EntryId,
+    message: Message,
+}
+
 /// How an attempt ended.
 enum Attempt {
     Done,
@@ -150,6 +168,25 @@ impl Parts {
         let now = (self.now)().unix_millis();
         RequestId::from(format!("{}-{now:x}-{number}", self.session))
     }
+
+    /// Asks a model, over the network or through the extension that brings it. Cancelling the token, or dropping the future
+    /// or the answer, ends the call.
+    pub(crate) async fn ask(
+        &self,
+        choice: &Choice,
+        prompt: &Prompt,
+        options: &Options,
+        interceptor: Option<Arc<dyn Interceptor>>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        match choice.extension() {
+            None => self.models.ask(choice, prompt, options, interceptor, cancel).await,
+            Some(_) => {
+                let foreign = GuestStream::new(self, choice);
+                self.models.ask_foreign(choice, &foreign, Call { prompt, options }, cancel).await
+            }
+        }
+    }
 }
 
 impl Run {
@@ -175,6 +212,23 @@ impl Run {
     async fn attempts(&mut self, opening: Vec<Saying>) -> Result<Ending, Gone> {
         self.compact_if_due().await?;
         let mut sayings = self.hear_start(opening).await?;
+        let ending = loop {
+            let ending = self.try_to_the_end(std::mem::take(&mut sayings)).await?;
+            if ending != Ending::Done {
+                break ending;
+            }
+            self.compact_if_due().await?;
+            if !self.hear_settling().await? {
+                break ending;
+            }
+        };
+        self.tell(AgentEvent::AgentSettled { aborted: Some(ending == Ending::Aborted) }).await?;
+        self.desk.durable().await?;
+        Ok(ending)
+    }
+
+    /// Attempts until one ends well or none will.
+    async fn try_to_the_end(&mut self, mut sayings: Vec<Saying>) -> Result<Ending, Gone> {
         let (mut tries, mut is_compacted) = (0u32, false);
         let ending = loop {
             let attempt = self.attempt(std::mem::take(&mut sayings)).await?;
@@ -189,7 +243,7 @@ impl Run {
                     break if matches!(attempt, Attempt::Done) { Ending::Done } else { Ending::Aborted };
                 }
             };
-            let plan = self.desk.plan().await?;
+            let terms = self.desk.terms().await?;
             let wait = match trouble.fault {
                 Fault::Passing { wait } => wait,
                 Fault::Overflow if !is_compacted => {
@@ -202,21 +256,39 @@ impl Run {
                 }
                 Fault::Overflow | Fault::Lasting => break self.give_up_trying(tries, trouble).await?,
             };
-            let Some(delay) = plan.retry.delay(tries + 1, wait) else {
+            let Some(delay) = terms.retry.delay(tries + 1, wait) else {
                 break self.give_up_trying(tries, trouble).await?;
             };
             tries += 1;
             self.attempt = tries + 1;
-            if !self.wait_for_retry(tries, plan.retry.most, delay, &trouble.message).await? {
+            if !self.wait_for_retry(tries, terms.retry.most, delay, &trouble.message).await? {
                 break self.give_up_trying(tries, trouble).await?;
             }
         };
-        if ending == Ending::Done {
-            self.compact_if_due().await?;
-        }
-        self.tell(AgentEvent::AgentSettled { aborted: Some(ending == Ending::Aborted) }).await?;
-        self.desk.durable().await?;
         Ok(ending)
+    }
+
+    /// Lets extensions add something before nothing goes on any more; says whether the model is to go on.
+    async fn hear_settling(&mut self) -> Result<bool, Gone> {
+        let event = || AgentBeforeSettleEvent { entries: Vec::new(), resume: false, context: None };
+        let TurnVerdict { entries, resume } = self.parts.guests.before_settle(event, &self.cancel).await;
+        self.add_entries(Hook::AgentBeforeSettle, entries).await?;
+        Ok(resume == Some(true) && !self.cancel.is_cancelled())
+    }
+
+    /// Adds what extensions hand over at the end of a turn or of a run. What cannot be read is reported.
+    async fn add_entries(&mut self, hook: Hook, entries: Vec<(GuestId, Object)>) -> Result<(), Gone> {
+        let mut drafts = Vec::new();
+        for (by, entry) in entries {
+            match Draft::of_guest(&by, entry) {
+                Ok(draft) => drafts.push(draft),
+                Err(problem) => self.parts.guests.object(&by, hook, problem),
+            }
+        }
+        if !drafts.is_empty() {
+            self.append(Vec::new(), drafts, Vec::new()).await?;
+        }
+        Ok(())
     }
 
     /// Counts down to another try; says whether it is to be made.
@@ -287,7 +359,7 @@ impl Run {
             return Ok(opening);
         }
         let prompt = opening.first().map(Saying::text).unwrap_or_default();
-        let system = self.desk.plan().await?.system;
+        let system = self.desk.terms().await?.system;
         let event = || BeforeAgentStartEvent {
             prompt,
             images: None,
@@ -310,7 +382,15 @@ impl Run {
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
         let draft = Draft::of_message(message.clone(), spans);
-        self.append(Vec::new(), vec![draft], vec![AgentEvent::MessageEnd { message }]).await
+        self.append(Vec::new(), vec![draft], vec![AgentEvent::MessageEnd { message }]).await.map(drop)
+    }
+
+    /// Writes a message down and tells that it is complete.
+    async fn write(&mut self, steps: Vec<AgentEvent>, message: Message) -> Result<Written, Gone> {
+        let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
+        let ids = self.append(steps, vec![Draft::message(message.clone())], end).await?;
+        let id = ids.into_iter().next().ok_or(Gone)?;
+        Ok(Written { id, message })
     }
 
     /// Lets extensions put another message of the same role in the place of a complete one.
@@ -323,23 +403,26 @@ impl Run {
         }
     }
 
-    async fn end_turn(&self, message: Message, results: Vec<Message>) -> Result<bool, Gone> {
+    /// Ends a turn; says whether an extension wants the model to go on.
+    async fn end_turn(&mut self, message: Written, results: Vec<Written>) -> Result<bool, Gone> {
         let event = || TurnEndEvent {
             turn_index: self.turns,
-            message: to_value(&message),
-            tool_results: results.iter().map(to_value).collect(),
-            message_entry_id: None,
-            tool_result_entry_ids: None,
+            message: to_value(&message.message),
+            tool_results: results.iter().map(|result| to_value(&result.message)).collect(),
+            message_entry_id: Some(message.id.clone()),
+            tool_result_entry_ids: Some(results.iter().map(|result| result.id.clone()).collect()),
             outcome: None,
             entries: None,
             resume: None,
             context: None,
         };
         // The end of a turn is heard after an abort as well.
-        let verdict = self.parts.guests.turn_end(event, &CancellationToken::new()).await;
-        self.desk.tell(AgentEvent::TurnEnd { message, tool_results: results }).await?;
+        let TurnVerdict { entries, resume } = self.parts.guests.turn_end(event, &CancellationToken::new()).await;
+        let tool_results = results.into_iter().map(|result| result.message).collect();
+        self.desk.tell(AgentEvent::TurnEnd { message: message.message, tool_results }).await?;
+        self.add_entries(Hook::TurnEnd, entries).await?;
         self.desk.durable().await?;
-        Ok(verdict.resume == Some(true))
+        Ok(resume == Some(true))
     }
 
     /// Tells of something: extensions first, then everybody.
@@ -359,10 +442,10 @@ impl Run {
         before: Vec<AgentEvent>,
         drafts: Vec<Draft>,
         after: Vec<AgentEvent>,
-    ) -> Result<(), Gone> {
+    ) -> Result<Vec<EntryId>, Gone> {
         let ids = self.desk.append(before, drafts, after).await?;
-        self.first = self.first.take().or_else(|| ids.into_iter().next());
-        Ok(())
+        self.first = self.first.take().or_else(|| ids.first().cloned());
+        Ok(ids)
     }
 
     fn now(&self) -> Moment {

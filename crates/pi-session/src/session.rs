@@ -6,7 +6,11 @@
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
-use pi_exthost::questions::{AnswerFault, OpenQuestion};
+use pi_exthost::{
+    GuestId,
+    port::{CommandInfo, Refusal},
+    questions::{AnswerFault, OpenQuestion},
+};
 use pi_transcript::{
     EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage,
     question::Answer,
@@ -14,9 +18,12 @@ use pi_transcript::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    complaint::Complaint,
     context::Spoken,
+    departure::Departure,
     herald::Subscription,
-    mailbox::{Letter, Request},
+    input::{InputError, Utterance, Voice},
+    mailbox::{Letter, Request, Words},
     models::Choice,
     queue::{Delivery, Saying, Waiting, When},
     run::{Ending, compact::Compacted, desk::Gone},
@@ -41,10 +48,23 @@ pub struct State {
 /// What came of something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompted {
-    /// It began a run, which ended like this.
+    /// It began a run, which ended like this, or was aborted before it could.
     Ran(Ending),
     /// It waits for its turn in the run that is in flight.
     Queued(When),
+    /// An extension took it: as a command, which has ended, or instead of the model.
+    Handled {
+        by: GuestId,
+        /// Why the command failed. Everybody was told.
+        trouble: Option<String>,
+    },
+}
+
+/// Whether something is done by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
 }
 
 /// Why something that was said came to nothing.
@@ -52,6 +72,8 @@ pub enum Prompted {
 pub enum PromptError {
     #[error("the model is at work; say whether to steer it or to follow up")]
     Busy,
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }
@@ -147,18 +169,31 @@ impl Session {
         Self { mailbox }
     }
 
-    /// Says something and waits until the run that it began has ended. Refused while one is in flight. Dropping the
-    /// future does not end the run; [`Session::abort`] does.
+    /// Says what somebody typed, and waits until the run that it began, or the command that it called, has ended. The
+    /// command of an extension runs at once, whatever else goes on; anything else is refused while a run is in flight.
+    /// Extensions hear it first; then templates and skills that it calls are put in. Dropping the future does not end the
+    /// run; [`Session::abort`] does.
+    pub async fn say(&self, utterance: Utterance) -> Result<Prompted, PromptError> {
+        self.speak(typed(utterance), None).await
+    }
+
+    /// The same, but it waits for its turn while a run is in flight.
+    pub async fn say_during(&self, utterance: Utterance, when: When) -> Result<Prompted, PromptError> {
+        self.speak(typed(utterance), Some(when)).await
+    }
+
+    /// Says a message as it is: nothing in it is called, but extensions hear it first. Otherwise like [`Session::say`].
     pub async fn prompt(&self, saying: Saying) -> Result<Prompted, PromptError> {
-        self.say(saying, None).await
+        self.speak(Words::Composed(Box::new(saying)), None).await
     }
 
-    /// Says something that waits for its turn while a run is in flight, and begins one otherwise.
+    /// The same, but it waits for its turn while a run is in flight.
     pub async fn prompt_during(&self, saying: Saying, when: When) -> Result<Prompted, PromptError> {
-        self.say(saying, Some(when)).await
+        self.speak(Words::Composed(Box::new(saying)), Some(when)).await
     }
 
-    /// Ends the run that is in flight; returns when it has ended.
+    /// Ends the run that is in flight, what is on its way to one, and commands of extensions; returns when the run has
+    /// ended.
     pub async fn abort(&self) -> Result<(), SessionGone> {
         self.ask(Request::Abort).await
     }
@@ -168,6 +203,11 @@ impl Session {
         self.ask(Request::AbortRetry).await
     }
 
+    /// Returns when nothing runs and nothing is on its way to a run.
+    pub async fn idle(&self) -> Result<(), SessionGone> {
+        self.ask(Request::Idle).await
+    }
+
     pub async fn state(&self) -> Result<State, SessionGone> {
         self.ask(Request::State).await
     }
@@ -175,6 +215,21 @@ impl Session {
     /// What was said on the current branch, as the model is shown it.
     pub async fn messages(&self) -> Result<Vec<Spoken>, SessionGone> {
         self.ask(Request::Messages).await
+    }
+
+    /// Everything that can be called with a `/` in this session: commands of extensions, templates, skills.
+    pub async fn commands(&self) -> Result<Vec<CommandInfo>, SessionGone> {
+        self.ask(Request::Commands).await
+    }
+
+    /// Every model that can be asked, those of extensions first.
+    pub async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
+        self.ask(Request::Models).await
+    }
+
+    /// What is wrong with what extensions offer.
+    pub async fn complaints(&self) -> Result<Vec<Complaint>, SessionGone> {
+        self.ask(Request::Complaints).await
     }
 
     /// Takes effect at the next turn.
@@ -225,12 +280,12 @@ impl Session {
         self.ask(|reply| Request::Compact(instructions, reply)).await?
     }
 
-    pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::SetAutoCompaction(enabled, reply)).await
+    pub async fn set_auto_compaction(&self, switch: Switch) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetAutoCompaction(switch, reply)).await
     }
 
-    pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::SetAutoRetry(enabled, reply)).await
+    pub async fn set_auto_retry(&self, switch: Switch) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetAutoRetry(switch, reply)).await
     }
 
     /// Runs a shell command for a person and waits for its end; the conversation remembers it. It may run beside a run.
@@ -273,13 +328,24 @@ impl Session {
         self.ask(Request::Subscribe).await
     }
 
-    /// Ends what runs, writes what is to be written, and ends the session.
-    pub async fn close(&self) -> Result<(), SessionGone> {
-        self.ask(Request::Close).await
+    /// Asks extensions whether they object to this. Whoever leaves a session for another asks before it does.
+    pub async fn may_leave(&self, departure: Departure) -> Result<bool, SessionGone> {
+        self.ask(|reply| Request::MayLeave(departure, reply)).await
     }
 
-    async fn say(&self, saying: Saying, during: Option<When>) -> Result<Prompted, PromptError> {
-        let answer = self.ask(|reply| Request::Prompt { saying: Box::new(saying), during, reply }).await;
+    /// Ends what runs, writes what is to be written, and ends the session, because the program ends. Answers what was
+    /// waiting to be said and is not: the model will never hear it.
+    pub async fn close(&self) -> Result<Vec<Saying>, SessionGone> {
+        self.close_for(Departure::Quit).await
+    }
+
+    /// The same, because it is left for something else.
+    pub async fn close_for(&self, departure: Departure) -> Result<Vec<Saying>, SessionGone> {
+        self.ask(|reply| Request::Close(departure, reply)).await
+    }
+
+    async fn speak(&self, words: Words, during: Option<When>) -> Result<Prompted, PromptError> {
+        let answer = self.ask(|reply| Request::Prompt { words: Box::new(words), during, reply }).await;
         answer.map_err(PromptError::Gone).flatten()
     }
 
@@ -287,6 +353,33 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.mailbox.send(Letter::Client(make(reply))).await.map_err(|_| SessionGone)?;
         answer.await.map_err(|_| SessionGone)
+    }
+}
+
+fn typed(utterance: Utterance) -> Words {
+    Words::Typed { utterance: Box::new(utterance), voice: Voice::Person }
+}
+
+impl From<CompactError> for Refusal {
+    fn from(error: CompactError) -> Self {
+        let message = error.to_string();
+        match error {
+            CompactError::Busy => Self::NotNow { reason: message },
+            CompactError::Gone(_) => Self::Gone,
+            CompactError::Nothing | CompactError::Aborted | CompactError::Failed { .. } => Self::Failed { message },
+        }
+    }
+}
+
+impl From<NavigateError> for Refusal {
+    fn from(error: NavigateError) -> Self {
+        let message = error.to_string();
+        match error {
+            NavigateError::Busy => Self::NotNow { reason: message },
+            NavigateError::NoEntry(_) => Self::NotFound { what: message },
+            NavigateError::Gone(_) => Self::Gone,
+            NavigateError::Aborted | NavigateError::Failed { .. } => Self::Failed { message },
+        }
     }
 }
 

@@ -233,7 +233,7 @@ impl Chat {
                 let why = text("message").unwrap_or_default();
                 self.note(Tone::Bad, format!("the conversation is not written to its file any more: {why}"));
             }
-            Some("guardrail") => self.note(Tone::Warning, text("message").unwrap_or_default()),
+            Some("guardrail" | "input_notice") => self.note(Tone::Warning, text("message").unwrap_or_default()),
             Some("storage_recovered") => self.note(Tone::Good, "the conversation is written to its file again"),
             _ => {}
         }

@@ -50,6 +50,13 @@ impl BuiltIn {
     }
 }
 
+/// The commands that can be called, and the names of those that cannot because the terminal has one of that name.
+pub(crate) fn visible(commands: Vec<Command>) -> (Vec<Command>, Vec<String>) {
+    let is_free = |command: &Command| TABLE.iter().all(|row| row.1 != command.name);
+    let (visible, hidden): (Vec<_>, Vec<_>) = commands.into_iter().partition(is_free);
+    (visible, hidden.into_iter().map(|command| command.name).collect())
+}
+
 /// All commands of the terminal, for completion.
 pub(crate) fn list() -> Vec<Command> {
     let command = |&(_, name, hint, description): &(BuiltIn, &str, Option<&str>, &str)| Command {
@@ -86,6 +93,18 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn command_with_a_name_of_the_terminal_is_hidden() {
+        let command = |name: &str| Command {
+            name: name.to_owned(),
+            description: String::new(),
+            hint: None,
+            kind: CommandKind::Extension,
+        };
+        let (visible, hidden) = visible(vec![command("review"), command("tree")]);
+        assert_eq!((visible, hidden), (vec![command("review")], vec!["tree".to_owned()]));
+    }
 
     #[test]
     fn commands_are_read_with_their_arguments() {

@@ -42,7 +42,6 @@ pub use self::{
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
-    serve::Compose,
     theme::{Colours, Theme},
     wish::{Action, Fetch, Point, Report, Wish},
 };

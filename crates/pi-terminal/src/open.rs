@@ -2,17 +2,23 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use pi_session::{Session, SessionGone, directory::Project, input::complete::Command, models::Choice, queue::Saying};
+use pi_session::{
+    Session, SessionGone,
+    directory::Project,
+    input::{Utterance, complete::Command},
+    models::Choice,
+};
 use pi_transcript::Message;
 use tokio::sync::mpsc;
 
 use crate::{
     app::{App, Beginning},
     chat::Tone,
+    commands,
     device::Device,
     look::Thoughts,
     run::{Link, drive},
-    serve::{Compose, Service, shown_directory},
+    serve::{Service, shown_directory},
     theme::{Colours, Theme},
     wish::{Report, Wish},
 };
@@ -29,7 +35,6 @@ pub struct Options {
     pub models: Vec<Arc<Choice>>,
     /// Templates, skills and commands of extensions.
     pub commands: Vec<Command>,
-    pub compose: Compose,
     /// Where other sessions are; `None` if none are kept.
     pub project: Option<Project>,
     /// Files behind an `@` are looked for here.
@@ -41,7 +46,7 @@ pub struct Options {
     pub colours: Colours,
     pub thoughts: Thoughts,
     /// Said at once, one after the other.
-    pub opening: Vec<Saying>,
+    pub opening: Vec<Utterance>,
     /// Stands in the editor.
     pub draft: String,
     /// Told before anything else.
@@ -51,9 +56,11 @@ pub struct Options {
 }
 
 /// How the terminal was left.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Outcome {
     pub wish: Wish,
+    /// The extension that wanted this, which waits for a decision; nothing if a person did.
+    pub asked: Option<pi_session::Wish>,
     /// What stood in the editor.
     pub draft: String,
 }
@@ -69,24 +76,34 @@ pub enum TerminalError {
 /// Shows a session and lets a person talk to it, until they leave. The session goes on afterwards: whoever opened the
 /// terminal closes it, or opens another one on the same device.
 ///
+/// Wishes of extensions are as good as those of the person: the first one is what the terminal is left for.
+///
 /// Dropping the future ends the terminal and not the session; what was drawn stays.
-pub async fn run(options: Options, device: &mut Device) -> Result<Outcome, TerminalError> {
+pub async fn run(
+    options: Options,
+    wishes: &mut mpsc::Receiver<pi_session::Wish>,
+    device: &mut Device,
+) -> Result<Outcome, TerminalError> {
     let (state, events) = options.session.subscribe().await?;
     let spoken = options.session.messages().await?;
     let said = spoken.iter().filter_map(|(_, message)| match &**message {
         Message::User(user) => Some(user.content.text()),
         _ => None,
     });
+    let (commands, hidden) = commands::visible(options.commands);
     let mut app = App::new(Beginning {
         state,
         models: options.models.iter().map(|choice| choice.model().clone()).collect(),
-        commands: options.commands,
+        commands,
         theme: options.theme,
         thoughts: options.thoughts,
         directory: shown_directory(&options.directory, options.home.as_deref()),
         branch: options.branch,
         history: said.collect(),
     });
+    for name in hidden {
+        app.note(Tone::Warning, format!("/{name} is a command of the terminal; another one of that name is hidden"));
+    }
     for notice in options.notices {
         app.note(Tone::Warning, notice);
     }
@@ -100,22 +117,30 @@ pub async fn run(options: Options, device: &mut Device) -> Result<Outcome, Termi
     let service = Service {
         session: options.session,
         models: options.models,
-        compose: options.compose,
         project: options.project,
         directory: options.directory,
         file: options.file,
-        reports,
+        reports: reports.clone(),
     };
     let mut link = Link { actions, reports: told };
+    let mut asked = None;
     let wish = {
         let serving = service.run(events, wanted, options.opening);
         let showing = drive(&mut app, device, &mut link, options.colours);
         tokio::pin!(serving, showing);
-        tokio::select! {
-            wish = &mut showing => wish?,
-            // The session is gone, but what it said last is still to be read.
-            () = &mut serving => showing.await?,
+        let mut is_served = true;
+        loop {
+            tokio::select! {
+                wish = &mut showing => break wish?,
+                // The session is gone, but what it said last is still to be read.
+                () = &mut serving, if is_served => is_served = false,
+                Some(wish) = wishes.recv(), if asked.is_none() => {
+                    // The screen may be closed already.
+                    drop(reports.send(Report::Leave(Wish::of(&wish.departure))).await);
+                    asked = Some(wish);
+                }
+            }
         }
     };
-    Ok(Outcome { wish, draft: app.written() })
+    Ok(Outcome { asked: asked.filter(|asked| Wish::of(&asked.departure) == wish), wish, draft: app.written() })
 }

@@ -130,11 +130,18 @@ impl Stage {
     }
 
     /// Takes a report and all that wait behind it.
-    fn reports(&self, first: &Report, app: &mut App, link: &mut Link) {
-        app.report(first, self.now());
+    fn reports(&mut self, first: &Report, app: &mut App, link: &mut Link) {
+        self.report(first, app);
         for _ in 1..MOST_AT_ONCE {
             let Ok(report) = link.reports.try_recv() else { break };
-            app.report(&report, self.now());
+            self.report(&report, app);
         }
+    }
+
+    fn report(&mut self, report: &Report, app: &mut App) {
+        if let Report::Leave(wish) = report {
+            self.wish = Some(wish.clone());
+        }
+        app.report(report, self.now());
     }
 }

@@ -13,7 +13,7 @@ use pi_session::{
     context::Spoken,
     directory::{self, Project},
     export,
-    input::{Composed, InputError, complete},
+    input::{Utterance, complete},
     models::Choice,
     queue::{Saying, When},
 };
@@ -28,16 +28,11 @@ use crate::{
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
 
-/// Makes a message of what was typed: files, templates and skills are put in their places. Reads files, and is called
-/// where that may block.
-pub type Compose = Arc<dyn Fn(&str) -> Result<Composed, InputError> + Send + Sync>;
-
 /// What is needed to serve.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) session: Session,
     pub(crate) models: Vec<Arc<Choice>>,
-    pub(crate) compose: Compose,
     pub(crate) project: Option<Project>,
     pub(crate) directory: PathBuf,
     /// Where the session is written; `None` if it is not.
@@ -49,7 +44,12 @@ type Work = FuturesUnordered<BoxFuture<'static, ()>>;
 
 impl Service {
     /// Serves until nobody wants anything any more, or the session ends.
-    pub(crate) async fn run(self, mut events: Subscription, mut actions: mpsc::Receiver<Action>, opening: Vec<Saying>) {
+    pub(crate) async fn run(
+        self,
+        mut events: Subscription,
+        mut actions: mpsc::Receiver<Action>,
+        opening: Vec<Utterance>,
+    ) {
         let mut work = Work::new();
         for saying in opening {
             work.push(Box::pin(self.clone().say(saying, When::FollowUp)));
@@ -57,7 +57,7 @@ impl Service {
         loop {
             tokio::select! {
                 action = actions.recv() => match action {
-                    Some(action) => self.take(action, &mut work).await,
+                    Some(action) => self.take(action, &mut work),
                     None => return,
                 },
                 event = events.next() => match event {
@@ -76,44 +76,18 @@ impl Service {
         }
     }
 
-    async fn take(&self, action: Action, work: &mut Work) {
+    fn take(&self, action: Action, work: &mut Work) {
         match action {
-            // What is said is made ready here, one after the other: so it keeps its order.
-            Action::Say { text, when } => {
-                if let Some(saying) = self.compose(text).await {
-                    work.push(Box::pin(self.clone().say(saying, when)));
-                }
-            }
+            Action::Say { text, when } => work.push(Box::pin(self.clone().say(Utterance::new(text), when))),
             other => work.push(Box::pin(self.clone().perform(other))),
         }
     }
 
-    async fn compose(&self, text: String) -> Option<Saying> {
-        let compose = Arc::clone(&self.compose);
-        let composed = tokio::task::spawn_blocking(move || compose(&text)).await;
-        match composed {
-            Ok(Ok(composed)) => {
-                for notice in &composed.notices {
-                    self.tell(Report::Told(notice.to_string())).await;
-                }
-                Some(composed.saying)
-            }
-            Ok(Err(error)) => {
-                self.tell(Report::Failed(error.to_string())).await;
-                None
-            }
-            Err(error) => {
-                self.tell(Report::Failed(error.to_string())).await;
-                None
-            }
-        }
-    }
-
-    async fn say(self, saying: Saying, when: When) {
-        match self.session.prompt_during(saying, when).await {
-            // How a run ended was told by its events.
+    async fn say(self, said: Utterance, when: When) {
+        match self.session.say_during(said, when).await {
+            // How a run or a command ended was told by its events.
             Ok(_) => {}
-            Err(error @ (PromptError::Busy | PromptError::Gone(_))) => {
+            Err(error @ (PromptError::Busy | PromptError::Input(_) | PromptError::Gone(_))) => {
                 self.tell(Report::Failed(error.to_string())).await
             }
         }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Exposure, Journey, Went,
+    Departure, Exposure, Journey, Went,
     directory::{ForkPoint, Stored},
     input::complete::Listing,
     queue::When,
@@ -79,6 +79,21 @@ pub enum Wish {
     NewSession,
     Resume(PathBuf),
     Fork(ForkPoint),
+    /// The same session, with its extensions loaded anew.
+    Reload,
+}
+
+impl Wish {
+    /// What an extension wants.
+    pub(crate) fn of(departure: &Departure) -> Self {
+        match departure {
+            Departure::Quit => Self::Quit,
+            Departure::New { .. } => Self::NewSession,
+            Departure::Resume(path) => Self::Resume(path.clone()),
+            Departure::Fork(point) => Self::Fork(point.clone()),
+            Departure::Reload => Self::Reload,
+        }
+    }
 }
 
 /// A place in a session, for a list.
@@ -117,6 +132,8 @@ pub enum Report {
         went: Went,
         messages: Vec<Arc<Message>>,
     },
+    /// An extension wants to leave.
+    Leave(Wish),
     Told(String),
     Failed(String),
 }

@@ -13,19 +13,16 @@ use std::{
 
 use pi_exthost::port;
 use pi_session::{
-    input::{self as composing, Composed, ImageRule, InputError, Mentions, Picture, Surroundings, Typed},
-    queue::Saying,
+    Beginning,
+    input::{Mentions, Utterance},
 };
-use pi_tools::Images;
-use pi_transcript::Block;
 
 use self::{
     interactive::{Chair, Opening},
-    print::Keeping,
+    print::{Keeping, Plan},
 };
 use crate::{
     arguments::talk::{Mode, TalkArguments},
-    asking,
     console::Console,
     env::Environment,
     exit::Exit,
@@ -34,7 +31,7 @@ use crate::{
     providers::Providers,
     runtime,
     workshop::{
-        self, Ground, Workshop,
+        self, Entrance, Ground, Rules, Workshop,
         model::Answering,
         seat::{self, Seat},
     },
@@ -53,14 +50,14 @@ pub(crate) fn run(
     if audience == Audience::Person {
         console.hold_notes();
     }
-    let outcome = lead(arguments, &words, audience, environment, console);
+    let outcome = lead(arguments, words, audience, environment, console);
     console.release_notes();
     outcome
 }
 
 fn lead(
     arguments: &TalkArguments,
-    words: &Words,
+    words: Words,
     audience: Audience,
     environment: &Environment,
     console: &mut Console,
@@ -76,9 +73,10 @@ fn lead(
     runtime::start()?.block_on(async {
         let answering =
             Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
-        let workshop = Workshop::open(arguments, &ground, policy, providers, &answering, environment, console)?;
-        let sayings = if words.is_empty() { Vec::new() } else { words.compose(&workshop, audience, console)? };
+        let rules = Rules { policy, mentions: audience.mentions() };
+        let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
         words.doubt(console);
+        let sayings = words.into_utterances();
         answering.introduce(console);
         if audience == Audience::Person {
             let kept = !arguments.session.no_session;
@@ -95,12 +93,14 @@ fn lead(
             Mode::Text => port::Mode::Print,
             Mode::Json => port::Mode::Json,
         };
-        let blueprint = workshop.blueprint(seat, &answering, client);
-        let session = pi_session::start(blueprint).map_err(SessionFailure::Start)?;
+        let (owner, wishes) = pi_session::owner();
+        let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
+        let session =
+            pi_session::start(workshop.blueprint(seat, &answering, entrance)).map_err(SessionFailure::Start)?;
         let keeping = if arguments.session.no_session { Keeping::Nothing } else { Keeping::File };
         match arguments.mode {
-            Mode::Text => print::answer(&session, keeping, sayings, console).await,
-            Mode::Json => print::events(&session, keeping, &header, sayings, console).await,
+            Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
+            Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,
         }
     })
 }
@@ -119,6 +119,17 @@ impl Audience {
         let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         let wants_print = arguments.print || arguments.mode == Mode::Json;
         if is_terminal && !wants_print { Audience::Person } else { Audience::Reader }
+    }
+}
+
+impl Audience {
+    /// What an `@name` in a text means.
+    fn mentions(self) -> Mentions {
+        match self {
+            Audience::Person => Mentions::Attach,
+            // A script may pass on what others wrote; only arguments name files here.
+            Audience::Reader => Mentions::Keep,
+        }
     }
 }
 
@@ -156,57 +167,13 @@ impl Words {
     }
 
     /// The messages in their order; what was piped in and the files belong to the first.
-    fn compose(&self, workshop: &Workshop, audience: Audience, console: &mut Console) -> Result<Vec<Saying>, Failure> {
-        let mentions = match audience {
-            Audience::Person => Mentions::Attach,
-            // A script may pass on what others wrote; only arguments name files here.
-            Audience::Reader => Mentions::Keep,
-        };
-        let first = self.messages.first().map_or("", String::as_str);
-        let opening = Typed { text: first, files: &self.files, piped: self.piped.as_deref(), images: &[] };
-        let rest = self.messages.iter().skip(1).map(|text| typed(text));
-        let mut sayings = Vec::new();
-        for typed in std::iter::once(opening).chain(rest) {
-            let composed = compose(workshop, typed, mentions, asking::milliseconds()).map_err(SessionFailure::Input)?;
-            let Composed { saying, notices, hidden } = composed;
-            for notice in notices {
-                console.note(&notice.to_string());
-            }
-            if hidden > 0 {
-                console.note("what is attached holds secrets; the model does not see them");
-            }
-            sayings.push(saying);
+    fn into_utterances(self) -> Vec<Utterance> {
+        if self.is_empty() {
+            return Vec::new();
         }
-        Ok(sayings)
+        let mut texts = self.messages.into_iter();
+        let text = texts.next().unwrap_or_default();
+        let opening = Utterance { text, files: self.files, piped: self.piped, images: Vec::new() };
+        std::iter::once(opening).chain(texts.map(Utterance::new)).collect()
     }
-}
-
-/// Words and nothing else.
-fn typed(text: &str) -> Typed<'_> {
-    Typed { text, files: &[], piped: None, images: &[] }
-}
-
-/// A picture as the tool `read` would show it.
-fn picture(bytes: &[u8], images: Images) -> Option<Picture> {
-    Some(match pi_tools::picture(bytes, images)? {
-        pi_tools::Picture::LeftOut { why } => Picture::LeftOut { why },
-        pi_tools::Picture::Ready { data, mime_type, note } => {
-            let Block::Image(image) = Block::image(data, mime_type) else { return None };
-            Picture::Ready { image, note }
-        }
-    })
-}
-
-fn compose(workshop: &Workshop, typed: Typed<'_>, mentions: Mentions, timestamp: u64) -> Result<Composed, InputError> {
-    let images = workshop::images(&workshop.settings);
-    let pictures = |bytes: &[u8]| picture(bytes, images);
-    let around = Surroundings {
-        places: &workshop.places,
-        resources: &workshop.resources,
-        redactor: &workshop.redactor,
-        pictures: &pictures,
-        mentions,
-        images: if workshop.settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
-    };
-    composing::compose(typed, &around, timestamp)
 }

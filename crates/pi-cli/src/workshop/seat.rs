@@ -108,6 +108,11 @@ impl Seat {
         }
     }
 
+    /// The same, saying from which file it came.
+    pub(crate) fn begin_from(parent: &Path, project: &Project) -> Self {
+        Self::of(project.create_from(parent, now(), fastrand::Rng::new()))
+    }
+
     /// The session of a file, which nobody else can write to from here on.
     pub(crate) fn at(path: &Path, ground: &Ground, console: &mut Console) -> Result<Self, Failure> {
         let opened = file::open(path, now(), fastrand::Rng::new()).map_err(SessionFailure::Open)?;

@@ -12,13 +12,16 @@ use pi_transcript::{
 };
 use tokio::sync::oneshot;
 
+use super::intake::{Received, Words};
 use crate::{
+    complaint::Complaint,
     context::Spoken,
+    departure::Departure,
     herald::Subscription,
     models::Choice,
     queue::{Delivery, Saying, When},
     run::{Ending, desk::Note},
-    session::{BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, State, Went},
+    session::{BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, State, Switch, Went},
     sidecar::Listed,
     tree::NoEntry,
 };
@@ -27,6 +30,8 @@ use crate::{
 pub(crate) enum Letter {
     Client(Request),
     Guest(GuestId, port::Request),
+    /// What somebody said has come in.
+    Received(Box<Received>),
     Run(Note),
     /// The run is over; nothing more comes from it.
     Ended(Ending),
@@ -36,15 +41,22 @@ pub(crate) enum Letter {
 #[derive(Debug)]
 pub(crate) enum Request {
     Prompt {
-        saying: Box<Saying>,
+        words: Box<Words>,
         during: Option<When>,
         reply: oneshot::Sender<Result<Prompted, PromptError>>,
     },
     /// Answered when nothing runs any more.
     Abort(oneshot::Sender<()>),
     AbortRetry(oneshot::Sender<()>),
+    /// Answered when nothing runs and nothing is on its way to a run.
+    Idle(oneshot::Sender<()>),
     State(oneshot::Sender<State>),
     Messages(oneshot::Sender<Vec<Spoken>>),
+    /// Everything that can be called with a `/`.
+    Commands(oneshot::Sender<Vec<port::CommandInfo>>),
+    /// Every model that can be asked.
+    Models(oneshot::Sender<Vec<Arc<Choice>>>),
+    Complaints(oneshot::Sender<Vec<Complaint>>),
     SetModel(Arc<Choice>, oneshot::Sender<()>),
     SetThinkingLevel(ThinkingLevel, oneshot::Sender<ThinkingLevel>),
     SetActiveTools(Vec<String>, oneshot::Sender<()>),
@@ -61,11 +73,14 @@ pub(crate) enum Request {
     Navigate(Box<Journey>, oneshot::Sender<Result<Went, NavigateError>>),
     Answer(RequestId, Box<Answer>, oneshot::Sender<Result<(), AnswerFault>>),
     OpenQuestions(oneshot::Sender<Vec<OpenQuestion>>),
-    SetAutoCompaction(bool, oneshot::Sender<()>),
-    SetAutoRetry(bool, oneshot::Sender<()>),
+    SetAutoCompaction(Switch, oneshot::Sender<()>),
+    SetAutoRetry(Switch, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),
     /// Answered when everything so far is on the disk.
     Flush(oneshot::Sender<()>),
     Subscribe(oneshot::Sender<(State, Subscription)>),
-    Close(oneshot::Sender<()>),
+    /// Whether no extension objects.
+    MayLeave(Departure, oneshot::Sender<bool>),
+    /// Answers what was not said.
+    Close(Departure, oneshot::Sender<Vec<Saying>>),
 }

@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, Tool, meta};
+use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, Tool};
 use pi_exthost::{
     GuestId,
     port::{Completion, Refusal},
 };
-use pi_provider::{
-    CallError, Options,
-    assembly::{Assembly, End},
-};
-use pi_transcript::{EntryId, ThinkingLevel, json::Loose, message::AssistantMessage};
+use pi_provider::Options;
+use pi_transcript::{EntryId, ThinkingLevel, message::AssistantMessage};
 use tokio_util::sync::CancellationToken;
 
-use super::{Parts, desk::Piece, turn::words};
+use super::{Parts, desk::Piece, inquiry::Inquiry, turn::words};
 use crate::{
-    archive::{Counted, Shown},
     file::{ReadError, Reader},
     models::Choice,
     tree::Kept,
@@ -41,7 +37,6 @@ pub(crate) async fn complete(
     completion: Completion,
     cancel: &CancellationToken,
 ) -> Result<Box<AssistantMessage>, Refusal> {
-    let failed = |error: CallError| Refusal::Failed { message: words(&error) };
     let thinking = choice.clamp(completion.thinking_level.unwrap_or(ThinkingLevel::Off));
     let mut options = Options { thinking, ..Options::plain() };
     if let Some(most) = completion.max_tokens {
@@ -49,44 +44,9 @@ pub(crate) async fn complete(
     }
     let steps = completion.steps.clone();
     let prompt = Arc::new(prompt(from, completion));
-    let id = parts.next_request().to_string();
-    let time = (parts.now)().unix_millis();
-    let request =
-        meta::Request { id: id.clone(), provider: choice.provider().clone(), model: choice.id().into(), time };
-    parts.archive.show(Shown { prompt: Arc::clone(&prompt), request, entry: None });
-    let mut assembly = Assembly::new(choice.asked(thinking, time));
-    let mut answer = parts.models.ask(choice, &prompt, &options, None, cancel).await.map_err(failed)?;
-    let mut grown = Vec::new();
-    let mut end = End::Proper;
-    while let Some(event) = answer.next().await {
-        match event {
-            Ok(event) => assembly.push(event, &mut grown),
-            Err(CallError::Cancelled) => end = End::Aborted,
-            Err(error) => end = End::Broken(words(&error)),
-        }
-        tell(steps.as_ref(), &mut grown).await;
-    }
-    let message = assembly.finish(end, &mut grown);
-    tell(steps.as_ref(), &mut grown).await;
-    let usage = match &message.usage {
-        Loose::Known(usage) => Some(usage.clone()),
-        Loose::Other(_) => None,
-    };
-    parts.archive.count(Counted { request: id, usage, replaced: None });
-    Ok(Box::new(message))
-}
-
-/// Hands steps to whoever wants them; one that has gone away wants none.
-async fn tell(
-    steps: Option<&tokio::sync::mpsc::Sender<pi_transcript::AssistantMessageEvent>>,
-    grown: &mut Vec<pi_transcript::AssistantMessageEvent>,
-) {
-    let Some(steps) = steps else { return grown.clear() };
-    for step in grown.drain(..) {
-        if steps.send(step).await.is_err() {
-            break;
-        }
-    }
+    let inquiry = Inquiry { choice, prompt: &prompt, options: &options, steps: steps.as_ref(), cancel };
+    let reply = inquiry.ask(parts).await.map_err(|error| Refusal::Failed { message: words(&error) })?;
+    Ok(Box::new(reply.message))
 }
 
 fn prompt(from: &GuestId, completion: Completion) -> Prompt {

@@ -19,12 +19,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
-    Run,
+    Run, Written,
     desk::Gone,
     permission,
     tools::{ActiveTool, Manner, Runner, ToolSet},
 };
-use crate::{draft::Draft, scrub};
+use crate::scrub;
 
 /// Updates of a guest that may wait; those beyond are dropped, the next one says more.
 const UPDATES: usize = 16;
@@ -32,7 +32,7 @@ const UPDATES: usize = 16;
 /// What came of the calls of a turn.
 pub(super) struct Answered {
     /// In the order of the calls.
-    pub(super) results: Vec<Message>,
+    pub(super) results: Vec<Written>,
     /// Whether somebody wants the run to end with this turn.
     pub(super) terminate: bool,
 }
@@ -89,8 +89,7 @@ impl Run {
         let mut answered = Answered { results: Vec::new(), terminate: false };
         for (call, outcome) in outcomes {
             answered.terminate |= outcome.terminate;
-            let message = self.say_result(call, outcome).await?;
-            answered.results.push(message);
+            answered.results.push(self.say_result(call, outcome).await?);
         }
         Ok(answered)
     }
@@ -296,7 +295,7 @@ impl Run {
         outcome
     }
 
-    async fn say_result(&mut self, call: ToolCall, outcome: Outcome) -> Result<Message, Gone> {
+    async fn say_result(&mut self, call: ToolCall, outcome: Outcome) -> Result<Written, Gone> {
         let message = Message::ToolResult(Box::new(ToolResultMessage {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -310,9 +309,7 @@ impl Run {
         }));
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
-        let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
-        self.append(Vec::new(), vec![Draft::message(message.clone())], end).await?;
-        Ok(message)
+        self.write(Vec::new(), message).await
     }
 }
 

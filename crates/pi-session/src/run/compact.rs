@@ -2,33 +2,32 @@
 
 use std::sync::Arc;
 
-use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, meta};
+use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText};
 use pi_exthost::verdict::CompactionVerdict;
 use pi_extproto::hook::{
     Hook,
     event::{
         Event,
-        payload::{self, CompactionPreparation, SessionBeforeCompactEvent, SessionCompactEvent},
+        payload::{self, CompactionPreparation, OtherEvent, SessionBeforeCompactEvent, SessionCompactEvent},
     },
 };
-use pi_provider::{
-    Attempts, CallError, Options,
-    assembly::{Assembly, End},
-};
+use pi_provider::{Attempts, Options};
 use pi_transcript::{
-    AgentEvent, Block, EntryId, Message, StopReason, ThinkingLevel, Usage,
+    AgentEvent, Block, EntryId, Message, StopReason, Usage,
     event::{CompactionReason, CompactionResult},
-    json::{Loose, Open},
+    json::Open,
 };
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Run,
-    desk::{Gone, Plan},
+    desk::{Gone, Terms},
+    inquiry::{Inquiry, Reply},
     to_value,
+    turn::words,
 };
 use crate::{
-    archive::{Counted, Shown},
     cut::{self, Cut, Keep},
     draft::{Author, Draft},
     retry::Fault,
@@ -80,9 +79,9 @@ pub(super) enum NoSummary {
 impl Run {
     /// Compacts if the conversation leaves too little of the model's window free.
     pub(super) async fn compact_if_due(&mut self) -> Result<(), Gone> {
-        let plan = self.desk.plan().await?;
+        let terms = self.desk.terms().await?;
         let path = self.desk.path().await?;
-        if plan.compaction.is_due(cut::context_tokens(&path), plan.choice.model().context_window) {
+        if terms.compaction.is_due(cut::context_tokens(&path), terms.choice.model().context_window) {
             self.compact(CompactionReason::Threshold, None, Next::Settle).await?;
         }
         Ok(())
@@ -95,18 +94,19 @@ impl Run {
         instructions: Option<&str>,
         next: Next,
     ) -> Result<Compacted, Gone> {
-        let plan = self.desk.plan().await?;
+        let terms = self.desk.terms().await?;
         let path = self.desk.path().await?;
-        let Some(cut) = cut::prepare(&path, &plan.compaction, plan.choice.model().context_window) else {
+        let Some(cut) = cut::prepare(&path, &terms.compaction, terms.choice.model().context_window) else {
             return Ok(Compacted::Nothing);
         };
         self.tell(AgentEvent::AutoCompactionStart { reason: Open::Known(reason) }).await?;
-        let summary = self.find_summary(&plan, &path, cut, Occasion { reason, instructions, next }).await;
+        let summary = self.find_summary(&terms, &path, cut, Occasion { reason, instructions, next }).await;
         let compacted = match summary {
             Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
             Err(NoSummary::Aborted) => Compacted::Aborted,
             Err(NoSummary::Failed(message)) => Compacted::Failed(message),
         };
+        self.hear_failure(&compacted, reason, next).await;
         let (result, error_message) = match &compacted {
             Compacted::Done(result) => (Some(result.clone()), None),
             Compacted::Nothing | Compacted::Aborted => (None, None),
@@ -124,10 +124,31 @@ impl Run {
         Ok(compacted)
     }
 
+    /// Lets extensions hear that nothing came of it; an abort is heard as well.
+    async fn hear_failure(&self, compacted: &Compacted, reason: CompactionReason, next: Next) {
+        let error = match compacted {
+            Compacted::Failed(message) => Some(message.clone()),
+            Compacted::Aborted => None,
+            Compacted::Done(_) | Compacted::Nothing => return,
+        };
+        let event = || {
+            let members = [
+                ("reason", json!(heard(reason))),
+                ("willRetry", json!(next == Next::Retry)),
+                ("aborted", json!(error.is_none())),
+                ("errorMessage", json!(error)),
+            ];
+            let members = members.into_iter().filter(|(_, value)| !value.is_null());
+            let data = members.map(|(name, value)| (name.to_owned(), value)).collect();
+            Event::Other(OtherEvent { name: Hook::SessionCompactFailed.as_str().to_owned(), data: Some(data) })
+        };
+        self.parts.guests.notice(Hook::SessionCompactFailed, event, &CancellationToken::new()).await;
+    }
+
     /// Takes an extension's summary, or asks the model for one.
     async fn find_summary(
         &mut self,
-        plan: &Plan,
+        terms: &Terms,
         path: &[Arc<Kept>],
         cut: Cut,
         occasion: Occasion<'_>,
@@ -135,7 +156,7 @@ impl Run {
         let Occasion { reason, instructions, next } = occasion;
         let entries = path.iter().map(|kept| serde_json::to_value(kept.to_entry()).expect("an entry is JSON"));
         let event = || SessionBeforeCompactEvent {
-            preparation: preparation(&cut, plan),
+            preparation: preparation(&cut, terms),
             branch_entries: entries.collect(),
             custom_instructions: instructions.map(str::to_owned),
             reason: Some(heard(reason)),
@@ -150,7 +171,7 @@ impl Run {
                 details: summary.details,
                 by: Author::Extension,
             }),
-            CompactionVerdict::Proceed => self.summarise(plan, cut, instructions).await,
+            CompactionVerdict::Proceed => self.summarise(terms, cut, instructions).await,
         }
     }
 
@@ -200,13 +221,13 @@ impl Run {
         })))
     }
 
-    async fn summarise(&mut self, plan: &Plan, cut: Cut, instructions: Option<&str>) -> Result<Summary, NoSummary> {
+    async fn summarise(&mut self, terms: &Terms, cut: Cut, instructions: Option<&str>) -> Result<Summary, NoSummary> {
         let mut usage = Usage::default();
         let mut answers = [None, None];
-        let questions = [cut.history(&plan.compaction, instructions), cut.beginning(&plan.compaction)];
+        let questions = [cut.history(&terms.compaction, instructions), cut.beginning(&terms.compaction)];
         for (question, answer) in questions.into_iter().zip(&mut answers) {
             if let Some(asked) = question {
-                let (text, used) = self.ask_aside(plan, asked).await?;
+                let (text, used) = self.ask_aside(terms, asked).await?;
                 usage.add(&used);
                 *answer = Some(text);
             }
@@ -222,7 +243,7 @@ impl Run {
     }
 
     /// Asks the model something beside the conversation, again if that may help.
-    pub(super) async fn ask_aside(&mut self, plan: &Plan, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
+    pub(super) async fn ask_aside(&mut self, terms: &Terms, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
         let prompt = Arc::new(Prompt {
             tools: Vec::new(),
             system: vec![SystemPart {
@@ -236,13 +257,13 @@ impl Run {
                 Provenance::usual(Origin::BuiltIn),
             )],
         });
-        let window = plan.choice.model().max_tokens.max(1);
+        let window = terms.choice.model().max_tokens.max(1);
         let mut options = Options::plain();
         options.parameters.insert("max_tokens".to_owned(), asked.most_tokens.min(window).into());
         let mut tries = 0;
         loop {
             options.attempts = Attempts::Caller { attempt: tries + 1 };
-            let (error, fault) = match self.hear_aside(plan, &prompt, &options).await {
+            let (error, fault) = match self.hear_aside(terms, &prompt, &options).await {
                 Ok(answer) => return Ok(answer),
                 Err(_) if self.cancel.is_cancelled() => return Err(NoSummary::Aborted),
                 Err(refused) => refused,
@@ -252,7 +273,7 @@ impl Run {
                 Fault::Overflow | Fault::Lasting => return Err(NoSummary::Failed(error)),
             };
             tries += 1;
-            let Some(delay) = plan.retry.delay(tries, wait) else { return Err(NoSummary::Failed(error)) };
+            let Some(delay) = terms.retry.delay(tries, wait) else { return Err(NoSummary::Failed(error)) };
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => return Err(NoSummary::Aborted),
@@ -263,48 +284,25 @@ impl Run {
 
     async fn hear_aside(
         &mut self,
-        plan: &Plan,
+        terms: &Terms,
         prompt: &Arc<Prompt>,
         options: &Options,
     ) -> Result<(String, Usage), (String, Fault)> {
-        let request = self.parts.next_request().to_string();
-        let time = self.now().unix_millis();
-        self.parts.archive.show(Shown {
-            prompt: Arc::clone(prompt),
-            request: meta::Request {
-                id: request.clone(),
-                provider: plan.choice.provider().clone(),
-                model: plan.choice.id().into(),
-                time,
-            },
-            entry: None,
-        });
-        let failed = |error: &CallError| (super::turn::words(error), Fault::of_call(error));
-        let mut assembly = Assembly::new(plan.choice.asked(ThinkingLevel::Off, time));
-        let asking = self.parts.models.ask(&plan.choice, prompt, options, None, &self.cancel);
-        let mut answer = asking.await.map_err(|error| failed(&error))?;
-        let mut steps = Vec::new();
-        while let Some(event) = answer.next().await {
-            assembly.push(event.map_err(|error| failed(&error))?, &mut steps);
-            steps.clear();
-        }
-        let failure = assembly.failure().map(|failure| (failure.to_string(), Fault::of_failure(failure)));
-        let message = assembly.finish(End::Proper, &mut steps);
-        let usage = match message.usage {
-            Loose::Known(usage) => usage,
-            Loose::Other(_) => Usage::default(),
-        };
-        self.parts.archive.count(Counted { request, usage: Some(usage.clone()), replaced: None });
+        let inquiry = Inquiry { choice: &terms.choice, prompt, options, steps: None, cancel: &self.cancel };
+        let asked = inquiry.ask(&self.parts).await;
+        let Reply { message, usage, fault } = asked.map_err(|error| (words(&error), Fault::of_call(&error)))?;
         let text: String = message.content.iter().filter_map(Block::as_text).collect();
-        match (message.stop_reason, failure) {
-            (_, Some(failure)) => Err(failure),
-            (Open::Known(StopReason::Stop | StopReason::Length), None) if !text.trim().is_empty() => Ok((text, usage)),
+        match (message.stop_reason, fault) {
+            (_, Some(fault)) => Err((message.error_message.unwrap_or_default(), fault)),
+            (Open::Known(StopReason::Stop | StopReason::Length), None) if !text.trim().is_empty() => {
+                Ok((text, usage.unwrap_or_default()))
+            }
             (_, None) => Err(("the model gave no summary".to_owned(), Fault::Lasting)),
         }
     }
 }
 
-fn preparation(cut: &Cut, plan: &Plan) -> CompactionPreparation {
+fn preparation(cut: &Cut, terms: &Terms) -> CompactionPreparation {
     let values = |messages: &[crate::context::Spoken]| messages.iter().map(|(_, message)| to_value(message)).collect();
     CompactionPreparation {
         first_kept_entry_id: match &cut.keep {
@@ -318,9 +316,9 @@ fn preparation(cut: &Cut, plan: &Plan) -> CompactionPreparation {
         previous_summary: cut.previous_summary.clone(),
         file_ops: Some(cut.files.details()),
         settings: Some(json!({
-            "enabled": plan.compaction.enabled,
-            "reserveTokens": plan.compaction.reserve_tokens,
-            "keepRecentTokens": plan.compaction.keep_recent_tokens,
+            "enabled": terms.compaction.enabled,
+            "reserveTokens": terms.compaction.reserve_tokens,
+            "keepRecentTokens": terms.compaction.keep_recent_tokens,
         })),
     }
 }

@@ -25,6 +25,8 @@ use crate::{
 pub(crate) enum Note {
     /// What the next turn is made of.
     Plan(oneshot::Sender<Plan>),
+    /// The part of it that costs nothing to find.
+    Terms(oneshot::Sender<Terms>),
     Events(Vec<AgentEvent>),
     Append {
         before: Vec<AgentEvent>,
@@ -57,15 +59,21 @@ pub(crate) enum Note {
 /// What a turn is made of, as it stands when the turn begins: changes of model, level and tools take effect here.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) choice: Arc<Choice>,
-    pub(crate) thinking: ThinkingLevel,
+    pub(crate) terms: Terms,
     pub(crate) tools: Arc<ToolSet>,
-    pub(crate) system: Arc<[SystemPart]>,
     pub(crate) messages: Vec<Said>,
-    pub(crate) retry: RetrySettings,
-    pub(crate) compaction: cut::Settings,
     /// Where the conversation stands.
     pub(crate) leaf: Option<EntryId>,
+}
+
+/// Who is asked, and under which settings.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) choice: Arc<Choice>,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) system: Arc<[SystemPart]>,
+    pub(crate) retry: RetrySettings,
+    pub(crate) compaction: cut::Settings,
 }
 
 /// An entry, or where it is in the file.
@@ -118,6 +126,10 @@ impl Desk {
 
     pub(crate) async fn plan(&self) -> Result<Plan, Gone> {
         self.ask(Note::Plan).await
+    }
+
+    pub(crate) async fn terms(&self) -> Result<Terms, Gone> {
+        self.ask(Note::Terms).await
     }
 
     /// Appends entries; `before` and `after` are told around them, once they are written.

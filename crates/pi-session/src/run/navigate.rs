@@ -90,11 +90,11 @@ impl Run {
             (Summarise::Instead(instructions), None) => Wishes::Instead(instructions),
             (Summarise::Yes, None) => Wishes::None,
         };
-        let plan = self.desk.plan().await?;
-        let Some(branch) = branch::prepare(left, &plan.compaction, plan.choice.model().context_window) else {
+        let terms = self.desk.terms().await?;
+        let Some(branch) = branch::prepare(left, &terms.compaction, terms.choice.model().context_window) else {
             return Ok(None);
         };
-        match self.ask_aside(&plan, branch.ask(&plan.compaction, wishes)).await {
+        match self.ask_aside(&terms, branch.ask(&terms.compaction, wishes)).await {
             Ok((answer, usage)) => Ok(Some(Farewell {
                 summary: branch.summary(&answer),
                 details: Some(branch.files.details()),

@@ -28,7 +28,6 @@ use super::{
 };
 use crate::{
     archive::{Counted, Shown},
-    draft::Draft,
     retry::Fault,
 };
 
@@ -74,22 +73,21 @@ impl Run {
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
-        let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
-        self.append(steps, vec![Draft::message(message.clone())], end).await?;
+        let written = self.write(steps, message).await?;
         match reason {
             Open::Known(StopReason::Aborted) => {
-                self.end_turn(message, Vec::new()).await?;
+                self.end_turn(written, Vec::new()).await?;
                 return Ok(Turned::Aborted);
             }
             Open::Known(StopReason::Error) => {
-                self.end_turn(message, Vec::new()).await?;
+                self.end_turn(written, Vec::new()).await?;
                 let message = error.unwrap_or_else(|| "the answer failed".to_owned());
                 return Ok(Turned::Failed(Trouble { fault: fault.unwrap_or(Fault::Lasting), message, cause }));
             }
             Open::Known(_) | Open::Other(_) => {}
         }
         if calls.is_empty() {
-            let resumes = self.end_turn(message, Vec::new()).await?;
+            let resumes = self.end_turn(written, Vec::new()).await?;
             return Ok(match fault {
                 Some(Fault::Overflow) => {
                     let message = "the prompt is larger than the model's window".to_owned();
@@ -99,42 +97,43 @@ impl Run {
             });
         }
         let answered = self.answer_calls(&plan.tools, calls, &unfinished).await?;
-        let resumes = self.end_turn(message, answered.results).await?;
+        let resumes = self.end_turn(written, answered.results).await?;
         Ok(Turned::Answered { goes_on: resumes || !answered.terminate })
     }
 
     /// What the model is given.
     async fn assemble(&self, plan: &Plan) -> Prompt {
-        let system = self.system.as_ref().unwrap_or(&plan.system);
+        let system = self.system.as_ref().unwrap_or(&plan.terms.system);
         let messages = self.hear_context(&plan.messages).await;
         Prompt { tools: plan.tools.offered(), system: system.to_vec(), messages }
     }
 
-    /// Lets extensions change which messages the model sees; entries are not touched by it.
+    /// Lets extensions change which messages the model sees; entries are not touched by it. Those that know of system
+    /// messages are heard after those that do not.
     async fn hear_context(&self, messages: &[Said]) -> Vec<Said> {
-        let event = || ContextEvent { messages: messages.iter().map(|said| to_value(said.message())).collect() };
-        match self.parts.guests.context(event, &self.cancel).await {
+        let is_system = |said: &Said| matches!(said.message(), Message::System(_));
+        let event = |messages: &[Said]| ContextEvent {
+            messages: messages.iter().map(|said| to_value(said.message())).collect(),
+        };
+        let (system, spoken): (Vec<Said>, Vec<Said>) = messages.iter().cloned().partition(is_system);
+        let heard = match self.parts.guests.context(|| event(&spoken), &self.cancel).await {
             ContextVerdict::Keep => messages.to_vec(),
-            ContextVerdict::Replaced { by, messages: replaced } => {
-                let origin = Origin::Extension { id: by.to_string() };
-                let said = |(index, message): (usize, Message)| {
-                    // What the extension left alone keeps its origin.
-                    let same = messages.iter().find(|said| *said.message() == message);
-                    same.cloned().unwrap_or_else(|| {
-                        let id = EntryId::from(format!("context-{index}"));
-                        Said::new(id, message, Provenance::usual(origin.clone()))
-                    })
-                };
-                replaced.into_iter().enumerate().map(said).collect()
+            // They did not see where the system messages stood: these come first, as they do in most conversations.
+            ContextVerdict::Replaced { by, messages } => {
+                system.into_iter().chain(replaced(&spoken, messages, &by)).collect()
             }
+        };
+        match self.parts.guests.context_with_system(|| event(&heard), &self.cancel).await {
+            ContextVerdict::Keep => heard,
+            ContextVerdict::Replaced { by, messages } => replaced(&heard, messages, &by),
         }
     }
 
     /// Asks the model and tells of its answer while it comes.
     async fn listen(&self, plan: &Plan, prompt: &Prompt) -> Result<Heard, Gone> {
-        let mut assembly = Assembly::new(plan.choice.asked(plan.thinking, self.now().unix_millis()));
+        let mut assembly = Assembly::new(plan.terms.choice.asked(plan.terms.thinking, self.now().unix_millis()));
         let options = Options {
-            thinking: plan.thinking,
+            thinking: plan.terms.thinking,
             session: Some(self.parts.session.to_string()),
             // A turn that fails is tried again as a whole, and people see each try.
             attempts: Attempts::Caller { attempt: self.attempt },
@@ -142,7 +141,7 @@ impl Run {
         };
         let interceptor = Hooked::wanted(&self.parts.guests, &self.cancel);
         let seen = interceptor.clone().map(|hooked| hooked as Arc<dyn Interceptor>);
-        let asking = self.parts.models.ask(&plan.choice, prompt, &options, seen, &self.cancel);
+        let asking = self.parts.ask(&plan.terms.choice, prompt, &options, seen, &self.cancel);
         let mut answer = match asking.await {
             Ok(answer) => answer,
             Err(error) => return Ok(self.unanswered(assembly, error, None)),
@@ -176,8 +175,8 @@ impl Run {
         heard.unfinished = unfinished;
         heard.facts = facts;
         let fault = failure.as_ref().map(Fault::of_failure);
-        heard.fault = fault.or_else(|| overflows(&heard.message, plan.choice.model().context_window));
-        let provider = plan.choice.provider().clone();
+        heard.fault = fault.or_else(|| overflows(&heard.message, plan.terms.choice.model().context_window));
+        let provider = plan.terms.choice.provider().clone();
         heard.cause = failure.map(|failure| Cause::new(CallError::Refused { provider, failure: Box::new(failure) }));
         heard
     }
@@ -232,8 +231,8 @@ impl Run {
     fn show(&self, plan: &Plan, prompt: &Arc<Prompt>, id: &RequestId) {
         let request = meta::Request {
             id: id.to_string(),
-            provider: plan.choice.provider().clone(),
-            model: ModelId::from(plan.choice.id()),
+            provider: plan.terms.choice.provider().clone(),
+            model: ModelId::from(plan.terms.choice.id()),
             time: self.now().unix_millis(),
         };
         self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() });
@@ -258,6 +257,18 @@ impl Heard {
         let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
         Self { message, unfinished: HashSet::new(), fault: None, cause: None, facts: None, replaced_by: None, steps }
     }
+}
+
+/// What an extension put in the place of messages. What it left alone keeps its origin.
+fn replaced(before: &[Said], messages: Vec<Message>, by: &GuestId) -> Vec<Said> {
+    let said = |(index, message): (usize, Message)| {
+        let same = before.iter().find(|said| *said.message() == message);
+        same.cloned().unwrap_or_else(|| {
+            let origin = Origin::Extension { id: by.to_string() };
+            Said::new(EntryId::from(format!("context-{index}")), message, Provenance::usual(origin))
+        })
+    };
+    messages.into_iter().enumerate().map(said).collect()
 }
 
 /// Takes what has arrived already, so that it is told in one piece.

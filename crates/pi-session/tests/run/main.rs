@@ -4,10 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "a test makes and reads the files of its project")]
 
 mod compaction;
+mod foreign;
 mod guests;
+mod hooks;
 mod journey;
+mod leaving;
 mod origins;
 mod power;
+mod spoken;
 mod stage;
 mod tell;
 

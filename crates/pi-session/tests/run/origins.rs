@@ -15,7 +15,7 @@ fn extension(id: &str) -> Origin {
 }
 
 /// Who said which text, as the envelope has it.
-fn origins(envelope: &Envelope) -> Vec<(String, Origin)> {
+pub(crate) fn origins(envelope: &Envelope) -> Vec<(String, Origin)> {
     let value = serde_json::to_value(envelope).unwrap();
     let segments = value["messages"].as_array().unwrap().iter().flat_map(|message| {
         let segments = message["segments"].as_array().cloned().unwrap_or_default();

@@ -8,15 +8,18 @@ use pi_provider::{
     Catalog,
     catalog::{Origin, Source, SourceFile},
     client::{Client, Settings as ClientSettings},
-    credential::{AuthFile, Trust},
+    credential::{self, AuthFile},
     transport::Network,
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
-    Blueprint, Ending, Post, Prompted, Session, Silence, Storage, Subscription, file,
+    Beginning, Blueprint, Ending, Owner, Post, Prompted, Session, Silence, Storage, Subscription, file,
+    input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
     queue::{Delivery, Saying},
+    resources::{self, Discovery, Places},
     retry::RetrySettings,
+    settings::trust::Trust,
     start_at,
 };
 use pi_testkit::{Reply, Script, ScriptedGuest, Server};
@@ -60,17 +63,26 @@ impl Stage {
         answers: impl IntoIterator<Item = Reply>,
         scripts: &[&str],
     ) -> (Self, Vec<Arc<ScriptedGuest>>) {
+        Self::with_guests_and(answers, scripts, |_| {}).await
+    }
+
+    /// The same with changes to what the session is made of.
+    pub(crate) async fn with_guests_and(
+        answers: impl IntoIterator<Item = Reply>,
+        scripts: &[&str],
+        change: impl FnOnce(&mut Blueprint),
+    ) -> (Self, Vec<Arc<ScriptedGuest>>) {
         let post = Post::new();
         let guests: Vec<_> = scripts.iter().map(|script| ScriptedGuest::new(script, post.port()).unwrap()).collect();
         let mut attached = Guests::new(
             Patience { handler: std::time::Duration::from_secs(2), ..Patience::default() },
-            Arc::new(|_| {}),
+            post.reporter(),
         );
         for guest in &guests {
             attached.attach(Arc::clone(guest) as Arc<dyn Guest>).unwrap();
         }
         let script = answers.into_iter().fold(Script::new(), Script::then);
-        (Self::at(post, script, attached, |_| {}).await, guests)
+        (Self::at(post, script, attached, change).await, guests)
     }
 
     async fn at(post: Post, script: Script, guests: Guests, change: impl FnOnce(&mut Blueprint)) -> Self {
@@ -85,15 +97,13 @@ impl Stage {
         let id = SessionId::from("01900000-0000-7000-8000-000000000000");
         let header = Header::new(id.clone(), "2026-01-01T00:00:00.000Z", at("project").to_string_lossy());
         let opened = file::create(&at("session.jsonl"), header, fastrand::Rng::with_seed(7));
-        let redaction =
-            Options { secrets: vec![PLANTED.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep };
         let mut blueprint = Blueprint {
             id,
             models,
             choice,
             thinking: ThinkingLevel::Off,
             policy: Policy::default(),
-            redactor: Arc::new(Redactor::new(redaction)),
+            redactor: Arc::new(redactor()),
             tools: Registry::built_in(),
             active_tools: ["read", "bash", "edit", "write", "look"].map(str::to_owned).to_vec(),
             workspace: workspace(&folder),
@@ -105,6 +115,9 @@ impl Stage {
             compaction: pi_session::cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
+            composer: Arc::new(composer(&folder)),
+            beginning: Beginning::Startup,
+            owner: Owner::Nobody,
             storage: Storage::File(Box::new(opened)),
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };
@@ -170,7 +183,7 @@ pub(crate) fn saying(text: &str) -> Saying {
 fn models(url: &str) -> Models {
     let manifest = include_str!("scripted.yaml").replace("$URL", url);
     let file = SourceFile { path: "scripted.yaml".to_owned(), text: Ok(manifest) };
-    let source = Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file] };
+    let source = Source { origin: Origin::CommandLine, trust: credential::Trust::Trusted, files: vec![file] };
     let catalog = Catalog::load(&[source]);
     assert_eq!(catalog.findings(), []);
     let keys = Keys {
@@ -180,6 +193,27 @@ fn models(url: &str) -> Models {
         now: || std::time::SystemTime::UNIX_EPOCH,
     };
     Models::new(catalog, Client::new(ClientSettings::new(Network::default())).unwrap(), keys)
+}
+
+/// Knows the template `greet` and nothing else.
+fn composer(folder: &TempDir) -> Composer {
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(at("home/.pi/agent/prompts")).unwrap();
+    std::fs::write(at("home/.pi/agent/prompts/greet.md"), "Greet $1 warmly.").unwrap();
+    let places = Places::usual(Some(at("home/.pi/agent")), Some(at("home")), at("project"), Trust::Trusted);
+    Composer {
+        resources: resources::discover(&places),
+        places,
+        redactor: Arc::new(redactor()),
+        pictures: Box::new(input::as_it_is),
+        mentions: Mentions::Attach,
+        images: ImageRule::Send,
+        skills: Discovery::On,
+    }
+}
+
+fn redactor() -> Redactor {
+    Redactor::new(Options { secrets: vec![PLANTED.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep })
 }
 
 fn workspace(folder: &TempDir) -> Arc<Workspace> {

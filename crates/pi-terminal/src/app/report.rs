@@ -67,6 +67,8 @@ impl App {
                     self.editor.set(text);
                 }
             }
+            // Whoever drives the screen leaves.
+            Report::Leave(_) => {}
             Report::Told(text) => self.note(Tone::Good, text.clone()),
             Report::Failed(text) => self.note(Tone::Bad, text.clone()),
         }

@@ -2,11 +2,14 @@
 
 use std::{pin::pin, time::Duration};
 
-use pi_session::{Cause, Ending, Prompted, Session, Subscription, queue::Saying};
+use pi_session::{Cause, Departure, Ending, PromptError, Prompted, Session, Subscription, Wish, input::Utterance};
 use pi_transcript::{
     AgentEvent, Block, Header, Line, Message, StopReason, json::Open, message::AssistantMessage, write_line,
 };
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::{
+    sync::mpsc,
+    time::{MissedTickBehavior, interval},
+};
 
 use super::{
     lines::Lines,
@@ -25,15 +28,19 @@ pub(super) enum Keeping {
     Nothing,
 }
 
+/// A session, what is said to it, and where its extensions want to go.
+pub(super) struct Plan {
+    pub(super) session: Session,
+    pub(super) keeping: Keeping,
+    pub(super) sayings: Vec<Utterance>,
+    pub(super) wishes: mpsc::Receiver<Wish>,
+}
+
 /// Prints the model's last words.
-pub(super) async fn answer(
-    session: &Session,
-    keeping: Keeping,
-    sayings: Vec<Saying>,
-    console: &mut Console,
-) -> Result<Exit, Failure> {
+pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Failure> {
+    let Plan { session, keeping, sayings, wishes } = plan;
     let mut screen = Screen::default();
-    let mut talk = Talk::begin(session).await?;
+    let mut talk = Talk::begin(&session, wishes, console).await?;
     let end = talk.say_all(sayings, &mut screen, console).await?;
     if matches!(end, End::Done) {
         screen.answer(console);
@@ -43,17 +50,12 @@ pub(super) async fn answer(
 }
 
 /// Prints the header of the session and every event.
-pub(super) async fn events(
-    session: &Session,
-    keeping: Keeping,
-    header: &Header,
-    sayings: Vec<Saying>,
-    console: &mut Console,
-) -> Result<Exit, Failure> {
+pub(super) async fn events(plan: Plan, header: &Header, console: &mut Console) -> Result<Exit, Failure> {
+    let Plan { session, keeping, sayings, wishes } = plan;
     console.line(&write_line(&Line::Header(header.clone().into())));
     console.flush();
     let mut tape = Tape(Lines::new());
-    let mut talk = Talk::begin(session).await?;
+    let mut talk = Talk::begin(&session, wishes, console).await?;
     let end = talk.say_all(sayings, &mut tape, console).await?;
     end.tell(keeping, console);
     talk.close(end, &mut tape, console).await
@@ -120,33 +122,52 @@ struct Talk<'a> {
     stops: Stops,
     /// The first signal.
     stopped: Option<Stop>,
+    wishes: mpsc::Receiver<Wish>,
+    /// An extension wants the program to end.
+    is_leaving: bool,
 }
 
 impl<'a> Talk<'a> {
-    async fn begin(session: &'a Session) -> Result<Self, Failure> {
+    async fn begin(session: &'a Session, wishes: mpsc::Receiver<Wish>, console: &mut Console) -> Result<Self, Failure> {
         let stops = Stops::listen().map_err(Failure::NoRuntime)?;
         let (_, events) = session.subscribe().await.map_err(SessionFailure::Gone)?;
-        Ok(Self { session, events, stops, stopped: None })
+        for complaint in session.complaints().await.map_err(SessionFailure::Gone)? {
+            console.note(&complaint.to_string());
+        }
+        Ok(Self { session, events, stops, stopped: None, wishes, is_leaving: false })
     }
 
     /// Goes on as long as all goes well.
     async fn say_all(
         &mut self,
-        sayings: Vec<Saying>,
+        sayings: Vec<Utterance>,
         witness: &mut impl Witness,
         console: &mut Console,
     ) -> Result<End, Failure> {
         for saying in sayings {
             let end = self.say(saying, witness, console).await?;
-            if !matches!(end, End::Done) {
+            if !matches!(end, End::Done) || self.is_leaving {
                 return Ok(end);
             }
         }
         Ok(End::Done)
     }
 
-    async fn say(&mut self, saying: Saying, witness: &mut impl Witness, console: &mut Console) -> Result<End, Failure> {
-        let mut prompting = pin!(self.session.prompt(saying));
+    async fn say(
+        &mut self,
+        said: Utterance,
+        witness: &mut impl Witness,
+        console: &mut Console,
+    ) -> Result<End, Failure> {
+        let session = self.session;
+        let mut prompting = pin!(async {
+            let prompted = session.say(said).await?;
+            if matches!(prompted, Prompted::Handled { .. }) {
+                // A command may have begun a run, and what it says is an answer too.
+                session.idle().await?;
+            }
+            Ok(prompted)
+        });
         let mut seconds = interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut is_settled = false;
@@ -159,8 +180,11 @@ impl<'a> Talk<'a> {
                     witness.take(&event, console);
                 }
                 prompted = &mut prompting, if ended.is_none() => {
-                    ended = Some(prompted.map_err(SessionFailure::Prompt)?);
+                    let prompted = prompted.map_err(unsaid)?;
+                    is_settled |= matches!(prompted, Prompted::Handled { .. });
+                    ended = Some(prompted);
                 }
+                Some(wish) = self.wishes.recv() => self.decide(wish),
                 stop = self.stops.next() => match self.stopped {
                     Some(first) => return Ok(End::Left(first)),
                     None => {
@@ -176,8 +200,23 @@ impl<'a> Talk<'a> {
             Some(Prompted::Ran(Ending::Done)) => End::Done,
             Some(Prompted::Ran(Ending::Failed { message, cause })) => End::Failed { message, cause },
             Some(Prompted::Ran(Ending::Aborted)) => End::Stopped(self.stopped.unwrap_or(Stop::Interrupt)),
+            Some(Prompted::Handled { trouble: Some(message), .. }) => End::Failed { message, cause: None },
+            Some(Prompted::Handled { trouble: None, .. }) => End::Done,
             Some(Prompted::Queued(_)) | None => unreachable!("nothing else runs in this session"),
         })
+    }
+
+    /// There is one session here and nobody who could go on in another, but everybody may want to end.
+    fn decide(&mut self, wish: Wish) {
+        match wish.departure {
+            Departure::Quit => {
+                self.is_leaving = true;
+                wish.grant();
+            }
+            Departure::New { .. } | Departure::Resume(_) | Departure::Fork(_) | Departure::Reload => {
+                wish.refuse("nobody is here who could go on in another session");
+            }
+        }
     }
 
     /// Writes what is to be written. Whoever does not want to wait for it sends a signal: all that was said is in the file
@@ -188,13 +227,21 @@ impl<'a> Talk<'a> {
             return Ok(end.exit());
         }
         tokio::select! {
-            closed = self.session.close() => closed.map_err(SessionFailure::Gone)?,
+            // What was not said is told among the events.
+            closed = self.session.close() => drop(closed.map_err(SessionFailure::Gone)?),
             stop = self.stops.next() => return Ok(self.stopped.unwrap_or(stop).exit()),
         }
         while let Ok(event) = self.events.next().await {
             witness.take(&event, console);
         }
         Ok(end.exit())
+    }
+}
+
+fn unsaid(error: PromptError) -> SessionFailure {
+    match error {
+        PromptError::Input(error) => SessionFailure::Input(error),
+        PromptError::Busy | PromptError::Gone(_) => SessionFailure::Prompt(error),
     }
 }
 
@@ -292,8 +339,16 @@ fn warn(event: &AgentEvent, console: &mut Console) {
             let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();
             console.note(&format!("the session is kept in memory only: {why}"));
         }
-        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "guardrail") => {
+        AgentEvent::Other(members)
+            if members.get("type").is_some_and(|kind| kind == "guardrail" || kind == "input_notice") =>
+        {
             console.note(members.get("message").and_then(|message| message.as_str()).unwrap_or_default());
+        }
+        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "messages_unsaid") => {
+            let texts = members.get("texts").and_then(|texts| texts.as_array()).into_iter().flatten();
+            for text in texts.filter_map(|text| text.as_str()) {
+                console.note(&format!("not said any more: {text}"));
+            }
         }
         AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "storage_recovered") => {
             console.note("the session is on the disk again");

@@ -1,0 +1,102 @@
+//! How a session begins and how it is left: for another one, or for good.
+//!
+//! A session does not open another one. Whoever owns it does: a person leaves through the owner, and an extension that
+//! wants to leave asks the owner with a [`Wish`], after the other extensions were asked whether they object.
+
+use std::path::{Path, PathBuf};
+
+use pi_exthost::GuestId;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::directory::ForkPoint;
+
+/// Wishes that may wait for the owner; an extension that has one more waits.
+const WISHES: usize = 8;
+
+/// How a session came to begin. `left` is the file of the session that was left for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beginning {
+    /// The program was started with it.
+    Startup,
+    /// The same session, with its extensions loaded anew.
+    Reload,
+    New {
+        left: Option<PathBuf>,
+    },
+    Resume {
+        left: Option<PathBuf>,
+    },
+    Fork {
+        left: Option<PathBuf>,
+    },
+}
+
+/// What a session is left for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Departure {
+    Quit,
+    /// A new session. `parent` is the file that it says it came from.
+    New {
+        parent: Option<PathBuf>,
+    },
+    Resume(PathBuf),
+    Fork(ForkPoint),
+    /// The same session, with its extensions loaded anew.
+    Reload,
+}
+
+/// Who decides what becomes of a session.
+#[derive(Debug)]
+pub enum Owner {
+    /// Extensions that want to leave are told that it is not possible here.
+    Nobody,
+    Somebody(mpsc::Sender<Wish>),
+}
+
+/// An extension wants to leave. It waits for an answer; a wish that is dropped is refused.
+#[derive(Debug)]
+pub struct Wish {
+    pub by: GuestId,
+    pub departure: Departure,
+    decision: oneshot::Sender<Decision>,
+}
+
+/// What the owner decided.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Granted,
+    Refused { reason: String },
+}
+
+/// An owner, and where the wishes arrive. Whoever stops listening refuses all of them.
+pub fn owner() -> (Owner, mpsc::Receiver<Wish>) {
+    let (wishes, received) = mpsc::channel(WISHES);
+    (Owner::Somebody(wishes), received)
+}
+
+impl Wish {
+    pub(crate) fn new(by: GuestId, departure: Departure) -> (Self, oneshot::Receiver<Decision>) {
+        let (decision, decided) = oneshot::channel();
+        (Self { by, departure, decision }, decided)
+    }
+
+    /// It is done, or as good as done: close the session soon, the extension is told now.
+    pub fn grant(self) {
+        self.decide(Decision::Granted);
+    }
+
+    /// It is not done, for a reason that the extension is told.
+    pub fn refuse(self, reason: impl Into<String>) {
+        self.decide(Decision::Refused { reason: reason.into() });
+    }
+
+    fn decide(self, decision: Decision) {
+        // An extension that has gone away does not want to know.
+        drop(self.decision.send(decision));
+    }
+}
+
+/// A path as extensions are told it.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

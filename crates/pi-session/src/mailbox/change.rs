@@ -1,0 +1,65 @@
+//! What can be changed about a session: its model, how hard that thinks, its name, its bookmarks.
+//!
+//! Extensions hear of a change when it is made. Nobody waits for them: it has happened.
+
+use std::sync::Arc;
+
+use pi_extproto::hook::event::{
+    Event,
+    payload::{ModelSelectEvent, ModelSource, SelectedModel, SessionInfoChangedEvent, ThinkingLevelSelectEvent},
+};
+use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel};
+
+use super::Mailbox;
+use crate::{draft::Draft, models::Choice, tree::NoEntry};
+
+impl Mailbox {
+    pub(super) fn set_model(&mut self, choice: Arc<Choice>) {
+        let (provider, model) = (choice.provider().clone(), choice.id().into());
+        let before = std::mem::replace(&mut self.choice, choice);
+        self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
+        self.hearing.notify(selected(&self.choice, Some(&before), ModelSource::Set));
+    }
+
+    /// The level that it became.
+    pub(super) fn set_thinking_level(&mut self, level: ThinkingLevel) -> ThinkingLevel {
+        let level = self.choice.clamp(level);
+        if level != self.thinking {
+            let previous_level = std::mem::replace(&mut self.thinking, level);
+            let told = vec![AgentEvent::ThinkingLevelChanged { level }];
+            self.append(Vec::new(), vec![Draft::ThinkingLevelChange(level)], told);
+            self.hearing.notify(Event::ThinkingLevelSelect(ThinkingLevelSelectEvent { level, previous_level }));
+        }
+        level
+    }
+
+    pub(super) fn rename(&mut self, name: String) {
+        let told = vec![AgentEvent::SessionInfoChanged { name: Some(name.clone()) }];
+        self.append(Vec::new(), vec![Draft::Name(Some(name.clone()))], told);
+        self.hearing.notify(Event::SessionInfoChanged(SessionInfoChangedEvent { name: Some(name) }));
+    }
+
+    pub(super) fn label(&mut self, target: EntryId, label: Option<String>) -> Result<(), NoEntry> {
+        self.tree.find(&target)?;
+        self.append(Vec::new(), vec![Draft::Label { target, label }], Vec::new());
+        Ok(())
+    }
+}
+
+/// What extensions hear of a choice.
+pub(super) fn selected(choice: &Choice, before: Option<&Arc<Choice>>, source: ModelSource) -> Event {
+    let previous_model = before.map(|before| of_model(before.model()));
+    Event::ModelSelect(ModelSelectEvent { model: of_model(choice.model()), previous_model, source })
+}
+
+fn of_model(model: &Model) -> SelectedModel {
+    SelectedModel {
+        id: model.id.to_string(),
+        provider: model.provider.to_string(),
+        name: Some(model.name.clone()),
+        api: Some(model.api.clone()),
+        reasoning: Some(model.reasoning),
+        context_window: Some(model.context_window),
+        max_tokens: Some(model.max_tokens),
+    }
+}

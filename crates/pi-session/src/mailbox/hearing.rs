@@ -1,0 +1,110 @@
+//! What extensions hear outside of runs: that the session begins and ends, and what was changed about it.
+//!
+//! They hear it one after the other and in order, and nobody waits for them; only the first word waits until all have heard
+//! that the session begins.
+
+use std::sync::Arc;
+
+use pi_exthost::Guests;
+use pi_extproto::hook::{
+    Hook,
+    event::{
+        Event,
+        payload::{OtherEvent, SessionShutdownEvent, SessionStartEvent, ShutdownReason, StartReason},
+    },
+};
+use pi_transcript::{AgentEvent, question::UiRequest};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::lane::Lane;
+use crate::departure::{Beginning, Departure, shown};
+
+/// The way to the ears of extensions.
+pub(crate) struct Hearing {
+    guests: Arc<Guests>,
+    lane: Lane,
+    started: watch::Sender<bool>,
+}
+
+impl Hearing {
+    pub(crate) fn new(guests: Arc<Guests>) -> Self {
+        let is_deaf = !guests.listens(Hook::SessionStart);
+        Self { guests, lane: Lane::new(), started: watch::Sender::new(is_deaf) }
+    }
+
+    /// Says that the session has begun.
+    pub(super) fn begin(&self, beginning: &Beginning) {
+        let (guests, started) = (Arc::clone(&self.guests), self.started.clone());
+        let event = Event::SessionStart(start(beginning));
+        self.lane.push(async move {
+            guests.notice(Hook::SessionStart, || event, &CancellationToken::new()).await;
+            started.send_replace(true);
+        });
+    }
+
+    /// Whether everybody has heard that the session has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        *self.started.borrow()
+    }
+
+    /// Waits for that.
+    pub(super) fn begun(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut started = self.started.subscribe();
+        async move {
+            // The sender lives as long as whoever would tell that it begins.
+            drop(started.wait_for(|is_started| *is_started).await);
+        }
+    }
+
+    /// Tells of something that takes no answer.
+    pub(super) fn notify(&self, event: Event) {
+        let Some(hook) = event.hook().filter(|hook| self.guests.listens(*hook)) else { return };
+        let guests = Arc::clone(&self.guests);
+        self.lane.push(async move { guests.notice(hook, || event, &CancellationToken::new()).await });
+    }
+
+    /// Says that the session ends; done when everybody has heard that and all that was said before.
+    pub(super) fn end(&mut self, departure: &Departure) -> impl Future<Output = ()> + Send + 'static {
+        self.notify(Event::SessionShutdown(shutdown(departure)));
+        self.lane.finish()
+    }
+}
+
+/// What extensions hear of a question to a person.
+pub(super) fn of_question(event: &AgentEvent) -> Option<Event> {
+    let (hook, data) = match event {
+        AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
+            (Hook::UiPromptStart, json!({ "requestId": request_id, "method": asked.question().method() }))
+        }
+        AgentEvent::ExtensionUiResolved { request_id, outcome } => {
+            (Hook::UiPromptEnd, json!({ "requestId": request_id, "outcome": outcome }))
+        }
+        _ => return None,
+    };
+    let Value::Object(data) = data else { return None };
+    Some(Event::Other(OtherEvent { name: hook.as_str().to_owned(), data: Some(data) }))
+}
+
+fn start(beginning: &Beginning) -> SessionStartEvent {
+    let (reason, left) = match beginning {
+        Beginning::Startup => (StartReason::Startup, None),
+        Beginning::Reload => (StartReason::Reload, None),
+        Beginning::New { left } => (StartReason::New, left.as_deref()),
+        Beginning::Resume { left } => (StartReason::Resume, left.as_deref()),
+        Beginning::Fork { left } => (StartReason::Fork, left.as_deref()),
+    };
+    SessionStartEvent { reason, previous_session_file: left.map(shown) }
+}
+
+fn shutdown(departure: &Departure) -> SessionShutdownEvent {
+    let (reason, target) = match departure {
+        Departure::Quit => (ShutdownReason::Quit, None),
+        Departure::Reload => (ShutdownReason::Reload, None),
+        Departure::New { .. } => (ShutdownReason::New, None),
+        Departure::Resume(path) => (ShutdownReason::Resume, Some(shown(path))),
+        Departure::Fork(_) => (ShutdownReason::Fork, None),
+    };
+    SessionShutdownEvent { reason, target_session_file: target }
+}

@@ -1,0 +1,355 @@
+//! What somebody says, on its way to the model.
+//!
+//! The way is Pi's: a command of an extension runs at once and goes no further; `input` hooks may change or keep the rest;
+//! then skills, templates and files are put in; then it begins a run or waits for its turn. Hooks and files take time, so
+//! this happens beside the mailbox, one after the other: what was said first arrives first.
+
+use std::sync::Arc;
+
+use pi_exthost::{GuestId, content, guests::GuestCommand, port::Mode, verdict::InputVerdict};
+use pi_extproto::{
+    connector::{session::Delivery, tool::ContentBlock},
+    hook::{
+        Hook,
+        event::payload::{InputEvent, InputSource, StreamingBehavior},
+    },
+};
+use pi_transcript::{AgentEvent, Block, Content, Message, content::ImageBlock, json::Extra, message::UserMessage};
+use tokio_util::sync::CancellationToken;
+
+use super::{Letter, Mailbox, answer, guest::Trigger, job::Prompter, lane::Lane};
+use crate::{
+    input::{Composed, Composer, InputError, Utterance, Voice},
+    queue::{Saying, When},
+    run::{Ending, Parts},
+    session::{PromptError, Prompted},
+};
+
+/// What was said.
+#[derive(Debug)]
+pub(crate) enum Words {
+    /// As it was typed: it may call commands, templates and skills.
+    Typed { utterance: Box<Utterance>, voice: Voice },
+    /// To be said as it is.
+    Composed(Box<Saying>),
+}
+
+/// Who said it, and what is to become of it.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A client, which waits.
+    Client { during: Option<When>, reply: Prompter },
+    /// An extension, which does not.
+    Guest { from: GuestId, delivery: Delivery },
+}
+
+/// Something that has come in.
+#[derive(Debug)]
+pub(crate) struct Received {
+    arrival: Arrival,
+    taken: Taken,
+}
+
+#[derive(Debug)]
+enum Taken {
+    Ready {
+        saying: Box<Saying>,
+        /// What there is to tell about it.
+        notices: Vec<String>,
+    },
+    /// An extension keeps it from the model.
+    Handled {
+        by: GuestId,
+    },
+    /// Somebody stopped it on its way.
+    Aborted(Words),
+    Unreadable(InputError),
+}
+
+/// What is on its way.
+pub(crate) struct Intake {
+    lane: Lane,
+    /// How much is on its way.
+    waiting: usize,
+    /// Stops what is on its way.
+    cancel: CancellationToken,
+}
+
+impl Intake {
+    pub(crate) fn new() -> Self {
+        Self { lane: Lane::new(), waiting: 0, cancel: CancellationToken::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Stops what is on its way; what comes later is taken in.
+    pub(super) fn abort(&mut self) {
+        std::mem::take(&mut self.cancel).cancel();
+    }
+}
+
+impl Words {
+    /// To be said as it is, whatever it calls.
+    pub(super) fn verbatim(self) -> Saying {
+        match self {
+            Self::Typed { utterance, .. } => Saying::new(Message::user(utterance.text.as_str(), 0)),
+            Self::Composed(saying) => *saying,
+        }
+    }
+}
+
+impl Mailbox {
+    /// Takes in what somebody says.
+    pub(super) fn take_in(&mut self, words: Words, arrival: Arrival) {
+        // Whoever waits is told by the reply that is dropped.
+        let Some(letters) = self.letters.upgrade().filter(|_| !self.is_closing) else { return };
+        if let Some((command, arguments)) = self.command_in(&words) {
+            return self.run_command(command, arguments, arrival);
+        }
+        let words = match words {
+            Words::Composed(saying) if self.is_quiet() => return self.admit(*saying, arrival),
+            words => words,
+        };
+        let reception = Reception {
+            parts: Arc::clone(&self.parts),
+            composer: Arc::clone(&self.composer),
+            source: self.source(&arrival),
+            cancel: self.intake.cancel.child_token(),
+        };
+        let begun = self.hearing.begun();
+        self.intake.waiting += 1;
+        self.intake.lane.push(async move {
+            begun.await;
+            let taken = reception.take(words, arrival.behaviour()).await;
+            // A session that is gone has nobody left to be told.
+            drop(letters.send(Letter::Received(Box::new(Received { arrival, taken }))).await);
+        });
+    }
+
+    /// Nobody wants to see what is said before it is, and nothing is ahead of it.
+    fn is_quiet(&self) -> bool {
+        self.intake.is_empty() && self.hearing.has_begun() && !self.parts.guests.listens(Hook::Input)
+    }
+
+    /// The command that is called, and what stands behind its name.
+    fn command_in(&self, words: &Words) -> Option<(GuestCommand, String)> {
+        let Words::Typed { utterance, .. } = words else { return None };
+        // With something before it, it is a text that begins with a slash by chance.
+        let call = utterance.text.strip_prefix('/').filter(|_| utterance.is_bare())?;
+        let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
+        Some((self.parts.guests.command(name)?, arguments.to_owned()))
+    }
+
+    /// Runs a command beside whatever else goes on.
+    fn run_command(&mut self, command: GuestCommand, arguments: String, arrival: Arrival) {
+        let (begun, cancel) = (self.hearing.begun(), self.commands.child_token());
+        self.asides.spawn(async move {
+            begun.await;
+            let done = command.run(arguments, &cancel).await;
+            match arrival {
+                Arrival::Client { reply, .. } => {
+                    let trouble = done.err().map(|trouble| trouble.to_string());
+                    answer(reply, Ok(Prompted::Handled { by: command.guest, trouble }));
+                }
+                // What went wrong was reported, and nobody waits.
+                Arrival::Guest { .. } => {}
+            }
+        });
+    }
+
+    /// Takes what was on its way.
+    pub(super) fn receive(&mut self, received: Received) {
+        let Received { arrival, taken } = received;
+        self.intake.waiting -= 1;
+        match taken {
+            Taken::Ready { saying, notices } => {
+                self.tell(notices.into_iter().map(noticed).collect());
+                self.admit(*saying, arrival);
+            }
+            Taken::Handled { by } => match arrival {
+                Arrival::Client { reply, .. } => answer(reply, Ok(Prompted::Handled { by, trouble: None })),
+                Arrival::Guest { .. } => {}
+            },
+            Taken::Aborted(words) if self.is_closing => self.unsaid.push(words.verbatim()),
+            Taken::Aborted(words) => match arrival {
+                Arrival::Client { reply, .. } => answer(reply, Ok(Prompted::Ran(Ending::Aborted))),
+                Arrival::Guest { .. } => self.tell(vec![super::left_unsaid(&[words.verbatim()])]),
+            },
+            Taken::Unreadable(error) => match arrival {
+                Arrival::Client { reply, .. } => answer(reply, Err(PromptError::Input(error))),
+                Arrival::Guest { from, .. } => self.tell(vec![self.refused(&from, &error)]),
+            },
+        }
+        self.look_whether_idle();
+    }
+
+    /// Lets the model hear it, now or at its time.
+    fn admit(&mut self, saying: Saying, arrival: Arrival) {
+        if self.is_closing {
+            return self.unsaid.push(saying);
+        }
+        match arrival {
+            Arrival::Guest { from: _, delivery } => self.deliver(saying, delivery, Trigger::Run),
+            Arrival::Client { during, reply } => match (&self.running, during) {
+                (None, _) => {
+                    let opening = std::iter::once(saying).chain(std::mem::take(&mut self.riding)).collect();
+                    self.start_run(opening, Some(reply));
+                }
+                (Some(_), Some(when)) => {
+                    self.queues.push(when, saying);
+                    self.tell_queues();
+                    answer(reply, Ok(Prompted::Queued(when)));
+                }
+                (Some(_), None) => answer(reply, Err(PromptError::Busy)),
+            },
+        }
+    }
+
+    fn source(&self, arrival: &Arrival) -> InputSource {
+        match (arrival, self.mode) {
+            (Arrival::Guest { .. }, _) => InputSource::Extension,
+            (Arrival::Client { .. }, Mode::Server) => InputSource::Rpc,
+            (Arrival::Client { .. }, Mode::Terminal | Mode::Json | Mode::Print) => InputSource::Interactive,
+        }
+    }
+
+    /// What an extension said could not be made a message.
+    fn refused(&self, from: &GuestId, error: &InputError) -> AgentEvent {
+        let paths = self.parts.guests.registrations();
+        let path = paths.iter().find(|known| known.id == *from).map(|known| known.path.clone());
+        AgentEvent::ExtensionError {
+            extension_path: path.unwrap_or_default(),
+            event: Hook::Input.as_str().to_owned(),
+            error: error.to_string(),
+        }
+    }
+}
+
+impl Arrival {
+    fn behaviour(&self) -> Option<StreamingBehavior> {
+        let when = match self {
+            Self::Client { during, .. } => *during,
+            Self::Guest { delivery, .. } => super::guest::when(*delivery),
+        };
+        when.map(|when| match when {
+            When::Steer => StreamingBehavior::Steer,
+            When::FollowUp => StreamingBehavior::FollowUp,
+        })
+    }
+}
+
+/// What is needed to take something in.
+struct Reception {
+    parts: Arc<Parts>,
+    composer: Arc<Composer>,
+    source: InputSource,
+    cancel: CancellationToken,
+}
+
+impl Reception {
+    async fn take(self, words: Words, behaviour: Option<StreamingBehavior>) -> Taken {
+        let words = match self.hear(words, behaviour).await {
+            Ok(words) => words,
+            Err(by) => return Taken::Handled { by },
+        };
+        if self.cancel.is_cancelled() {
+            return Taken::Aborted(words);
+        }
+        match words {
+            Words::Composed(saying) => Taken::Ready { saying, notices: Vec::new() },
+            Words::Typed { utterance, voice } => self.compose(*utterance, voice).await,
+        }
+    }
+
+    /// Lets extensions change it, or keep it: then it names who did.
+    async fn hear(&self, words: Words, behaviour: Option<StreamingBehavior>) -> Result<Words, GuestId> {
+        let event = || {
+            let (text, images) = shown(&words);
+            let images: Vec<_> = content::to_protocol(&images).into_iter().filter_map(image).collect();
+            let images = (!images.is_empty()).then_some(images);
+            InputEvent { text, images, source: self.source, streaming_behavior: behaviour }
+        };
+        let (by, text, images) = match self.parts.guests.input(event, &self.cancel).await {
+            InputVerdict::Proceed => return Ok(words),
+            InputVerdict::Handled { by } => return Err(by),
+            InputVerdict::Transformed { by, text, images } => (by, text, images),
+        };
+        let images = content::from_protocol(images.into_iter().map(ContentBlock::Image).collect());
+        Ok(match words {
+            Words::Typed { utterance, .. } => {
+                let images = images.into_iter().filter_map(picture).collect();
+                let utterance = Utterance { text, images, ..*utterance };
+                Words::Typed { utterance: Box::new(utterance), voice: Voice::Extension(by) }
+            }
+            Words::Composed(_) => {
+                let blocks = std::iter::once(Block::text(text)).chain(images).collect();
+                Words::Composed(Box::new(Saying::quoted(&by, blocks, (self.parts.now)().unix_millis())))
+            }
+        })
+    }
+
+    /// Puts skills, templates and files in.
+    async fn compose(self, utterance: Utterance, voice: Voice) -> Taken {
+        let now = (self.parts.now)().unix_millis();
+        let composer = Arc::clone(&self.composer);
+        let work = tokio::task::spawn_blocking(move || {
+            let composed = composer.compose(&utterance, &voice, now);
+            (composed, Words::Typed { utterance: Box::new(utterance), voice })
+        });
+        match work.await {
+            Ok((Ok(Composed { saying, notices, hidden }), _)) => {
+                let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
+                if hidden > 0 {
+                    notices.push("what is attached holds secrets; the model does not see them".to_owned());
+                }
+                Taken::Ready { saying: Box::new(saying), notices }
+            }
+            Ok((Err(error), _)) => Taken::Unreadable(error),
+            Err(error) => {
+                tracing::error!(%error, "what was said could not be made a message");
+                Taken::Aborted(Words::Composed(Box::new(Saying::new(Message::user("", now)))))
+            }
+        }
+    }
+}
+
+/// Text and images of what was said.
+fn shown(words: &Words) -> (String, Vec<Block>) {
+    match words {
+        Words::Typed { utterance, .. } => {
+            (utterance.text.clone(), utterance.images.iter().cloned().map(Block::Image).collect())
+        }
+        Words::Composed(saying) => {
+            let blocks = match &saying.message {
+                Message::User(UserMessage { content: Content::Blocks(blocks), .. }) => blocks.as_slice(),
+                _ => &[],
+            };
+            let images = blocks.iter().filter(|block| matches!(block, Block::Image(_))).cloned().collect();
+            (saying.text(), images)
+        }
+    }
+}
+
+fn image(block: ContentBlock) -> Option<pi_extproto::connector::tool::ImageBlock> {
+    match block {
+        ContentBlock::Image(image) => Some(image),
+        ContentBlock::Text(_) => None,
+    }
+}
+
+fn picture(block: Block) -> Option<ImageBlock> {
+    match block {
+        Block::Image(image) => Some(image),
+        Block::Text(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
+    }
+}
+
+/// Clients show it to whoever typed; Pi has no event for this.
+fn noticed(message: String) -> AgentEvent {
+    AgentEvent::Other(Extra::from_iter([
+        ("type".to_owned(), "input_notice".into()),
+        ("message".to_owned(), message.into()),
+    ]))
+}

@@ -1,0 +1,46 @@
+//! The models that a session can ask: those that everybody can, and those that its extensions bring.
+
+use std::sync::Arc;
+
+use pi_transcript::{ModelId, ProviderId};
+
+use super::Mailbox;
+use crate::{
+    complaint::Complaint,
+    models::{Choice, ModelError, guest},
+};
+
+impl Mailbox {
+    /// Takes over what extensions offer now.
+    pub(super) fn refresh_models(&mut self) {
+        self.offered = guest::offered(&self.parts.guests.providers());
+    }
+
+    /// Those that can be asked as far as credentials are concerned. One that an extension brings comes before one of the
+    /// same name.
+    pub(super) fn usable_models(&self) -> Vec<Arc<Choice>> {
+        let offered = &self.offered.0;
+        let mut usable = offered.clone();
+        let is_new = |choice: &Arc<Choice>| offered.iter().all(|own| own.name() != choice.name());
+        usable.extend(self.parts.models.available().into_iter().filter(is_new));
+        usable
+    }
+
+    pub(super) fn model_named(&self, provider: &ProviderId, model: &ModelId) -> Result<Arc<Choice>, ModelError> {
+        let is_meant = |choice: &&Arc<Choice>| choice.provider() == provider && choice.id() == model.as_str();
+        match self.offered.0.iter().find(is_meant) {
+            Some(choice) => Ok(Arc::clone(choice)),
+            None => self.parts.models.named(provider, model),
+        }
+    }
+
+    pub(super) fn is_usable(&self, choice: &Choice) -> bool {
+        self.parts.models.has_credential(choice)
+    }
+
+    /// What is wrong with what extensions offer.
+    pub(super) fn complaints(&self) -> Vec<Complaint> {
+        let collisions = self.parts.guests.collisions().into_iter().map(Complaint::Collision);
+        collisions.chain(self.offered.1.iter().cloned()).collect()
+    }
+}

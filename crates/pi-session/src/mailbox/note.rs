@@ -1,0 +1,88 @@
+//! What a run tells and asks its session.
+
+use std::sync::Arc;
+
+use pi_policy::decide;
+use pi_transcript::{EntryId, Message};
+
+use super::{Mailbox, answer, prompt, tree};
+use crate::{
+    context,
+    herald::Outgoing,
+    queue::{Saying, When},
+    run::desk::{Note, Plan, Terms},
+};
+
+impl Mailbox {
+    pub(super) fn note(&mut self, note: Note) {
+        match note {
+            Note::Plan(reply) => answer(reply, self.plan()),
+            Note::Terms(reply) => answer(reply, self.terms()),
+            Note::Events(events) => self.tell(events),
+            Note::Append { before, drafts, after, ids } => answer(ids, self.append(before, drafts, after)),
+            Note::Written(reply) => self.scribe.record(Vec::new(), Outgoing::Written(reply)),
+            Note::Durable(reply) => self.scribe.sync(Outgoing::Written(reply)),
+            Note::Due(when, reply) => answer(reply, self.due(when)),
+            Note::Since(first, reply) => answer(reply, self.since(&first)),
+            Note::Judge(request, reply) => answer(reply, decide(&self.policy, &request)),
+            Note::Remember(answer) => {
+                let policy = std::mem::take(&mut self.policy);
+                self.policy = policy.with_answer(*answer);
+            }
+            Note::Survey(target, reply) => answer(reply, tree::survey(&self.tree, &target)),
+            Note::GoTo(leaf, reply) => {
+                let place = leaf.and_then(|leaf| self.tree.find(&leaf).ok());
+                self.tree.move_leaf(place);
+                answer(reply, self.tree.missing());
+            }
+            Note::Hold(entries, reply) => {
+                for (place, kept) in entries {
+                    self.tree.hold(place, kept.to_entry());
+                }
+                answer(reply, self.tree.missing());
+            }
+            Note::Ran(message, reply) => {
+                self.ran.push(Message::BashExecution(*message));
+                if self.running.is_none() {
+                    self.say_what_ran();
+                }
+                answer(reply, ());
+            }
+            Note::Path(reply) => answer(reply, self.tree.entries()),
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            terms: self.terms(),
+            tools: Arc::clone(&self.tools.set),
+            messages: prompt::messages(&self.tree),
+            leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            choice: Arc::clone(&self.choice),
+            thinking: self.choice.clamp(self.thinking),
+            system: Arc::clone(&self.system),
+            retry: self.retry,
+            compaction: self.compaction,
+        }
+    }
+
+    pub(super) fn due(&mut self, when: When) -> Vec<Saying> {
+        let due = self.queues.take(when);
+        if !due.is_empty() {
+            self.tell_queues();
+        }
+        due
+    }
+
+    /// The messages of the current path from an entry on.
+    fn since(&self, first: &EntryId) -> Vec<Message> {
+        let entries = self.tree.entries();
+        let from = entries.iter().position(|kept| kept.id() == first).unwrap_or(entries.len());
+        context::build(&entries[from..]).messages.into_iter().map(|(_, message)| Message::clone(&message)).collect()
+    }
+}

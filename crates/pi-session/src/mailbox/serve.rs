@@ -1,0 +1,115 @@
+//! What whoever holds the session asks of it.
+
+use super::{Mailbox, Request, answer, intake::Arrival};
+use crate::{
+    context,
+    herald::{self, Outgoing},
+    session::{State, Switch},
+};
+
+impl Mailbox {
+    pub(super) fn serve(&mut self, request: Request) {
+        match request {
+            Request::Prompt { words, during, reply } => self.take_in(*words, Arrival::Client { during, reply }),
+            Request::Abort(reply) => self.abort(reply),
+            Request::AbortRetry(reply) => {
+                if let Some(running) = &self.running {
+                    running.give_up();
+                }
+                answer(reply, ());
+            }
+            Request::Idle(reply) => self.wait_until_idle(reply),
+            Request::State(reply) => answer(reply, self.state()),
+            Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),
+            Request::Commands(reply) => answer(reply, self.command_infos()),
+            Request::Models(reply) => answer(reply, self.usable_models()),
+            Request::Complaints(reply) => answer(reply, self.complaints()),
+            Request::SetModel(choice, reply) => {
+                self.set_model(choice);
+                answer(reply, ());
+            }
+            Request::SetThinkingLevel(level, reply) => answer(reply, self.set_thinking_level(level)),
+            Request::SetActiveTools(names, reply) => {
+                self.tools.activate(&names);
+                answer(reply, ());
+            }
+            Request::SetDelivery(when, delivery, reply) => {
+                self.queues.set_delivery(when, delivery);
+                answer(reply, ());
+            }
+            Request::ClearQueue(reply) => {
+                let cleared = self.queues.clear();
+                self.tell_queues();
+                answer(reply, cleared);
+            }
+            Request::Rename(name, reply) => {
+                self.rename(name);
+                answer(reply, ());
+            }
+            Request::Envelope(id, reply) => self.parts.archive.get(id.map(|id| id.0), reply),
+            Request::Requests(reply) => self.parts.archive.list(reply),
+            Request::Bash(command, exposure, reply) => self.bash(command, exposure, reply),
+            Request::AbortBash(reply) => {
+                std::mem::take(&mut self.errands).cancel();
+                answer(reply, ());
+            }
+            Request::Navigate(journey, reply) => self.navigate(*journey, reply),
+            Request::Answer(id, said, reply) => answer(reply, self.parts.questions.answer(&id, *said)),
+            Request::OpenQuestions(reply) => answer(reply, self.parts.questions.list_open()),
+            Request::Compact(instructions, reply) => self.compact(instructions, reply),
+            Request::SetAutoCompaction(switch, reply) => {
+                self.compaction.enabled = switch == Switch::On;
+                answer(reply, ());
+            }
+            Request::SetAutoRetry(switch, reply) => {
+                self.retry.enabled = switch == Switch::On;
+                answer(reply, ());
+            }
+            Request::Label(target, label, reply) => answer(reply, self.label(target, label)),
+            Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
+            Request::Subscribe(reply) => {
+                let (subscriber, subscription) = herald::subscription();
+                self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
+                answer(reply, (self.state(), subscription));
+            }
+            Request::MayLeave(departure, reply) => {
+                let permission = self.permission(&departure);
+                self.asides.spawn(async move { answer(reply, permission.await) });
+            }
+            Request::Close(departure, reply) => {
+                // The first who closes it says why.
+                self.departure.get_or_insert(departure);
+                self.closed.push(reply);
+            }
+        }
+    }
+
+    /// Stops the run, what is on its way to one, and the commands of extensions.
+    fn abort(&mut self, reply: tokio::sync::oneshot::Sender<()>) {
+        self.intake.abort();
+        let next = self.life.child_token();
+        std::mem::replace(&mut self.commands, next).cancel();
+        let Some(running) = &mut self.running else { return answer(reply, ()) };
+        running.cancel();
+        let ended = running.ended();
+        self.asides.spawn(async move {
+            // However it ended, nothing runs now.
+            let _ = ended.await;
+            answer(reply, ());
+        });
+    }
+
+    pub(super) fn state(&self) -> State {
+        State {
+            session: self.parts.session.clone(),
+            name: self.tree.name().map(str::to_owned),
+            leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
+            model: self.choice.model().clone(),
+            thinking: self.thinking,
+            is_running: self.running.is_some(),
+            waiting: self.queues.waiting(),
+            active_tools: self.tools.active.clone(),
+            entries: self.tree.len(),
+        }
+    }
+}

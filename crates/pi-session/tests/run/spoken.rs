@@ -1,0 +1,265 @@
+//! What becomes of what somebody types: commands of extensions, input hooks, templates.
+
+use std::sync::Arc;
+
+use pi_envelope::Origin;
+use pi_exthost::port::Mode;
+use pi_session::{Complaint, Ending, PromptError, Prompted, input::Utterance, queue::When};
+use pi_testkit::model::Answer;
+use pi_transcript::AgentEvent;
+
+use crate::stage::{Stage, saying};
+
+fn done() -> pi_testkit::Reply {
+    Answer::new().text("Done.").reply()
+}
+
+fn handled(by: &str) -> Result<Prompted, PromptError> {
+    Ok(Prompted::Handled { by: by.into(), trouble: None })
+}
+
+/// What the model was asked last by the user.
+fn asked(stage: &Stage) -> String {
+    let requests = stage.server.requests();
+    let messages = requests.last().unwrap().json()["messages"].as_array().unwrap().clone();
+    messages.iter().rfind(|message| message["role"] == "user").unwrap()["content"].to_string()
+}
+
+const INPUT: &str = "on input\noutcome";
+
+fn transform(text: &str) -> String {
+    format!(
+        r#"{INPUT} {{"family":"input","outcome":{{"action":"transform","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn command_of_an_extension_runs_and_the_model_hears_nothing() {
+    let script = "guest notes\ncommand remember\nappend memo\non input";
+    let (mut stage, guests) = Stage::with_guests([], &[script]).await;
+    assert_eq!(stage.session.say(Utterance::new("/remember the  milk")).await, handled("notes"));
+    assert_eq!(guests[0].heard(), ["command remember the  milk"]);
+    assert_eq!(stage.server.requests().len(), 0);
+    assert!(stage.until(|event| matches!(event, AgentEvent::EntryAppended { .. })).await.contains("entry custom"));
+}
+
+#[tokio::test]
+async fn command_runs_while_the_model_works() {
+    let (stage, guests) = Stage::with_guests(
+        [Answer::new().hold().text("x").reply(), done()],
+        &["guest g\ncommand go\nlook\nsay follow_up and then"],
+    )
+    .await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    stage.server.received(1).await;
+    assert_eq!(stage.session.say_during(Utterance::new("/go"), When::Steer).await, handled("g"));
+    assert_eq!(guests[0].heard()[1], "session 01900000-0000-7000-8000-000000000000 idle false");
+    stage.server.release(1);
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
+    assert!(asked(&stage).contains("and then"));
+}
+
+#[tokio::test]
+async fn failing_command_is_told_and_answered() {
+    let (mut stage, _) = Stage::with_guests([], &["guest g\ncommand go\nthrow no"]).await;
+    let said = stage.session.say(Utterance::new("/go")).await;
+    assert_eq!(said, Ok(Prompted::Handled { by: "g".into(), trouble: Some("no".to_owned()) }));
+    let told = stage.until(|event| matches!(event, AgentEvent::ExtensionError { .. })).await;
+    assert_eq!(told, "extension failed at command:go: no");
+}
+
+#[tokio::test]
+async fn hanging_command_ends_when_somebody_aborts() {
+    let (stage, guests) = Stage::with_guests([], &["guest g\ncommand go\nheed"]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.say(Utterance::new("/go")).await })
+    };
+    while guests[0].heard().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    stage.session.abort().await.unwrap();
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Handled { by: "g".into(), trouble: Some("cancelled".to_owned()) }));
+}
+
+#[tokio::test]
+async fn commands_templates_and_collisions_are_listed() {
+    let scripts = ["guest a\ncommand go\ndescribes Goes.\ncommand greet", "guest b\ncommand go\non input\ncommands"];
+    let (stage, _) = Stage::with_guests([], &scripts).await;
+    let listed = stage.session.commands().await.unwrap();
+    let names: Vec<_> = listed.iter().map(|info| info.definition.name.as_str()).collect();
+    assert_eq!(names, ["go", "greet", "go:2"]);
+    let complaints = stage.session.complaints().await.unwrap();
+    let texts: Vec<_> = complaints.iter().map(Complaint::to_string).collect();
+    assert_eq!(texts, ["the command go is that of extension a; b wanted it too"]);
+    assert_eq!(stage.session.say(Utterance::new("/go:2")).await, handled("b"));
+}
+
+#[tokio::test]
+async fn text_that_calls_nothing_and_text_behind_a_pipe_go_to_the_model() {
+    let (mut stage, guests) = Stage::with_guests([done(), done()], &["guest g\ncommand go"]).await;
+    for said in [Utterance::new("/nothing here"), Utterance { piped: Some("data".to_owned()), ..Utterance::new("/go") }]
+    {
+        assert_eq!(stage.session.say(said).await, Ok(Prompted::Ran(Ending::Done)));
+        stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    }
+    assert_eq!(guests[0].heard(), Vec::<String>::new());
+    assert!(asked(&stage).contains("/go"));
+}
+
+#[tokio::test]
+async fn input_hook_is_heard_before_the_template_and_may_call_one() {
+    let script = format!("guest g\n{}", transform("/greet Ada"));
+    let (stage, guests) = Stage::with_guests([done()], &[&script]).await;
+    assert_eq!(stage.session.say(Utterance::new("hello")).await, Ok(Prompted::Ran(Ending::Done)));
+    assert_eq!(guests[0].heard(), [r#"input {"text":"hello","source":"interactive"}"#]);
+    assert!(asked(&stage).contains("Greet Ada warmly."));
+}
+
+#[tokio::test]
+async fn changed_input_is_the_words_of_the_extension() {
+    let script = format!("guest g\n{}", transform("instead"));
+    let (stage, _) = Stage::with_guests([done(), done()], &[&script]).await;
+    stage.session.say(Utterance::new("typed")).await.unwrap();
+    stage.say("composed").await;
+    for request in stage.session.requests().await.unwrap() {
+        let envelope = stage.session.envelope(request.request.as_str().into()).await.unwrap().unwrap();
+        let origins = crate::origins::origins(&envelope);
+        let expected = ("instead".to_owned(), Origin::Extension { id: "g".to_owned() });
+        assert_eq!(origins.iter().filter(|(text, _)| text == "instead").collect::<Vec<_>>()[0], &expected);
+    }
+}
+
+#[tokio::test]
+async fn handled_input_never_reaches_the_model() {
+    let script = format!(
+        r#"guest g
+{INPUT} {{"family":"input","outcome":{{"action":"handled"}}}}"#
+    );
+    let (stage, _) = Stage::with_guests([], &[&script]).await;
+    assert_eq!(stage.session.say(Utterance::new("hi")).await, handled("g"));
+    assert_eq!(stage.session.prompt(saying("hi")).await, handled("g"));
+    assert_eq!(stage.server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn input_hook_that_fails_is_passed_over() {
+    let (mut stage, _) = Stage::with_guests([done()], &["guest g\non input\npanic oops"]).await;
+    let told = stage.play("hi").await;
+    assert!(told.contains("extension failed at input: the extension panicked: oops"), "{told}");
+    assert!(told.ends_with("settled"), "{told}");
+}
+
+#[tokio::test]
+async fn what_was_said_first_arrives_first_even_if_hooks_take_time() {
+    let (stage, _) = Stage::with_guests([done(), done()], &["guest g\non input\nwait 30"]).await;
+    let session = stage.session.clone();
+    let first = tokio::spawn(async move { session.say_during(Utterance::new("one"), When::FollowUp).await });
+    tokio::task::yield_now().await;
+    stage.session.say_during(Utterance::new("two"), When::FollowUp).await.unwrap();
+    first.await.unwrap().unwrap();
+    stage.session.idle().await.unwrap();
+    let sent: Vec<String> =
+        stage.server.requests().iter().map(|request| request.json()["messages"].to_string()).collect();
+    assert!(sent[0].contains("one") && !sent[0].contains("two") && sent[1].contains("two"), "{sent:?}");
+}
+
+#[tokio::test]
+async fn abort_stops_what_is_on_its_way() {
+    let (stage, guests) = Stage::with_guests([], &["guest g\non input\nheed"]).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.say(Utterance::new("hi")).await })
+    };
+    while guests[0].heard().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    stage.session.abort().await.unwrap();
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+    assert_eq!(stage.server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn extension_speaks_as_it_stands_or_as_if_it_typed() {
+    let script = "guest g\ncommand verbatim\nsay steer /greet Ada\ncommand typed\ntype steer /greet Ada";
+    let (mut stage, guests) = Stage::with_guests([done(), done()], &[script, "guest h\non input"]).await;
+    for (command, expected) in [("/verbatim", "/greet Ada"), ("/typed", "Greet Ada warmly.")] {
+        assert_eq!(stage.session.say(Utterance::new(command)).await, handled("g"));
+        stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+        assert!(asked(&stage).contains(expected), "{}", asked(&stage));
+    }
+    let heard = r#"input {"text":"/greet Ada","source":"extension","streamingBehavior":"steer"}"#;
+    assert_eq!(guests[1].heard(), [heard, heard]);
+}
+
+#[tokio::test]
+async fn extension_that_types_a_command_runs_it() {
+    let scripts = ["guest g\ncommand one\ntype steer /two x", "guest h\ncommand two\nappend memo"];
+    let (mut stage, guests) = Stage::with_guests([], &scripts).await;
+    assert_eq!(stage.session.say(Utterance::new("/one")).await, handled("g"));
+    stage.until(|event| matches!(event, AgentEvent::EntryAppended { .. })).await;
+    assert_eq!(guests[1].heard(), ["command two x"]);
+}
+
+#[tokio::test]
+async fn clients_of_the_server_are_another_source() {
+    let change = |blueprint: &mut pi_session::Blueprint| blueprint.mode = Mode::Server;
+    let (stage, guests) = Stage::with_guests_and([done()], &["guest g\non input"], change).await;
+    stage.say("hi").await;
+    assert_eq!(guests[0].heard(), [r#"input {"text":"hi","source":"rpc"}"#]);
+}
+
+#[tokio::test]
+async fn notices_about_input_and_files_that_are_missing_are_told() {
+    let mut stage = Stage::new([done()]).await;
+    let missing = Utterance { files: vec!["nowhere.txt".to_owned()], ..Utterance::new("see") };
+    assert!(matches!(stage.session.say(missing).await, Err(PromptError::Input(_))));
+    stage.session.say(Utterance::new("/skill:flying")).await.unwrap();
+    let told = stage.until(|event| matches!(event, AgentEvent::AgentStart)).await;
+    assert!(told.contains(r#"there is no skill \"flying\""#), "{told}");
+}
+
+#[tokio::test]
+async fn session_start_is_heard_before_anything_that_is_said() {
+    let script = "guest g\non session_start\nwait 30\ncommand go\non input";
+    let (stage, guests) = Stage::with_guests([done()], &[script]).await;
+    let command = stage.session.say(Utterance::new("/go"));
+    let (_, said) = tokio::join!(command, stage.session.prompt(saying("hi")));
+    assert_eq!(said, Ok(Prompted::Ran(Ending::Done)));
+    let heard = guests[0].heard();
+    assert_eq!(heard[0], r#"session_start {"reason":"startup"}"#);
+    assert_eq!(heard.len(), 3, "{heard:?}");
+}
+
+#[tokio::test]
+async fn what_waits_at_the_end_is_given_back_and_told() {
+    let mut stage = Stage::new([Answer::new().hold().text("x").reply()]).await;
+    let session = stage.session.clone();
+    let running = tokio::spawn(async move { session.prompt(saying("start")).await });
+    stage.server.received(1).await;
+    for (text, when) in [("later", When::FollowUp), ("left", When::Steer)] {
+        stage.session.prompt_during(saying(text), when).await.unwrap();
+    }
+    let unsaid = stage.session.close().await.unwrap();
+    assert_eq!(unsaid, [saying("left"), saying("later")]);
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+    let told = stage.until(|event| matches!(event, AgentEvent::Other(_))).await;
+    assert!(told.ends_with(r#"{"type":"messages_unsaid","texts":["left","later"]}"#), "{told}");
+}
+
+#[tokio::test]
+async fn words_that_hooks_still_look_at_when_the_session_closes_are_given_back() {
+    let (stage, guests) = Stage::with_guests([], &["guest g\non input\nheed"]).await;
+    let session = stage.session.clone();
+    let saying = tokio::spawn(async move { session.say(Utterance::new("wait for me")).await });
+    while guests[0].heard().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let unsaid = stage.session.close().await.unwrap();
+    assert_eq!(unsaid.iter().map(|said| said.text()).collect::<Vec<_>>(), ["wait for me"]);
+    assert!(matches!(saying.await.unwrap(), Err(PromptError::Gone(_))));
+    assert_eq!(Arc::strong_count(&guests[0]), 1, "the session holds nothing any more");
+}
