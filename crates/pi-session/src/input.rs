@@ -230,6 +230,11 @@ impl Composer {
         compose_as(voice, Typed { text, files, piped: piped.as_deref(), images }, &around, timestamp)
     }
 
+    /// Whether a message can be made of it: what is wrong with it is found before anything is said. Reads files.
+    pub fn check(&self, said: &Utterance) -> Result<(), InputError> {
+        self.compose(said, &Voice::Person, 0).map(drop)
+    }
+
     /// The templates and skills that can be called.
     pub(crate) fn commands(&self) -> Vec<CommandInfo> {
         let info = |name: String, description: &str, source| CommandInfo {

@@ -77,6 +77,9 @@ fn lead(
         let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
         words.doubt(console);
         let sayings = words.into_utterances();
+        for said in &sayings {
+            workshop.composer.check(said).map_err(SessionFailure::Input)?;
+        }
         answering.introduce(console);
         if audience == Audience::Person {
             let kept = !arguments.session.no_session;
