@@ -130,6 +130,17 @@ pub fn is_secret_key(key: &str) -> bool {
     secrecy(key) == Some(Secrecy::Full)
 }
 
+/// Whether an environment variable of this name holds a secret: as [`is_secret_key`], but for the two in which every shell
+/// keeps a folder. Elsewhere `PWD=` stands before a password.
+///
+/// ```
+/// assert!(pi_redact::is_secret_variable("DB_PWD"));
+/// assert!(!pi_redact::is_secret_variable("PWD"));
+/// ```
+pub fn is_secret_variable(name: &str) -> bool {
+    !matches!(name, "PWD" | "OLDPWD") && is_secret_key(name)
+}
+
 /// Whether there is anything to hide: `null`, booleans and what is empty say nothing.
 pub(crate) fn holds_something(value: &Value) -> bool {
     match value {

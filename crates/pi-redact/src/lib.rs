@@ -4,8 +4,9 @@
 //! redaction happens (log sinks, exports and tool results do), it keeps no way back to what it hid, and it does not look
 //! into images or archives.
 //!
-//! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, and `docs/adr/0070-secret-keys-by-words.md` argues
-//! for it. [`Evidence`] says when keys count, and [`Stream`] is for text that arrives in pieces.
+//! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, [`is_secret_variable`] that for variables, and
+//! `docs/adr/0070-secret-keys-by-words.md` argues for them. [`Evidence`] says when keys count, and [`Stream`] is for text
+//! that arrives in pieces.
 //!
 //! Everything runs in time linear in its input. What was hidden stays hidden: a mark is never taken for a secret. Hiding
 //! one thing can lay bare another, so a text is searched until nothing is found, but four times at most; redacting twice is
@@ -25,7 +26,11 @@ use serde_json::Value;
 
 use self::{exact::ExactValues, text::Scanner};
 
-pub use self::{exact::SHORTEST_SECRET, key::is_secret_key, stream::Stream};
+pub use self::{
+    exact::SHORTEST_SECRET,
+    key::{is_secret_key, is_secret_variable},
+    stream::Stream,
+};
 
 /// What stands where a secret stood.
 pub const MARK: &str = "[REDACTED]";

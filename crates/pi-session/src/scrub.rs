@@ -13,7 +13,7 @@
 
 use std::borrow::Cow;
 
-use pi_redact::{Evidence, MARK, Options, Personal, Redactor, is_secret_key};
+use pi_redact::{Evidence, MARK, Options, Personal, Redactor, is_secret_variable};
 use pi_transcript::Block;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub fn redactor(environment: impl IntoIterator<Item = (String, String)>) -> Reda
 
 /// The values of variables whose names are those of secrets.
 pub fn secrets(environment: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    environment.into_iter().filter(|(name, _)| is_secret_key(name)).map(|(_, value)| value).collect()
+    environment.into_iter().filter(|(name, _)| is_secret_variable(name)).map(|(_, value)| value).collect()
 }
 
 /// Blocks without secrets, and how many were hidden.
@@ -112,7 +112,7 @@ mod tests {
 
     fn planted() -> Redactor {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        redactor([pair("DATABASE_PASSWORD", PLANTED), pair("HOME", "/home/somebody"), pair("SHORT_TOKEN", "abc")])
+        redactor([pair("DATABASE_PASSWORD", PLANTED), pair("PWD", "/home/somebody"), pair("SHORT_TOKEN", "abc")])
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Withheld {
         // A name that is no text is no name that anybody gives to a secret, and the rules cannot read it.
         let Some(name) = name.to_str() else { return false };
         let is_listed = |names: &[String]| names.iter().any(|listed| is_same(listed, name));
-        !is_listed(&self.passed) && (is_listed(&self.credentials) || pi_redact::is_secret_key(name))
+        !is_listed(&self.passed) && (is_listed(&self.credentials) || pi_redact::is_secret_variable(name))
     }
 }
 
