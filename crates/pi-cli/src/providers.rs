@@ -199,7 +199,9 @@ impl Providers {
         settings: &Settings,
     ) -> Result<Models, ModelFailure> {
         let mut client = client::Settings::new(Network::from_environment(&env::lookup));
-        client.timeouts.idle = Duration::from_millis(settings.http_idle_timeout_ms);
+        // Silence before the first byte is silence too; a slow machine gets more time for both by one setting.
+        let patience = Duration::from_millis(settings.http_idle_timeout_ms);
+        (client.timeouts.first_byte, client.timeouts.idle) = (patience, patience);
         let client = Client::new(client).map_err(ModelFailure::Network)?;
         let keys = Keys { environment: Arc::new(env::lookup), auth_file: self.auth_file, explicit, now };
         Ok(Models::new(self.catalog, client, keys))

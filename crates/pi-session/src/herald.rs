@@ -14,8 +14,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::file::{Fault, Report};
 
-/// Events that may wait for a subscriber.
-const ROOM: usize = 4096;
+/// Events that may wait for a subscriber: more than the deltas of the longest answers, which come faster than they are shown.
+const ROOM: usize = 65_536;
 
 /// What leaves the recorder, in order.
 #[derive(Debug)]
