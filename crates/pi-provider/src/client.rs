@@ -129,7 +129,8 @@ impl Client {
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, &call.prompt.tools);
-        let (mode, deadline) = (Mode::Stream, self.deadline(manifest, Mode::Stream));
+        // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
+        let (mode, deadline) = (request.mode, self.deadline(manifest, request.mode));
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await

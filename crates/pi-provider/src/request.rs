@@ -87,6 +87,8 @@ pub struct Request {
     /// What is not sent as it was asked for.
     pub changes: Vec<Change>,
     pub dialect: Dialect,
+    /// How the answer comes: as a whole also where a stream was asked for and the provider declares none.
+    pub mode: Mode,
     /// The thinking level in the provider's words, where one was sent.
     pub provider_thinking: Option<Value>,
 }
@@ -106,12 +108,10 @@ pub(crate) struct Errand<'a> {
 /// Builds the request for a call.
 pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request, CallError> {
     let manifest = target.manifest;
-    if mode == Mode::Stream && manifest.streaming.is_none() {
-        guard(manifest, Capability::Streaming)?;
-    }
+    let mut changes = Changes::default();
+    let mode = answered(manifest, mode, &mut changes);
     let dialect = Dialect::of(manifest, target.entry);
     let (rules, names) = (Rules::of(dialect), Names::of(manifest, target.entry));
-    let mut changes = Changes::default();
     let mut used = BTreeSet::new();
     let mut plan = plan::plan(target, call, dialect, &mut changes, &mut used)?;
     let (members, activation) = plan::members(target, call, mode, &plan, &names, &mut changes)?;
@@ -130,7 +130,19 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     serde_json::to_writer(&mut body, &Body { plan: &plan, members: &members })
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
-    Ok(Request { method, url, headers, body, changes, dialect, provider_thinking: activation.value })
+    Ok(Request { method, url, headers, body, changes, dialect, mode, provider_thinking: activation.value })
+}
+
+/// How the answer will come. Who asks for pieces wants the answer above all.
+fn answered(manifest: &Manifest, mode: Mode, changes: &mut Changes) -> Mode {
+    let can_stream = manifest.streaming.is_some() || manifest.capabilities.has(Capability::Streaming);
+    match mode {
+        Mode::Stream if !can_stream => {
+            changes.changed("stream", "the provider does not declare streaming, so the answer comes as a whole");
+            Mode::Whole
+        }
+        Mode::Stream | Mode::Whole => mode,
+    }
 }
 
 /// A request for something else than a chat.
@@ -151,6 +163,7 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
         body: errand.body,
         changes: Vec::new(),
         dialect,
+        mode: Mode::Whole,
         provider_thinking: None,
     })
 }

@@ -88,6 +88,14 @@ async fn error_inside_a_stream_is_classified_and_ends_it() {
 }
 
 #[tokio::test]
+async fn provider_that_declares_no_streaming_is_asked_for_a_whole_answer() {
+    let silent = json!({"capabilities": {"required": ["text"]}, "streaming": null});
+    let fixture = Fixture::with(Script::new().then(whole("all at once")), silent).await;
+    assert_eq!(fixture.text().await.unwrap(), "all at once");
+    assert_eq!(fixture.server.requests()[0].json().get("stream"), None);
+}
+
+#[tokio::test]
 async fn whole_answer_to_a_request_for_a_stream_is_read_all_the_same() {
     let fixture = Fixture::new(Script::new().then(whole("all at once"))).await;
     assert_eq!(fixture.text().await.unwrap(), "all at once");

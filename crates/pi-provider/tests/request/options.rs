@@ -169,8 +169,13 @@ fn a_stream_is_asked_for_with_its_usage_where_that_is_declared() {
         json!({"stream": true, "usage": {"include": true}})
     );
     let silent = provider("openai", json!({"capabilities": {"required": ["text"]}}));
-    let error = ask(&silent, &question(), &Options::plain()).unwrap_err();
-    assert_eq!(error.to_string(), "mock-one does not declare streaming");
+    let request = ask_in(&silent, &question(), &Options::plain(), Mode::Stream).unwrap();
+    assert_eq!(
+        (request.mode, body(&request).get("stream")),
+        (Mode::Whole, None),
+        "whoever cannot stream is asked at once"
+    );
+    assert_eq!(request.changes.len(), 1, "and that is told: {:?}", request.changes);
 }
 
 #[test]
