@@ -17,15 +17,21 @@ pub(super) fn members(
     let contract = &target.manifest.contract.capability_contracts.structured_output;
     let flag = target.manifest.capabilities.feature_flags.structured_output;
     let of_model = target.entry.and_then(|entry| entry.model_capabilities.structured_output);
-    let mode = match format {
+    let can = |mode: Option<bool>| mode.or(of_model).or(flag) != Some(false);
+    let format = match format {
         ResponseFormat::Text => return Map::new(),
-        ResponseFormat::Json => contract.json_mode,
-        ResponseFormat::JsonSchema { .. } => contract.json_schema_mode,
+        ResponseFormat::Json if can(contract.json_mode) => format,
+        ResponseFormat::JsonSchema { .. } if can(contract.json_schema_mode) => format,
+        ResponseFormat::JsonSchema { .. } if contract.json_mode == Some(true) => {
+            changes
+                .changed("response_format", "the model cannot be held to a schema, so JSON of any form is asked for");
+            &ResponseFormat::Json
+        }
+        ResponseFormat::Json | ResponseFormat::JsonSchema { .. } => {
+            changes.dropped("response_format", "the model cannot be held to a form");
+            return Map::new();
+        }
     };
-    if mode.or(of_model).or(flag) == Some(false) {
-        changes.dropped("response_format", "the model cannot be held to a form");
-        return Map::new();
-    }
     let (field, value) = match dialect {
         Dialect::OpenaiChat | Dialect::Demo => ("response_format", chat(format)),
         Dialect::OpenaiResponses => ("text.format", responses(format)),

@@ -133,6 +133,18 @@ fn a_form_that_a_model_cannot_be_held_to_is_dropped() {
 }
 
 #[test]
+fn who_cannot_be_held_to_a_schema_is_held_to_json() {
+    let format = ResponseFormat::JsonSchema { name: "colours".to_owned(), schema: json!({"type": "object"}) };
+    let options = Options { response_format: format, ..Options::plain() };
+    let only_json = json!({"json_mode": true, "json_schema_mode": false});
+    let manifest = json!({"provider_contract": {"capability_contracts": {"structured_output": only_json}}});
+    let request = ask(&provider("openai", manifest), &question(), &options).unwrap();
+    assert_eq!(body(&request)["response_format"], json!({"type": "json_object"}));
+    let told = "changed response_format: the model cannot be held to a schema, so JSON of any form is asked for";
+    assert_eq!(changes(&request.changes), [told]);
+}
+
+#[test]
 fn marks_for_the_cache_stand_on_tools_system_and_the_last_messages() {
     let caching =
         json!({"markers": true, "long_ttl": "1h", "key_field": "cache.key", "long_members": {"cache.keep": "24h"}});
