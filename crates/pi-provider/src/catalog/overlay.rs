@@ -159,6 +159,8 @@ fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
     manifest.capabilities.required = [Capability::Text, Capability::Streaming, Capability::Tools].into();
     manifest.capabilities.optional =
         [Capability::Vision, Capability::ParallelTools, Capability::Reasoning, Capability::StructuredOutput].into();
+    // As Pi does: whoever does not know the question says so with `supportsUsageInStreaming`.
+    manifest.capabilities.feature_flags.streaming_usage = Some(true);
     let chat = |path: String| Operation {
         path,
         method: "POST".to_owned(),

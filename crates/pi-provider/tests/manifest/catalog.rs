@@ -331,6 +331,10 @@ fn models_json_changes_providers_and_brings_new_ones() {
     let claude = &anthropic.manifest.models["claude"];
     assert_eq!((claude.name.as_deref(), claude.context_window), (Some("Claude"), Some(5)));
 
+    let asks_for_usage =
+        |name: &str| catalog.provider(name).unwrap().manifest.capabilities.feature_flags.streaming_usage;
+    assert_eq!((asks_for_usage("keyless"), asks_for_usage("local")), (Some(true), Some(false)));
+
     let tiny = catalog.find_model("local/tiny").unwrap();
     assert_eq!(tiny.model.unwrap().parameter_aliases["max_tokens"], "max_completion_tokens");
     assert_eq!(tiny.model.unwrap().thinking_format.as_deref(), Some("enable_thinking"));
