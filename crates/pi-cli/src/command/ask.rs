@@ -1,6 +1,6 @@
 //! `pi ask`: one question to one model, and its answer as it comes.
 
-mod form;
+pub(super) mod form;
 mod lines;
 mod media;
 mod prompt;

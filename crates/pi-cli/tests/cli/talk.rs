@@ -99,6 +99,14 @@ fn server_that_is_not_there_is_tried_again_later() {
 }
 
 #[test]
+fn empty_answer_is_told_and_has_a_code() {
+    let running = Running::new(Script::new().then(stream(&[])));
+    let shown = run(&acme(&running), &["-p", "Hi", "-m", "acme/small"]);
+    assert!(shown.contains("the answer is empty: the model said nothing"), "{shown}");
+    assert!(shown.ends_with("--- exit 1"), "{shown}");
+}
+
+#[test]
 fn reader_that_goes_away_does_not_stop_the_work() {
     let running = Running::new(Script::new().then(stream(&["One ", "two ", "three."])));
     let world = acme(&running);

@@ -9,7 +9,7 @@ use crate::refusal;
 
 /// What an answer without a word consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(in crate::command) enum Lack {
     /// Of nothing at all.
     Everything,
     /// Of thinking that led to no word.
@@ -18,7 +18,7 @@ pub(super) enum Lack {
 
 impl Lack {
     /// In words, with the reason for which the model stopped; `raw` is the provider's word for it.
-    pub(super) fn told(self, reason: &Open<StopReason>, raw: Option<&str>) -> String {
+    pub(in crate::command) fn told(self, reason: &Open<StopReason>, raw: Option<&str>) -> String {
         let what = match self {
             Lack::Everything => "the model said nothing",
             Lack::Words => "the model thought, and said nothing",
@@ -40,7 +40,7 @@ impl Lack {
 }
 
 /// What an answer lacks that has neither a word nor a call of a tool.
-pub(super) fn lack(message: &AssistantMessage) -> Option<Lack> {
+pub(in crate::command) fn lack(message: &AssistantMessage) -> Option<Lack> {
     let says = |block: &Block| match block {
         Block::Text(_) => block.as_text().is_some_and(|text| !text.trim().is_empty()),
         Block::ToolCall(_) | Block::Image(_) | Block::Other(_) => true,

@@ -16,6 +16,7 @@ use super::{
     stop::{Stop, Stops},
 };
 use crate::{
+    command::ask::form,
     console::{Console, printable},
     exit::Exit,
     failure::{Failure, SessionFailure, call_hint},
@@ -41,9 +42,10 @@ pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Fa
     let Plan { session, keeping, sayings, wishes } = plan;
     let mut screen = Screen::default();
     let mut talk = Talk::begin(&session, wishes, console).await?;
-    let end = talk.say_all(sayings, &mut screen, console).await?;
+    let mut end = talk.say_all(sayings, &mut screen, console).await?;
     if matches!(end, End::Done) {
         screen.answer(console);
+        end = screen.lack().map_or(end, End::Empty);
     }
     end.tell(keeping, console);
     talk.close(end, &mut screen, console).await
@@ -72,6 +74,8 @@ trait Witness {
 /// How a conversation ended.
 enum End {
     Done,
+    /// All went well, and the model had nothing to say: what it lacks, in words.
+    Empty(String),
     Failed {
         message: String,
         cause: Option<Cause>,
@@ -86,7 +90,7 @@ impl End {
         match self {
             End::Done => Exit::Success,
             End::Failed { cause: Some(cause), .. } if cause.error().code().is_retryable() => Exit::TryAgain,
-            End::Failed { .. } => Exit::No,
+            End::Failed { .. } | End::Empty(_) => Exit::No,
             End::Stopped(stop) | End::Left(stop) => stop.exit(),
         }
     }
@@ -95,6 +99,7 @@ impl End {
     fn tell(&self, keeping: Keeping, console: &mut Console) {
         match self {
             End::Done | End::Left(_) => {}
+            End::Empty(told) => console.note(&format!("the answer is empty: {told}")),
             End::Failed { message, cause } => {
                 console.complaint(message);
                 if let Some(cause) = cause {
@@ -288,6 +293,12 @@ impl Screen {
         if last.stop_reason == Open::Known(StopReason::Length) {
             console.note("the answer was cut: it reached its largest length");
         }
+    }
+
+    /// What the last answer lacks, if it says nothing; a conversation in which nobody was asked lacks nothing.
+    fn lack(&self) -> Option<String> {
+        let last = self.last.as_ref()?;
+        Some(form::lack(last)?.told(&last.stop_reason, last.raw_stop_reason.as_deref()))
     }
 
     fn set_doing(&mut self, doing: String, console: &mut Console) {
