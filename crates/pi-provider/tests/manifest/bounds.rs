@@ -18,6 +18,7 @@ fn provider_without_text_needs_no_chat() {
     check("chat: /chat, ", "capabilities: {required: [rerank]}", &["ring2.text"]);
     check("", "capabilities: {required: [text]}", &["ring1.chat"]);
     check("", "", &["ring1.chat"]);
+    check("", "capabilities: {optional: [telepathy]}", &["ring1.chat"]);
 }
 
 #[test]

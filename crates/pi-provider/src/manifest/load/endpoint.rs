@@ -1,6 +1,6 @@
 //! Ring 1: the address and the credential.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 use serde::Deserialize;
@@ -8,6 +8,7 @@ use url::{ParseError, Url};
 
 use super::{Report, ring1::missing};
 use crate::manifest::{
+    Capability,
     diagnostic::{Rule, Severity},
     endpoint::{Auth, Endpoint, Header, Placement, is_protected, is_whole},
     promote::Generation,
@@ -103,11 +104,13 @@ fn chat(root: &Node, at: Position, report: &mut Report<'_>) {
     }
 }
 
-/// One that declares capabilities without `text` only ranks, embeds or speaks, and has no chat to be reached.
+/// One that declares capabilities without `text` only ranks, embeds or speaks, and has no chat to be reached. Names that are
+/// not known declare nothing.
 fn is_chat_provider(root: &Node) -> bool {
     let lists = ["capabilities.required", "capabilities.optional"].map(|path| root.find(path));
-    let declared = || lists.iter().flatten().filter_map(|list| list.as_list()).flatten().filter_map(Node::as_str);
-    declared().next().is_none() || declared().any(|name| name == "text")
+    let names = lists.iter().flatten().filter_map(|list| list.as_list()).flatten().filter_map(Node::as_str);
+    let declared: BTreeSet<Capability> = names.filter_map(Capability::from_name).collect();
+    declared.is_empty() || declared.contains(&Capability::Text)
 }
 
 /// Whether an address may be used; if not, the report says why. `far` is how bad a server elsewhere is that is reached
