@@ -21,6 +21,9 @@ pub enum Record<B> {
     Alias { ticket: Ticket, at: Time, header: Arc<Header>, of: Ticket },
     /// A version moved without a command.
     Version(VersionMove),
+    /// Tickets up to this one were given out, and records up to this one's number written, whatever was dropped since.
+    /// The engine never makes one: whoever drops records puts it at the end when it hands back the rest.
+    Reached(Ticket),
 }
 
 /// A session's version after a record.

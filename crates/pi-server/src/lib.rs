@@ -3,4 +3,7 @@
 //! It holds connections, limits, the fan-out of events and the journal, and nothing else: `pi-wire` says what a command is,
 //! `pi-engine` says when it runs, `pi-session` does it. It never sees a guest, and reaches a model only through a session.
 //!
-//! Not built yet: this crate is empty, and `pi serve` says so. The first type to read will be `Server`.
+//! Built so far: the [`journal`] and what it keeps ([`answer`]). `pi serve` says that the rest is to come.
+
+pub mod answer;
+pub mod journal;

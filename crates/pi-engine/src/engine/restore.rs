@@ -90,6 +90,7 @@ impl<C, B> Engine<C, B> {
             Record::Version(moved) => {
                 self.versions.apply(moved);
             }
+            Record::Reached(ticket) => self.next_ticket = self.next_ticket.max(ticket.0),
         }
     }
 

@@ -82,6 +82,7 @@ fn name(effect: &Effect<u64, u64>) -> (&'static str, Option<&Ending<u64>>) {
             Record::Finished { outcome, .. } => ("persist finished", Some(&outcome.ending)),
             Record::Alias { .. } => ("persist alias", None),
             Record::Version(_) => ("persist version", None),
+            Record::Reached(_) => ("persist reached", None),
         },
         Effect::Start { .. } => ("start", None),
         Effect::Cancel(_) => ("cancel", None),

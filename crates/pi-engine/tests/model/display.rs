@@ -99,5 +99,6 @@ fn record(record: &Record<u64>) -> String {
         }
         Record::Alias { ticket, header, of, .. } => format!("alias t{} of t{} {}", ticket.0, of.0, name(header)),
         Record::Version(version) => format!("version {}", moved(version)),
+        Record::Reached(ticket) => format!("reached t{}", ticket.0),
     }
 }

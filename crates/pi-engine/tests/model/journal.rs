@@ -6,13 +6,26 @@ use pi_engine::{Record, Sequence, Ticket};
 
 use crate::random::Random;
 
-#[derive(Default)]
 pub(crate) struct Journal {
     durable: Vec<(Sequence, Record<u64>)>,
     /// Written or not, but not yet reported.
     pending: VecDeque<(Sequence, Record<u64>)>,
     forgotten: BTreeSet<Ticket>,
+    /// The highest ticket that was given out.
+    highest: Ticket,
     pub(crate) failed: bool,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self {
+            durable: Vec::new(),
+            pending: VecDeque::new(),
+            forgotten: BTreeSet::new(),
+            highest: Ticket(0),
+            failed: false,
+        }
+    }
 }
 
 impl Journal {
@@ -51,10 +64,18 @@ impl Journal {
         assert!(self.durable.is_sorted_by_key(|(sequence, _)| *sequence), "a place in the journal is taken once");
         self.pending.clear();
         self.failed = false;
-        if random.percent(50) {
-            self.compact();
+        for (_, record) in &self.durable {
+            if let Record::Accepted { ticket, .. } | Record::Alias { ticket, .. } = record {
+                self.highest = self.highest.max(*ticket);
+            }
         }
-        self.durable.clone()
+        let last = self.durable.last().map(|(sequence, _)| *sequence);
+        if !random.percent(50) {
+            return self.durable.clone();
+        }
+        self.compact();
+        let reached = last.map(|last| (last, Record::Reached(self.highest)));
+        self.durable.iter().cloned().chain(reached).collect()
     }
 
     /// Drops the records of forgotten outcomes. What an alias stands for stays as long as the alias, and versions stay.
@@ -78,7 +99,7 @@ impl Journal {
                 }
                 None => false,
             },
-            Record::Finished { .. } | Record::Version(_) => true,
+            Record::Finished { .. } | Record::Version(_) | Record::Reached(_) => true,
         });
     }
 }

@@ -67,7 +67,7 @@ impl Witness {
                 Record::Finished { ticket, .. } => {
                     self.life.finished.insert(*ticket);
                 }
-                Record::Version(_) => {}
+                Record::Version(_) | Record::Reached(_) => {}
             }
         }
     }
@@ -120,6 +120,7 @@ impl Witness {
                 Record::Version(moved) => {
                     self.versions.insert(moved.session.clone(), moved.version);
                 }
+                Record::Reached(_) => {}
             }
         }
         // An answer that was given while the journal was lost need not be known after a crash.
@@ -174,11 +175,12 @@ impl Witness {
                 assert!(!self.life.finished.contains(ticket), "{ticket:?} ends twice");
             }
             Record::Version(_) => {}
+            Record::Reached(_) => panic!("the engine makes no such record"),
         }
         let moved = match record {
             Record::Finished { version, .. } => version.as_ref(),
             Record::Version(moved) => Some(moved),
-            Record::Accepted { .. } | Record::Alias { .. } => None,
+            Record::Accepted { .. } | Record::Alias { .. } | Record::Reached(_) => None,
         };
         if let Some(moved) = moved {
             let before = self.versions.insert(moved.session.clone(), moved.version).flatten();

@@ -299,6 +299,7 @@ impl Stage {
                 }
                 Record::Alias { header, of, .. } => format!("record {} as {}", name(header), known(of)),
                 Record::Version(moved) => format!("record {}", describe_move(moved)),
+                Record::Reached(ticket) => format!("record reached {}", known(ticket)),
             },
             Effect::Cancel(ticket) => format!("cancel {}", known(ticket)),
             Effect::Kill(ticket) => format!("kill {}", known(ticket)),

@@ -290,6 +290,7 @@ impl Reference {
                 }
             }
             Record::Version(moved) => self.apply(moved),
+            Record::Reached(ticket) => self.tickets = self.tickets.max(ticket.0),
         }
     }
 

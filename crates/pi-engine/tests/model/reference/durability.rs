@@ -56,6 +56,7 @@ impl Reference {
                     self.record_version(&moved.session);
                 }
             }
+            Record::Reached(_) => {}
         }
     }
 
@@ -76,6 +77,7 @@ impl Reference {
                     self.moves.remove(&moved.session);
                     self.owed.insert(moved.session.clone());
                 }
+                Record::Reached(_) => {}
             }
         }
         for serial in self.serials_where(|command| command.waits() && command.is_write()) {

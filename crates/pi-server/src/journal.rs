@@ -1,0 +1,27 @@
+//! The journal: what every mutating command was, when it ran and how it ended, on the disk.
+//!
+//! The engine hands over records in order ([`Keeper`]), and after a restart it gets back what it must know again
+//! ([`Recovery`]): outcomes, keys, versions, and which commands never ended. The rest is history for people ([`Reader`],
+//! [`audit`]) and goes after a while. Payloads of commands are not in it, and what answers say is redacted first.
+//!
+//! It is SQLite because a transaction, a lock, a reader beside the writer and a repair tool come with it; `docs/adr` has
+//! the measurements. Another store would implement [`pi_engine::driver::Journal`], which is the whole seam.
+//!
+//! Start with [`open`].
+
+pub mod audit;
+mod fault;
+mod history;
+mod keeper;
+mod lock;
+mod recovery;
+mod row;
+mod store;
+
+pub use self::{
+    fault::JournalError,
+    history::{Filter, Page, Told, ToldFinish},
+    keeper::{Keeper, Options, Reader, open},
+    recovery::Recovery,
+    store::{Retention, SCHEMA_VERSION},
+};

@@ -1,0 +1,63 @@
+//! What can be wrong with a journal.
+
+use std::{io, path::PathBuf};
+
+/// Why a journal cannot be opened or used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("{} cannot be opened", .path.display())]
+    Open {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// Another server writes it.
+    #[error("{} is in use by another server", .path.display())]
+    InUse { path: PathBuf },
+    #[error("{} is not a journal of ours", .path.display())]
+    Foreign { path: PathBuf },
+    /// A later release wrote it.
+    #[error("{} has schema version {found}; this version of pi knows {known}", .path.display())]
+    Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("the journal's disk is full")]
+    Full(#[source] rusqlite::Error),
+    #[error("the journal cannot be read or written")]
+    Database(#[source] rusqlite::Error),
+    #[error("the journal's thread has ended")]
+    Ended,
+}
+
+impl JournalError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "check that the folder exists and may be written, or choose another with --journal",
+            Self::InUse { .. } => "stop the other server, or choose another file with --journal",
+            Self::Foreign { .. } => "choose another file with --journal; this one is left as it is",
+            Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
+            Self::Full(_) => "make room on the disk; commands that change something are refused until then",
+            Self::Database(_) => "run `pi journal verify` to see what is wrong with it",
+            Self::Ended => "start the server again; the log says why the thread ended",
+        }
+    }
+}
+
+impl From<rusqlite::Error> for JournalError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error),
+            Some(_) | None => Self::Database(error),
+        }
+    }
+}
+
+/// Why a row cannot be understood. It is counted and left alone.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Malformed {
+    #[error("{0:?} is not a word that this version knows")]
+    Word(String),
+    #[error("a number is out of range")]
+    Number,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}

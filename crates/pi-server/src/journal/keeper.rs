@@ -1,0 +1,211 @@
+//! The thread that owns the database, and the ways to it.
+//!
+//! SQLite waits for the disk, so it gets a thread of its own. What the engine hands over while the disk is busy goes into
+//! the next transaction: many clients share one wait. Whoever reads opens the file for himself and waits for nobody.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::JoinHandle,
+};
+
+use pi_engine::{Record, Sequence, Ticket, Time, driver};
+use pi_redact::Redactor;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::spawn_blocking,
+};
+
+use super::{
+    fault::JournalError,
+    history::{Filter, Page},
+    lock::Lock,
+    recovery::{Recovery, recover},
+    store::{Durability, Retention, Store, open_to_read},
+};
+use crate::answer::Answer;
+
+/// Orders that may wait. The engine has one under way at a time; the rest is room for notes.
+const ORDERS: usize = 1024;
+/// Between two looks at whether history is too long.
+const PRUNE_EVERY_MS: u64 = 60_000;
+
+type Reply = oneshot::Sender<Result<(), JournalError>>;
+
+enum Order {
+    Append(Vec<(Sequence, Record<Answer>)>, Reply),
+    Forget(Vec<Ticket>, Reply),
+    Probe(Reply),
+    Started(Ticket, Time),
+}
+
+/// The engine's end of the thread: writes. Dropping it lets the thread finish what it has and end.
+#[derive(Debug)]
+pub struct Keeper {
+    orders: mpsc::Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Everybody else's end: notes and reads. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// Weak: the thread ends with the engine.
+    orders: mpsc::WeakSender<Order>,
+    path: Arc<Path>,
+}
+
+/// What a journal is opened with.
+#[derive(Debug)]
+pub struct Options {
+    pub retention: Retention,
+    /// The file never gets larger than this; what does not fit is refused, as on a disk that is full.
+    pub ceiling_bytes: u64,
+    /// Hides secrets in what is kept.
+    pub redactor: Arc<Redactor>,
+}
+
+/// Opens or makes the journal at `path` and reads what the engine must know again. Blocks on the disk.
+pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery), JournalError> {
+    let lock = Lock::take(path)?;
+    let store = Store::open(path, options.redactor)?;
+    store.limit(options.ceiling_bytes)?;
+    let recovery = recover(store.connection())?;
+    let (orders, inbox) = mpsc::channel(ORDERS);
+    let desk =
+        Desk { store, retention: options.retention, started: Vec::new(), now: Time(0), pruned: Time(0), _lock: lock };
+    let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
+    let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+    let reader = Reader { orders: orders.downgrade(), path: path.into() };
+    Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
+}
+
+impl Keeper {
+    async fn ask(&self, order: impl FnOnce(Reply) -> Order) -> Result<(), JournalError> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(order(reply)).await.map_err(|_| JournalError::Ended)?;
+        answer.await.map_err(|_| JournalError::Ended)?
+    }
+}
+
+impl driver::Journal<Answer> for Keeper {
+    type Error = JournalError;
+
+    async fn append(&mut self, records: Vec<(Sequence, Record<Answer>)>) -> Result<(), JournalError> {
+        self.ask(|reply| Order::Append(records, reply)).await
+    }
+
+    async fn forget(&mut self, tickets: Vec<Ticket>) -> Result<(), JournalError> {
+        self.ask(|reply| Order::Forget(tickets, reply)).await
+    }
+
+    async fn recover(&mut self) -> Result<(), JournalError> {
+        self.ask(Order::Probe).await
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // The thread ends when the last sender is gone.
+        let (closed, _) = mpsc::channel(1);
+        self.orders = closed;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the journal's thread panicked");
+        }
+    }
+}
+
+impl Reader {
+    /// A command begins. It is written with whatever comes next, and not waited for.
+    pub fn note_start(&self, ticket: Ticket, at: Time) {
+        let noted = self.orders.upgrade().is_some_and(|orders| orders.try_send(Order::Started(ticket, at)).is_ok());
+        if !noted {
+            // It is missing from the history, and from nothing else.
+            tracing::debug!(ticket = ticket.0, "the start of a command is not in the journal");
+        }
+    }
+
+    pub async fn history(&self, filter: Filter) -> Result<Page, JournalError> {
+        let path = Arc::clone(&self.path);
+        let read = spawn_blocking(move || super::history::history(&open_to_read(&path)?, &filter)).await;
+        read.map_err(|_| JournalError::Ended)?
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.path.to_path_buf()
+    }
+}
+
+/// What the thread has.
+struct Desk {
+    store: Store,
+    retention: Retention,
+    started: Vec<(Ticket, Time)>,
+    /// The latest moment that a record told of.
+    now: Time,
+    pruned: Time,
+    _lock: Lock,
+}
+
+impl Desk {
+    fn work(mut self, mut inbox: mpsc::Receiver<Order>) {
+        while let Some(order) = inbox.blocking_recv() {
+            self.serve(order);
+            if inbox.is_empty() {
+                self.rest();
+            }
+        }
+        self.rest();
+    }
+
+    fn serve(&mut self, order: Order) {
+        match order {
+            Order::Append(records, reply) => {
+                self.now = records.iter().filter_map(|(_, record)| time(record)).fold(self.now, Ord::max);
+                let started = std::mem::take(&mut self.started);
+                answer(reply, self.store.append(&records, &started, Durability::Synced));
+            }
+            Order::Forget(tickets, reply) => answer(reply, self.store.forget(&tickets)),
+            Order::Probe(reply) => answer(reply, self.store.probe(self.now)),
+            Order::Started(ticket, at) => {
+                self.now = self.now.max(at);
+                self.started.push((ticket, at));
+            }
+        }
+    }
+
+    /// Nobody waits: what is left is done now.
+    fn rest(&mut self) {
+        let started = std::mem::take(&mut self.started);
+        if !started.is_empty()
+            && let Err(error) = self.store.append(&[], &started, Durability::Written)
+        {
+            tracing::debug!(%error, "starts of commands are not in the journal");
+        }
+        if self.now.since(self.pruned) >= PRUNE_EVERY_MS {
+            self.pruned = self.now;
+            match self.store.prune(self.retention, self.now) {
+                Ok(0) => {}
+                Ok(count) => tracing::debug!(count, "old commands went from the journal"),
+                // It is tried again; meanwhile the journal is larger than it need be.
+                Err(error) => tracing::warn!(%error, "old commands stay in the journal"),
+            }
+        }
+    }
+}
+
+/// When a record was made.
+fn time(record: &Record<Answer>) -> Option<Time> {
+    match record {
+        Record::Accepted { at, .. } | Record::Finished { at, .. } | Record::Alias { at, .. } => Some(*at),
+        Record::Version(_) | Record::Reached(_) => None,
+    }
+}
+
+/// The engine may have ended while we wrote; then nobody wants to know.
+fn answer(reply: Reply, result: Result<(), JournalError>) {
+    if let Err(Err(error)) = reply.send(result) {
+        tracing::warn!(%error, "a record was not written, and nobody waits for it");
+    }
+}

@@ -1,0 +1,133 @@
+//! What a journal hands back at the start.
+
+use std::sync::Arc;
+
+use pi_engine::{Record, Sequence, SessionName, Ticket, Time, VersionMove};
+use rusqlite::{Connection, Row};
+
+use super::{
+    fault::{JournalError, Malformed},
+    row::{Columns, Ended, Rest},
+};
+use crate::answer::Answer;
+
+/// Everything that the engine must know again, in the order in which it was written.
+#[derive(Debug)]
+pub struct Recovery {
+    pub records: Vec<(Sequence, Record<Answer>)>,
+    /// Rows that this version cannot read; they are left alone.
+    pub malformed: u64,
+}
+
+/// One command, with its columns as they are.
+struct Stored {
+    ticket: i64,
+    sequence: i64,
+    at: i64,
+    columns: Result<Columns, Malformed>,
+    rest: String,
+    alias_of: Option<i64>,
+    finish: Option<Finish>,
+}
+
+struct Finish {
+    sequence: i64,
+    at: i64,
+    size: i64,
+    ended: Ended,
+}
+
+pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError> {
+    let mut recovery = Recovery { records: Vec::new(), malformed: 0 };
+    let mut statement = connection.prepare(include_str!("sql/remembered.sql"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Err(fault) = understand(read(row)?, &mut recovery.records) {
+            tracing::warn!(error = %fault, "a record of the journal cannot be read");
+            recovery.malformed += 1;
+        }
+    }
+    // What the outcomes moved is known from the table of versions, which outlives them.
+    let mut statement = connection.prepare(include_str!("sql/versions.sql"))?;
+    let versions = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    for version in versions {
+        let (session, version, sequence): (String, i64, i64) = version?;
+        let moved = VersionMove { session: SessionName::from(session), version: Some(unsigned(version)) };
+        recovery.records.push((Sequence(unsigned(sequence)), Record::Version(moved)));
+    }
+    recovery.records.sort_by_key(|(sequence, record)| (*sequence, matches!(record, Record::Version(_))));
+    let marked = |name: &str| connection.query_row(include_str!("sql/marked.sql"), [name], |row| row.get::<_, i64>(0));
+    let (ticket, sequence) = (unsigned(marked("ticket")?), unsigned(marked("sequence")?));
+    if sequence > 0 {
+        recovery.records.push((Sequence(sequence), Record::Reached(Ticket(ticket))));
+    }
+    Ok(recovery)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    let fingerprint: Vec<u8> = row.get("fingerprint")?;
+    let columns = match <[u8; 32]>::try_from(fingerprint) {
+        Ok(fingerprint) => Ok(Columns {
+            lane: row.get("lane")?,
+            kind: row.get("kind")?,
+            principal: row.get("principal")?,
+            client: row.get("client")?,
+            id: row.get("id")?,
+            key: row.get("key")?,
+            fingerprint,
+        }),
+        Err(_) => Err(Malformed::Number),
+    };
+    let finish = match row.get::<_, Option<i64>>("finished_sequence")? {
+        None => None,
+        Some(sequence) => Some(Finish {
+            sequence,
+            at: row.get("finished_at")?,
+            size: row.get("size")?,
+            ended: Ended {
+                success: row.get("success")?,
+                timed_out: row.get("timed_out")?,
+                recovered: row.get("recovered")?,
+                error: row.get("error")?,
+                version: row.get::<_, Option<i64>>("version")?.map(unsigned),
+                answer: row.get("answer")?,
+            },
+        }),
+    };
+    Ok(Stored {
+        ticket: row.get("ticket")?,
+        sequence: row.get("sequence")?,
+        at: row.get("accepted_at")?,
+        columns,
+        rest: row.get("header")?,
+        alias_of: row.get("alias_of")?,
+        finish,
+    })
+}
+
+fn understand(stored: Stored, records: &mut Vec<(Sequence, Record<Answer>)>) -> Result<(), Malformed> {
+    let rest: Rest = serde_json::from_str(&stored.rest)?;
+    let header = Arc::new(rest.header(stored.columns?)?);
+    let (ticket, at) = (Ticket(unsigned(stored.ticket)), Time(unsigned(stored.at)));
+    let finished = match stored.finish {
+        None => None,
+        Some(finish) => Some((finish.sequence, finish.at, finish.size, finish.ended.outcome()?)),
+    };
+    let accepted = match stored.alias_of {
+        None => Record::Accepted { ticket, at, header },
+        Some(of) => Record::Alias { ticket, at, header, of: Ticket(unsigned(of)) },
+    };
+    records.push((Sequence(unsigned(stored.sequence)), accepted));
+    if let Some((sequence, at, size, outcome)) = finished {
+        let size = usize::try_from(size).unwrap_or(0);
+        let at = Time(unsigned(at));
+        let record = Record::Finished { ticket, at, outcome: Arc::new(outcome), size, version: None };
+        records.push((Sequence(unsigned(sequence)), record));
+    }
+    Ok(())
+}
+
+/// Our numbers are never negative; a file that says otherwise was damaged.
+pub(super) fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}

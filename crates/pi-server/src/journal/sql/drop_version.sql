@@ -1,0 +1,1 @@
+delete from version where session = :session

@@ -1,0 +1,1 @@
+update command set forgotten = 1 where ticket = :ticket

@@ -1,0 +1,1 @@
+select kind from command where ticket = :ticket

@@ -1,0 +1,1 @@
+select coalesce((select value from mark where name = ?1), 0)

@@ -1,0 +1,1 @@
+select count(*) from command where alias_of is not null and alias_of >= ticket

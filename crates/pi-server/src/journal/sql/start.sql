@@ -1,0 +1,1 @@
+update command set started_at = :at where ticket = :ticket

@@ -1,0 +1,1 @@
+select session, version, sequence from version

@@ -1,0 +1,316 @@
+//! The database under the journal: SQLite in WAL mode, one connection that writes.
+//!
+//! Synchronous, and used from one thread. A commit returns when the log of the database is on the disk, and everything
+//! that is appended together shares that one wait.
+
+use std::{path::Path, sync::Arc};
+
+use pi_engine::{Header, Record, Sequence, Ticket, Time, VersionMove};
+use pi_redact::Redactor;
+use rusqlite::{Connection, OpenFlags, Transaction, named_params};
+
+use super::{
+    fault::JournalError,
+    row::{Ended, Rest},
+};
+use crate::answer::Answer;
+
+/// `pijl` in ASCII: tells our files from other databases.
+const APPLICATION: u32 = 0x7069_6a6c;
+/// Each takes the schema one version further.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+/// The version that this release writes.
+pub const SCHEMA_VERSION: u32 = 1;
+const _: () = assert!(MIGRATIONS.len() == SCHEMA_VERSION as usize);
+
+/// How much history is kept of commands that nobody can ask for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub age_ms: u64,
+    pub count: u64,
+    /// Of the whole file. When it is larger, the oldest history goes.
+    pub bytes: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { age_ms: 30 * 24 * 60 * 60 * 1000, count: 100_000, bytes: 1 << 30 }
+    }
+}
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The disk: it survives a loss of power.
+    Synced,
+    /// The system: it survives the end of the process.
+    Written,
+}
+
+impl Durability {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Synced => "full",
+            Self::Written => "normal",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    connection: Connection,
+    redactor: Arc<Redactor>,
+}
+
+impl Store {
+    pub(super) fn open(path: &Path, redactor: Arc<Redactor>) -> Result<Self, JournalError> {
+        let connection = Connection::open(path)?;
+        claim(&connection, path)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", Durability::Synced.word())?;
+        connection.set_prepared_statement_cache_capacity(32);
+        let mut store = Self { connection, redactor };
+        store.migrate(path)?;
+        Ok(store)
+    }
+
+    /// Lets the file grow so far and no further.
+    pub(super) fn limit(&self, bytes: u64) -> Result<(), JournalError> {
+        let size: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = number(bytes) / size.max(1);
+        // It answers the limit in force, which is never less than what there is.
+        self.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+        Ok(())
+    }
+
+    fn migrate(&mut self, path: &Path) -> Result<(), JournalError> {
+        let found = user_version(&self.connection)?;
+        if found > SCHEMA_VERSION {
+            return Err(JournalError::Newer { path: path.to_owned(), found, known: SCHEMA_VERSION });
+        }
+        let transaction = self.connection.transaction()?;
+        for migration in MIGRATIONS.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Writes the records, and which commands have started; all or nothing.
+    pub(super) fn append(
+        &mut self,
+        records: &[(Sequence, Record<Answer>)],
+        started: &[(Ticket, Time)],
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        self.connection.pragma_update(None, "synchronous", durability.word())?;
+        let transaction = self.connection.transaction()?;
+        for (sequence, record) in records {
+            write(&transaction, &self.redactor, *sequence, record)?;
+        }
+        for (ticket, at) in started {
+            let mut statement = transaction.prepare_cached(include_str!("sql/start.sql"))?;
+            statement.execute(named_params! { ":ticket": number(ticket.0), ":at": number(at.0) })?;
+        }
+        if let Some((sequence, _)) = records.last() {
+            mark(&transaction, "sequence", sequence.0)?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Keeps these commands as history only.
+    pub(super) fn forget(&mut self, tickets: &[Ticket]) -> Result<(), JournalError> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut statement = transaction.prepare_cached(include_str!("sql/forget.sql"))?;
+            for ticket in tickets {
+                statement.execute(named_params! { ":ticket": number(ticket.0) })?;
+            }
+            transaction.prepare_cached(include_str!("sql/drop_answers.sql"))?.execute([])?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Whether something can be written.
+    pub(super) fn probe(&mut self, now: Time) -> Result<(), JournalError> {
+        let transaction = self.connection.transaction()?;
+        mark(&transaction, "probed", now.0)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Drops history beyond what is to be kept; answers how many commands went.
+    pub(super) fn prune(&mut self, retention: Retention, now: Time) -> Result<usize, JournalError> {
+        let oldest = now.0.saturating_sub(retention.age_ms);
+        let mut pruned = self.prune_to(oldest, retention.count)?;
+        while self.bytes()? > retention.bytes {
+            let kept: i64 = self.connection.query_row(include_str!("sql/count_forgotten.sql"), [], |row| row.get(0))?;
+            // A quarter at a time: what is left is measured anew.
+            let went = self.prune_to(oldest, u64::try_from(kept).unwrap_or(0) * 3 / 4)?;
+            if went == 0 {
+                break;
+            }
+            pruned += went;
+        }
+        Ok(pruned)
+    }
+
+    fn prune_to(&mut self, oldest: u64, count: u64) -> Result<usize, JournalError> {
+        let transaction = self.connection.transaction()?;
+        let parameters = named_params! { ":oldest": number(oldest), ":count": number(count) };
+        let pruned = transaction.prepare_cached(include_str!("sql/prune.sql"))?.execute(parameters)?;
+        if pruned > 0 {
+            transaction.prepare_cached(include_str!("sql/prune_lanes.sql"))?.execute([])?;
+        }
+        transaction.commit()?;
+        Ok(pruned)
+    }
+
+    /// Bytes in use, free pages not counted.
+    pub(super) fn bytes(&self) -> Result<u64, JournalError> {
+        let pragma = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
+        Ok(u64::try_from(used).unwrap_or(0))
+    }
+
+    /// Gives free pages back to the disk.
+    pub(super) fn compact(&mut self) -> Result<(), JournalError> {
+        self.connection.execute_batch("vacuum; pragma wal_checkpoint(truncate);")?;
+        Ok(())
+    }
+}
+
+/// Opens a journal that somebody else may be writing, to look into it.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, JournalError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let found = user_version(&connection)?;
+    let application: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application != APPLICATION {
+        return Err(JournalError::Foreign { path: path.to_owned() });
+    }
+    if found > SCHEMA_VERSION {
+        return Err(JournalError::Newer { path: path.to_owned(), found, known: SCHEMA_VERSION });
+    }
+    Ok(connection)
+}
+
+/// An empty file becomes ours; any other must be.
+fn claim(connection: &Connection, path: &Path) -> Result<(), JournalError> {
+    let application: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = connection.query_row(include_str!("sql/count_tables.sql"), [], |row| row.get(0))?;
+    if application == APPLICATION || (application == 0 && tables == 0) {
+        return Ok(());
+    }
+    Err(JournalError::Foreign { path: path.to_owned() })
+}
+
+fn user_version(connection: &Connection) -> Result<u32, JournalError> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn write(
+    transaction: &Transaction<'_>,
+    redactor: &Redactor,
+    sequence: Sequence,
+    record: &Record<Answer>,
+) -> Result<(), JournalError> {
+    match record {
+        Record::Accepted { ticket, at, header } => accept(transaction, sequence, *ticket, *at, header, None),
+        Record::Alias { ticket, at, header, of } => accept(transaction, sequence, *ticket, *at, header, Some(*of)),
+        Record::Finished { ticket, at, outcome, size, version } => {
+            let kind = kind_of(transaction, *ticket)?;
+            let ended = Ended::of(&kind, outcome, redactor);
+            let mut statement = transaction.prepare_cached(include_str!("sql/finish.sql"))?;
+            statement.execute(named_params! {
+                ":ticket": number(ticket.0),
+                ":sequence": number(sequence.0),
+                ":at": number(at.0),
+                ":success": ended.success,
+                ":timed_out": ended.timed_out,
+                ":recovered": ended.recovered,
+                ":error": ended.error,
+                ":version": ended.version.map(number),
+                ":answer": ended.answer,
+                ":size": i64::try_from(*size).unwrap_or(i64::MAX),
+            })?;
+            version.as_ref().map_or(Ok(()), |moved| move_version(transaction, sequence, moved))
+        }
+        Record::Version(moved) => move_version(transaction, sequence, moved),
+        // Only what we hand back holds one.
+        Record::Reached(_) => Ok(()),
+    }
+}
+
+fn accept(
+    transaction: &Transaction<'_>,
+    sequence: Sequence,
+    ticket: Ticket,
+    at: Time,
+    header: &Header,
+    alias_of: Option<Ticket>,
+) -> Result<(), JournalError> {
+    let lane = header.lane.to_string();
+    let counted = named_params! { ":lane": lane };
+    let lane_sequence: i64 =
+        transaction.prepare_cached(include_str!("sql/count_lane.sql"))?.query_row(counted, |row| row.get(0))?;
+    let rest = serde_json::to_string(&Rest::of(header)).expect("a header is words and numbers");
+    transaction.prepare_cached(include_str!("sql/accept.sql"))?.execute(named_params! {
+        ":ticket": number(ticket.0),
+        ":sequence": number(sequence.0),
+        ":at": number(at.0),
+        ":lane": lane,
+        ":lane_sequence": lane_sequence,
+        ":kind": header.kind.as_str(),
+        ":principal": header.principal.as_str(),
+        ":client": header.client.as_str(),
+        ":id": header.id.as_ref().map(|id| id.as_str()),
+        ":key": header.key.as_ref().map(|key| key.as_str()),
+        ":fingerprint": header.fingerprint.0,
+        ":subject": header.subject().map(|session| session.as_str()),
+        ":header": rest,
+        ":alias_of": alias_of.map(|of| number(of.0)),
+    })?;
+    mark(transaction, "ticket", ticket.0)
+}
+
+fn move_version(transaction: &Transaction<'_>, sequence: Sequence, moved: &VersionMove) -> Result<(), JournalError> {
+    let session = moved.session.as_str();
+    match moved.version {
+        Some(version) => {
+            let parameters =
+                named_params! { ":session": session, ":version": number(version), ":sequence": number(sequence.0) };
+            transaction.prepare_cached(include_str!("sql/move_version.sql"))?.execute(parameters)?;
+        }
+        None => {
+            let parameters = named_params! { ":session": session };
+            transaction.prepare_cached(include_str!("sql/drop_version.sql"))?.execute(parameters)?;
+        }
+    }
+    Ok(())
+}
+
+fn kind_of(transaction: &Transaction<'_>, ticket: Ticket) -> Result<pi_engine::Kind, JournalError> {
+    let parameters = named_params! { ":ticket": number(ticket.0) };
+    let kind: String =
+        transaction.prepare_cached(include_str!("sql/kind.sql"))?.query_row(parameters, |row| row.get(0))?;
+    Ok(kind.into())
+}
+
+fn mark(transaction: &Transaction<'_>, name: &str, value: u64) -> Result<(), JournalError> {
+    let parameters = named_params! { ":name": name, ":value": number(value) };
+    transaction.prepare_cached(include_str!("sql/mark.sql"))?.execute(parameters)?;
+    Ok(())
+}
+
+/// SQLite counts with a sign; none of our numbers gets that far.
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

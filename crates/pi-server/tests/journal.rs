@@ -1,0 +1,377 @@
+//! The journal on a real disk: what was written comes back, what is wrong is said.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pi_engine::{
+    Access, ClientName, CommandId, Ending, Failure, Fingerprint, Header, Key, Kind, Lane, Limit, Order, Outcome,
+    Principal, Record, Role, Sequence, SessionName, Span, Ticket, Time, VersionMove, driver::Journal as _,
+};
+use pi_redact::{Evidence, Personal, Redactor};
+use pi_server::{
+    answer::{self, Answer},
+    journal::{
+        Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Told,
+        audit::{self, Finding},
+        open,
+    },
+};
+use pi_wire::{Data, Error};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+const SECRET: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("journal.sqlite")
+    }
+
+    fn open(&self) -> (Keeper, Reader, Recovery) {
+        open(&self.path(), options()).unwrap()
+    }
+
+    /// Writes the records, closes the journal and opens it again.
+    async fn keep(&self, records: &[(Sequence, Record<Answer>)]) -> Recovery {
+        let (mut keeper, _, _) = self.open();
+        keeper.append(records.to_vec()).await.unwrap();
+        drop(keeper);
+        self.open().2
+    }
+}
+
+fn options() -> Options {
+    Options { retention: Retention::default(), ceiling_bytes: 1 << 40, redactor: redactor() }
+}
+
+fn redactor() -> Arc<Redactor> {
+    Arc::new(Redactor::new(pi_redact::Options {
+        evidence: Evidence::Shapes,
+        personal: Personal::Keep,
+        secrets: Vec::new(),
+    }))
+}
+
+fn header(id: &str) -> Header {
+    Header {
+        principal: Principal::from("token"),
+        client: ClientName::from("laptop"),
+        id: Some(CommandId::from(id)),
+        key: None,
+        kind: Kind::from("set_session_name"),
+        fingerprint: Fingerprint([7; 32]),
+        lane: Lane::Session(SessionName::from("s1")),
+        about: None,
+        order: Order::Control { span: Span::Short, role: Role::Bystander },
+        access: Access::Write,
+        limit: Limit::Brief,
+        depends_on: Vec::new(),
+        if_version: None,
+    }
+}
+
+fn accepted(ticket: u64, header: Header) -> Record<Answer> {
+    Record::Accepted { ticket: Ticket(ticket), at: Time(1000 + ticket), header: Arc::new(header) }
+}
+
+fn finished(ticket: u64, ending: Ending<Answer>) -> Record<Answer> {
+    let version = Some(VersionMove { session: SessionName::from("s1"), version: Some(ticket) });
+    let outcome = Arc::new(Outcome { ending, version: Some(ticket) });
+    Record::Finished { ticket: Ticket(ticket), at: Time(2000 + ticket), outcome, size: 40, version }
+}
+
+fn done() -> Ending<Answer> {
+    Ending::Succeeded(answer::success(None))
+}
+
+fn numbered(records: impl IntoIterator<Item = Record<Answer>>) -> Vec<(Sequence, Record<Answer>)> {
+    records.into_iter().zip(1..).map(|(record, sequence)| (Sequence(sequence), record)).collect()
+}
+
+/// Records as text: answers cannot be compared, but read.
+fn lines(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
+    records.iter().map(|(sequence, record)| format!("{} {record:?}", sequence.0)).collect()
+}
+
+/// What comes back of `records`: the versions apart, because they outlive the commands that moved them.
+fn expected(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
+    let mut versions = std::collections::BTreeMap::new();
+    let (mut kept, mut last_ticket) = (Vec::new(), 0);
+    for (sequence, record) in records {
+        let moved = match record {
+            Record::Finished { version, .. } => version.clone(),
+            Record::Version(moved) => Some(moved.clone()),
+            Record::Accepted { ticket, .. } | Record::Alias { ticket, .. } => {
+                last_ticket = last_ticket.max(ticket.0);
+                None
+            }
+            Record::Reached(_) => None,
+        };
+        if let Some(moved) = moved {
+            match moved.version {
+                Some(_) => versions.insert(moved.session.clone(), (*sequence, moved)),
+                None => versions.remove(&moved.session),
+            };
+        }
+        let record = match record.clone() {
+            Record::Finished { ticket, at, outcome, size, version: _ } => {
+                Record::Finished { ticket, at, outcome, size, version: None }
+            }
+            Record::Version(_) => continue,
+            other @ (Record::Accepted { .. } | Record::Alias { .. } | Record::Reached(_)) => other,
+        };
+        kept.push((*sequence, record));
+    }
+    kept.extend(versions.into_values().map(|(sequence, moved)| (sequence, Record::Version(moved))));
+    kept.sort_by_key(|(sequence, record)| (*sequence, matches!(record, Record::Version(_))));
+    if let Some((sequence, _)) = records.last() {
+        kept.push((*sequence, Record::Reached(Ticket(last_ticket))));
+    }
+    lines(&kept)
+}
+
+#[tokio::test]
+async fn what_was_written_comes_back_in_order() {
+    let full = Header {
+        key: Some(Key::from("k")),
+        lane: Lane::Server,
+        about: Some(SessionName::from("s1")),
+        order: Order::Work(Span::Long),
+        access: Access::Act,
+        limit: Limit::Unlimited,
+        depends_on: vec![CommandId::from("a"), CommandId::from("b")],
+        if_version: Some(3),
+        ..header("two")
+    };
+    let refused = Error::SessionNotFound("s2".into());
+    let records = numbered([
+        accepted(1, header("one")),
+        finished(1, Ending::Succeeded(answer::success(Some(&Data::CycleThinkingLevel(None))))),
+        accepted(2, full),
+        finished(2, Ending::Failed { error: refused.to_string(), body: answer::failure(&refused) }),
+        Record::Alias { ticket: Ticket(3), at: Time(3000), header: Arc::new(header("three")), of: Ticket(1) },
+        Record::Version(VersionMove { session: SessionName::from("s9"), version: Some(4) }),
+        Record::Version(VersionMove { session: SessionName::from("s9"), version: None }),
+        accepted(4, header("four")),
+    ]);
+    let bench = Bench::new();
+    let recovery = bench.keep(&records).await;
+    assert_eq!(lines(&recovery.records), expected(&records));
+    assert_eq!(recovery.malformed, 0);
+}
+
+#[tokio::test]
+async fn an_ending_of_the_engine_is_said_again_in_the_same_words() {
+    let failure = Failure::TimedOut { kind: Kind::from("set_session_name"), after_ms: 30_000 };
+    let records = numbered([accepted(1, header("one")), finished(1, Ending::Broken(failure.clone()))]);
+    let recovery = Bench::new().keep(&records).await;
+    let Record::Finished { outcome, .. } = &recovery.records[1].1 else { panic!("{:?}", recovery.records) };
+    let Ending::Failed { error, body } = &outcome.ending else { panic!("{outcome:?}") };
+    let said =
+        |answer: &Answer| serde_json::to_value(answer::response(None, "set_session_name", answer, None)).unwrap();
+    assert_eq!(*error, failure.to_string());
+    assert_eq!(said(body), said(&answer::broken(&failure)));
+    assert_eq!(said(body)["timedOut"], true);
+}
+
+#[tokio::test]
+async fn numbers_go_on_although_the_records_went() {
+    let bench = Bench::new();
+    let nameless = Header { id: None, ..header("-") };
+    let records = numbered([accepted(1, nameless), finished(1, done())]);
+    let (mut keeper, _, _) = bench.open();
+    keeper.append(records).await.unwrap();
+    keeper.forget(vec![Ticket(1)]).await.unwrap();
+    drop(keeper);
+    let recovery = bench.open().2;
+    let version = VersionMove { session: SessionName::from("s1"), version: Some(1) };
+    let left = vec![(Sequence(2), Record::Version(version)), (Sequence(2), Record::Reached(Ticket(1)))];
+    assert_eq!(lines(&recovery.records), lines(&left));
+}
+
+#[tokio::test]
+async fn an_outcome_stays_as_long_as_an_alias_stands_for_it() {
+    let bench = Bench::new();
+    let alias = |ticket, of| Record::Alias {
+        ticket: Ticket(ticket),
+        at: Time(3000),
+        header: Arc::new(header(&format!("alias {ticket}"))),
+        of: Ticket(of),
+    };
+    let (mut keeper, _, _) = bench.open();
+    let records = [accepted(1, header("one")), finished(1, done()), alias(2, 1), alias(3, 2)];
+    keeper.append(numbered(records)).await.unwrap();
+    for (forgotten, left) in [(1, 4), (2, 4), (3, 0)] {
+        keeper.forget(vec![Ticket(forgotten)]).await.unwrap();
+        drop(keeper);
+        audit::compact(&bench.path(), Retention { count: 0, ..Retention::default() }, Time(9), redactor()).unwrap();
+        let (next, _, recovery) = bench.open();
+        let is_command = |record: &Record<Answer>| !matches!(record, Record::Version(_) | Record::Reached(_));
+        let found = recovery.records.iter().filter(|(_, record)| is_command(record)).count();
+        assert_eq!(found, left, "after {forgotten} was forgotten");
+        keeper = next;
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_not_kept() {
+    let bench = Bench::new();
+    let error = Error::ProviderFailed { provider: "x".into(), message: format!("key {SECRET} refused") };
+    let ending = Ending::Failed { error: error.to_string(), body: answer::failure(&error) };
+    bench.keep(&numbered([accepted(1, header("one")), finished(1, ending)])).await;
+    for file in std::fs::read_dir(bench.folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()));
+    }
+    let mut exported = Vec::new();
+    audit::export(&bench.path(), &redactor(), &mut exported).unwrap();
+    assert!(String::from_utf8(exported).unwrap().contains("[REDACTED]"));
+}
+
+#[tokio::test]
+async fn history_is_filtered_and_says_whether_there_is_more() {
+    let bench = Bench::new();
+    let (mut keeper, reader, _) = bench.open();
+    let other = Header { lane: Lane::Session(SessionName::from("s2")), ..header("three") };
+    let records = [accepted(1, header("one")), finished(1, done()), accepted(2, header("two")), accepted(3, other)];
+    reader.note_start(Ticket(1), Time(1500));
+    keeper.append(numbered(records)).await.unwrap();
+    let all = Filter { limit: 10, ..Filter::default() };
+    for (filter, ids, is_truncated) in [
+        (all.clone(), vec!["three", "two", "one"], false),
+        (Filter { limit: 2, ..all.clone() }, vec!["three", "two"], true),
+        (Filter { session: Some("s1".into()), ..all.clone() }, vec!["two", "one"], false),
+        (Filter { id: Some("two".into()), ..all.clone() }, vec!["two"], false),
+        (Filter { until: Some(Time(1001)), ..all.clone() }, vec!["one"], false),
+        (Filter { from: Some(Time(1500)), ..all.clone() }, vec!["one"], false),
+    ] {
+        let page = reader.history(filter.clone()).await.unwrap();
+        let found: Vec<&str> = page.commands.iter().filter_map(|told| told.id.as_deref()).collect();
+        assert_eq!((found, page.is_truncated), (ids, is_truncated), "{filter:?}");
+    }
+    let page = reader.history(Filter { id: Some("one".into()), ..all }).await.unwrap();
+    let [Told { started, lane_sequence, finish: Some(finish), .. }] = &page.commands[..] else { panic!("{page:?}") };
+    assert_eq!((*started, *lane_sequence, finish.success), (Some(Time(1500)), 1, true));
+}
+
+#[tokio::test]
+async fn old_history_goes_and_what_is_remembered_stays() {
+    let bench = Bench::new();
+    let (mut keeper, _, _) = bench.open();
+    let records: Vec<_> = (1..=40).flat_map(|n| [accepted(n, header(&format!("c{n}"))), finished(n, done())]).collect();
+    keeper.append(numbered(records)).await.unwrap();
+    keeper.forget((1..=30).map(Ticket).collect()).await.unwrap();
+    drop(keeper);
+    let retention = Retention { count: 15, ..Retention::default() };
+    let compacted = audit::compact(&bench.path(), retention, Time(5000), redactor()).unwrap();
+    assert_eq!(compacted.dropped, 25);
+    let aged = Retention { age_ms: 100, ..retention };
+    assert_eq!(audit::compact(&bench.path(), aged, Time(5000), redactor()).unwrap().dropped, 5);
+    let verdict = audit::verify(&bench.path()).unwrap();
+    assert_eq!((verdict.commands, verdict.findings), (10, vec![]));
+    assert_eq!(bench.open().2.records.len(), 10 * 2 + 2);
+}
+
+#[tokio::test]
+async fn a_second_server_is_refused_and_readers_are_not() {
+    let bench = Bench::new();
+    let (keeper, ..) = bench.open();
+    assert!(matches!(open(&bench.path(), options()), Err(JournalError::InUse { .. })));
+    assert!(matches!(
+        audit::compact(&bench.path(), Retention::default(), Time(0), redactor()),
+        Err(JournalError::InUse { .. })
+    ));
+    assert_eq!(audit::verify(&bench.path()).unwrap().findings, []);
+    drop(keeper);
+    bench.open();
+}
+
+#[test]
+fn files_that_are_not_ours_stay_as_they_are() {
+    let bench = Bench::new();
+    let path = bench.path();
+    rusqlite::Connection::open(&path).unwrap().execute_batch("create table theirs (x)").unwrap();
+    assert!(matches!(open(&path, options()), Err(JournalError::Foreign { .. })));
+    std::fs::write(&path, "no database at all, but a text that is long enough to be looked at").unwrap();
+    assert!(open(&path, options()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap()[..2], *b"no");
+}
+
+#[test]
+fn a_journal_of_a_later_release_is_refused() {
+    let bench = Bench::new();
+    drop(bench.open());
+    let connection = rusqlite::Connection::open(bench.path()).unwrap();
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    drop(connection);
+    let found = SCHEMA_VERSION + 1;
+    assert!(matches!(open(&bench.path(), options()), Err(JournalError::Newer { found: f, .. }) if f == found));
+    assert!(matches!(audit::verify(&bench.path()), Err(JournalError::Newer { found: f, .. }) if f == found));
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_batch_and_nothing_else() {
+    let bench = Bench::new();
+    let (mut keeper, reader, _) = bench.open();
+    keeper.append(numbered([accepted(1, header("one")), finished(1, done())])).await.unwrap();
+    drop(keeper);
+    let (mut keeper, _, _) = open(&bench.path(), Options { ceiling_bytes: 80_000, ..options() }).unwrap();
+    let large = Header { key: Some(Key::from("x".repeat(100_000))), ..header("two") };
+    let error = keeper.append(vec![(Sequence(3), accepted(2, large))]).await.unwrap_err();
+    assert!(matches!(error, JournalError::Full(_)), "{error:?}");
+    let page = reader.history(Filter { limit: 9, ..Filter::default() }).await.unwrap();
+    assert_eq!(page.commands.len(), 1);
+    keeper.recover().await.unwrap();
+    keeper.append(vec![(Sequence(3), accepted(2, header("two")))]).await.unwrap();
+}
+
+#[tokio::test]
+async fn damage_is_found() {
+    let bench = Bench::new();
+    bench.keep(&numbered([accepted(1, header("one")), finished(1, done()), accepted(2, header("two"))])).await;
+    for (change, finding) in [
+        (
+            "update command set alias_of = 2 where ticket = 2",
+            Finding::Broken { rule: "an alias stands for a command before it", rows: 1 },
+        ),
+        (
+            "update command set alias_of = null, sequence = 99 where ticket = 2",
+            Finding::Broken { rule: "no number is higher than the highest given out", rows: 1 },
+        ),
+        ("update command set sequence = 3, header = '{}' where ticket = 2", Finding::Malformed(1)),
+    ] {
+        sql(&bench.path(), change);
+        assert_eq!(audit::verify(&bench.path()).unwrap().findings, [finding], "{change}");
+    }
+    let recovery = bench.open().2;
+    assert_eq!((recovery.malformed, recovery.records.len()), (1, 4));
+}
+
+fn sql(path: &Path, text: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_order_of_ends_comes_back(order in Just((1..=12_u64).collect::<Vec<_>>()).prop_shuffle(), cut in 0..12_usize) {
+        let starts = (1..=12).map(|n| accepted(n, header(&format!("c{n}"))));
+        let ends = order.into_iter().take(cut).map(|n| finished(n, done()));
+        let records = numbered(starts.chain(ends));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bench = Bench::new();
+        let recovery = runtime.block_on(bench.keep(&records));
+        prop_assert_eq!(lines(&recovery.records), expected(&records));
+    }
+}
