@@ -1,5 +1,7 @@
 //! The journal on a real disk: what was written comes back, what is wrong is said.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -224,6 +226,7 @@ async fn an_outcome_stays_as_long_as_an_alias_stands_for_it() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
 async fn secrets_are_not_kept() {
     let bench = Bench::new();
     let error = Error::ProviderFailed { provider: "x".into(), message: format!("key {SECRET} refused") };
@@ -297,6 +300,7 @@ async fn a_second_server_is_refused_and_readers_are_not() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
 fn files_that_are_not_ours_stay_as_they_are() {
     let bench = Bench::new();
     let path = bench.path();
