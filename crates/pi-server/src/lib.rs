@@ -6,4 +6,6 @@
 //! Built so far: the [`journal`] and what it keeps ([`answer`]). `pi serve` says that the rest is to come.
 
 pub mod answer;
+pub mod feed;
 pub mod journal;
+pub mod outbox;

@@ -1,0 +1,230 @@
+//! What happened in one session, numbered, as far back as is kept.
+//!
+//! A session's events get their numbers here, once. Connections do not have queues of events: each remembers the number
+//! that it has sent last and takes what follows when its client is ready for more. So a slow client costs nothing but its
+//! place, deltas that gathered meanwhile go out as one, and a client that comes back takes up where it was. What no longer
+//! fits is dropped from the old end; whoever needed it is told so and gets a snapshot instead.
+
+mod coalesce;
+mod cursor;
+mod growing;
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use pi_transcript::{AgentEvent, Message, SessionId};
+use pi_wire::{
+    event::{SnapshotReason, UpdateForm},
+    id::Epoch,
+};
+
+pub use self::cursor::Cursor;
+use self::growing::Growing;
+use crate::outbox::Outbox;
+
+/// What an event costs beside its text.
+const DELTA: usize = 200;
+
+/// A place in a session's numbering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    pub epoch: Epoch,
+    pub seq: u64,
+}
+
+/// How a subscription begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// After this number, which is the last.
+    Live(u64),
+    /// After this number, which is not.
+    Replay(u64),
+    /// After this number, which is the last, and with a snapshot of what came before.
+    Snapshot { seq: u64, reason: SnapshotReason },
+}
+
+impl Start {
+    pub fn seq(self) -> u64 {
+        match self {
+            Self::Live(seq) | Self::Replay(seq) | Self::Snapshot { seq, .. } => seq,
+        }
+    }
+}
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub events: usize,
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { events: 20_000, bytes: 2 << 20 }
+    }
+}
+
+/// The events after the number asked for are no longer kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("events were missed")]
+pub struct TooFarBehind;
+
+/// The events of a session.
+#[derive(Debug)]
+pub struct Feed {
+    session: SessionId,
+    /// Not a task: readers are many and want only to look, for as long as it takes to clone a few pointers.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    epoch: Epoch,
+    limits: Limits,
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    last: u64,
+    growing: Growing,
+    listeners: Vec<Arc<Outbox>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    seq: u64,
+    event: Arc<AgentEvent>,
+    size: usize,
+}
+
+impl Feed {
+    pub fn new(session: SessionId, epoch: Epoch, limits: Limits) -> Self {
+        let state = State {
+            epoch,
+            limits,
+            kept: VecDeque::new(),
+            bytes: 0,
+            last: 0,
+            growing: Growing::default(),
+            listeners: Vec::new(),
+        };
+        Self { session, state: Mutex::new(state) }
+    }
+
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Numbers an event and lets everybody know.
+    pub fn publish(&self, event: Arc<AgentEvent>) {
+        let mut state = self.state();
+        state.last += 1;
+        let seq = state.last;
+        state.growing.follow(&event);
+        let size = weigh(&event);
+        state.bytes += size;
+        state.kept.push_back(Kept { seq, event, size });
+        state.trim();
+        // Under the lock, so that everybody hears of the numbers in their order.
+        for listener in &state.listeners {
+            listener.announce(&self.session, seq);
+        }
+    }
+
+    /// Numbers start anew: events were missed between the session and us.
+    pub fn begin_epoch(&self, epoch: Epoch) {
+        let mut state = self.state();
+        state.epoch = epoch;
+        state.kept.clear();
+        state.bytes = 0;
+        state.last = 0;
+        state.growing.end();
+    }
+
+    /// Where the numbering is.
+    pub fn position(&self) -> Position {
+        let state = self.state();
+        Position { epoch: state.epoch.clone(), seq: state.last }
+    }
+
+    /// Lets a connection know of everything from here on. `after` is what its client saw last.
+    pub fn join(
+        self: &Arc<Self>,
+        listener: Arc<Outbox>,
+        after: Option<&Position>,
+        form: UpdateForm,
+    ) -> (Start, Cursor) {
+        let mut state = self.state();
+        state.listeners.retain(|known| !Arc::ptr_eq(known, &listener));
+        state.listeners.push(listener);
+        let start = state.start(after);
+        let growing = match form {
+            UpdateForm::Deltas => None,
+            // Only who begins at the end can be told the whole message; nobody else asks for it.
+            UpdateForm::Cumulative => Some(state.growing.clone()),
+        };
+        drop(state);
+        (start, Cursor::new(Arc::clone(self), start.seq(), growing))
+    }
+
+    pub fn leave(&self, listener: &Arc<Outbox>) {
+        self.state().listeners.retain(|known| !Arc::ptr_eq(known, listener));
+    }
+
+    /// What the model is saying right now, and the number of the last piece.
+    pub fn growing(&self) -> (u64, Option<Message>) {
+        let state = self.state();
+        (state.last, state.growing.so_far().cloned())
+    }
+
+    /// The events after `after` up to and including `upto`.
+    fn between(&self, after: u64, upto: u64) -> Result<(Epoch, Vec<(u64, Arc<AgentEvent>)>), TooFarBehind> {
+        let state = self.state();
+        if after + 1 < state.oldest() && after < upto {
+            return Err(TooFarBehind);
+        }
+        let skipped = state.kept.partition_point(|kept| kept.seq <= after);
+        let wanted = state.kept.range(skipped..).take_while(|kept| kept.seq <= upto);
+        Ok((state.epoch.clone(), wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect()))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic while it was held left a number without its event at worst.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The number of the oldest event that is kept, or of the next one.
+    fn oldest(&self) -> u64 {
+        self.kept.front().map_or(self.last + 1, |kept| kept.seq)
+    }
+
+    fn trim(&mut self) {
+        while self.kept.len() > self.limits.events || self.bytes > self.limits.bytes {
+            let Some(gone) = self.kept.pop_front() else { break };
+            self.bytes -= gone.size;
+        }
+    }
+
+    fn start(&self, after: Option<&Position>) -> Start {
+        let seq = self.last;
+        match after {
+            None => Start::Live(seq),
+            Some(after) if after.epoch != self.epoch || after.seq > seq => {
+                Start::Snapshot { seq, reason: SnapshotReason::EpochChanged }
+            }
+            Some(after) if after.seq == seq => Start::Live(seq),
+            Some(after) if after.seq + 1 >= self.oldest() => Start::Replay(after.seq),
+            Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },
+        }
+    }
+}
+
+/// What keeping an event costs. Deltas are the many; what else there is, is written out once to be weighed.
+fn weigh(event: &AgentEvent) -> usize {
+    match event {
+        AgentEvent::MessageUpdate { message: None, .. } => DELTA + coalesce::length(event),
+        event => DELTA + serde_json::to_string(event).map_or(0, |text| text.len()),
+    }
+}

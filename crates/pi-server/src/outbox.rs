@@ -1,0 +1,162 @@
+//! What a connection has yet to send, in order.
+//!
+//! Frames stand in it as they are. Events of sessions do not: a note says up to which number they may go out, and a note
+//! at the end is moved on instead of repeated. So the order among answers, lifecycle events and what happens in sessions
+//! is the order in which they came, and what a slow client has not taken stays where it is kept anyway, in the feed.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use pi_transcript::SessionId;
+use pi_wire::event::ClosingReason;
+use tokio::sync::Notify;
+
+use crate::feed::{Cursor, Start};
+
+/// One thing to send, or to do at this place in the order.
+#[derive(Debug)]
+pub enum Item {
+    /// A frame, as it is.
+    Frame(Bytes),
+    /// The session's events up to this number.
+    News { session: SessionId, upto: u64 },
+    /// From here on the session's events are sent.
+    Join(Start, Cursor),
+    /// From here on they are not.
+    Leave(SessionId),
+    /// The last: say why, and close.
+    Close(ClosingReason),
+}
+
+/// What there is no more room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the client reads more slowly than it is sent")]
+pub struct Full;
+
+/// The queue of a connection: anybody puts something in, its writer takes it out.
+#[derive(Debug)]
+pub struct Outbox {
+    /// Not a channel: a note at the end must be found and moved on, and what waits is counted in bytes.
+    queue: Mutex<Queue>,
+    bell: Notify,
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    bytes: usize,
+    /// Nothing more is taken.
+    is_closed: bool,
+}
+
+impl Outbox {
+    /// With room for so many bytes of frames. One that finds the queue empty is always taken, however large.
+    pub fn new(limit: usize) -> Self {
+        Self { queue: Mutex::new(Queue::default()), bell: Notify::new(), limit }
+    }
+
+    /// Puts in a frame. When there is no room, the connection is closed and the client told why.
+    pub fn send(&self, frame: Bytes) -> Result<(), Full> {
+        let mut queue = self.queue();
+        if queue.is_closed {
+            return Ok(());
+        }
+        if queue.bytes > 0 && queue.bytes + frame.len() > self.limit {
+            queue.close(ClosingReason::TooSlow);
+            drop(queue);
+            self.bell.notify_one();
+            return Err(Full);
+        }
+        queue.bytes += frame.len();
+        queue.items.push_back(Item::Frame(frame));
+        drop(queue);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// Something happened in a session.
+    pub fn announce(&self, session: &SessionId, seq: u64) {
+        let mut queue = self.queue();
+        if queue.is_closed {
+            return;
+        }
+        let notes = queue.items.iter_mut().rev().map_while(|item| match item {
+            Item::News { session, upto } => Some((session, upto)),
+            Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::Close(_) => None,
+        });
+        let known = notes.into_iter().find(|(noted, _)| *noted == session).map(|(_, upto)| *upto = seq);
+        if known.is_none() {
+            queue.items.push_back(Item::News { session: session.clone(), upto: seq });
+        }
+        drop(queue);
+        self.bell.notify_one();
+    }
+
+    /// Begins to send a session's events, behind what is already in.
+    pub fn join(&self, start: Start, cursor: Cursor) {
+        self.put(Item::Join(start, cursor));
+    }
+
+    pub fn leave(&self, session: SessionId) {
+        self.put(Item::Leave(session));
+    }
+
+    /// Sends what is in, says why, and closes. What comes later is dropped.
+    pub fn close(&self, reason: ClosingReason) {
+        self.queue().close(reason);
+        self.bell.notify_one();
+    }
+
+    /// How much waits.
+    pub fn bytes(&self) -> usize {
+        self.queue().bytes
+    }
+
+    /// The next item; waits for one. Safe to drop and call again.
+    pub async fn next(&self) -> Item {
+        loop {
+            let heard = self.bell.notified();
+            if let Some(item) = self.take() {
+                return item;
+            }
+            heard.await;
+        }
+    }
+
+    /// The next item, if there is one.
+    pub fn take(&self) -> Option<Item> {
+        let mut queue = self.queue();
+        let item = queue.items.pop_front()?;
+        if let Item::Frame(frame) = &item {
+            queue.bytes -= frame.len();
+        }
+        Some(item)
+    }
+
+    fn put(&self, item: Item) {
+        let mut queue = self.queue();
+        if !queue.is_closed {
+            queue.items.push_back(item);
+        }
+        drop(queue);
+        self.bell.notify_one();
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Nothing in here can panic half-way.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn close(&mut self, reason: ClosingReason) {
+        if !self.is_closed {
+            self.is_closed = true;
+            self.items.push_back(Item::Close(reason));
+        }
+    }
+}

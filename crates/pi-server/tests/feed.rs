@@ -1,0 +1,222 @@
+//! The events of a session on their way to clients: numbered once, joined where they may be, missed by nobody.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pi_server::{
+    feed::{Cursor, Feed, Limits, Position, Start, TooFarBehind},
+    outbox::{Item, Outbox},
+};
+use pi_transcript::{AgentEvent, SessionId};
+use pi_wire::{
+    event::{ClosingReason, SnapshotReason, UpdateForm},
+    id::Epoch,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const LIMITS: Limits = Limits { events: 1000, bytes: 1 << 20 };
+
+fn feed(limits: Limits) -> Arc<Feed> {
+    Arc::new(Feed::new(SessionId::from("s1"), Epoch::from("e1"), limits))
+}
+
+fn event(value: Value) -> Arc<AgentEvent> {
+    Arc::new(serde_json::from_value(value).unwrap())
+}
+
+fn start() -> Arc<AgentEvent> {
+    event(json!({ "type": "message_start", "message": {
+        "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m", "usage": {
+            "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 },
+        }, "stopReason": "stop", "timestamp": 0,
+    }}))
+}
+
+fn step(step: Value) -> Arc<AgentEvent> {
+    event(json!({ "type": "message_update", "assistantMessageEvent": step }))
+}
+
+fn delta(index: u64, text: &str) -> Arc<AgentEvent> {
+    step(json!({ "type": "text_delta", "contentIndex": index, "delta": text }))
+}
+
+/// Number and meaning of what a cursor hands out, in short.
+fn told(cursor: &mut Cursor, upto: u64) -> Vec<(u64, String)> {
+    let events = cursor.advance(upto).unwrap();
+    events
+        .iter()
+        .map(|numbered| (numbered.seq.unwrap(), short(&serde_json::to_value(&numbered.event).unwrap())))
+        .collect()
+}
+
+fn short(event: &Value) -> String {
+    let step = &event["assistantMessageEvent"];
+    let so_far = event["message"]["content"]
+        .as_array()
+        .map(|blocks| blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("|"));
+    let delta = step["delta"].as_str().unwrap_or_default();
+    match (step["type"].as_str(), so_far) {
+        (Some(kind), Some(so_far)) => format!("{kind} {delta} of {so_far}"),
+        (Some(kind), None) => format!("{kind} {delta}"),
+        (None, _) => event["type"].as_str().unwrap().to_owned(),
+    }
+}
+
+fn join(feed: &Arc<Feed>, after: Option<u64>, form: UpdateForm) -> (Start, Cursor) {
+    let position = after.map(|seq| Position { epoch: Epoch::from("e1"), seq });
+    feed.join(Arc::new(Outbox::new(1 << 20)), position.as_ref(), form)
+}
+
+#[test]
+fn deltas_that_gathered_go_out_as_one_with_the_last_number() {
+    let feed = feed(LIMITS);
+    let (_, mut cursor) = join(&feed, None, UpdateForm::Deltas);
+    for event in
+        [start(), delta(0, "a"), delta(0, "b"), delta(1, "c"), delta(1, "d"), event(json!({ "type": "turn_start" }))]
+    {
+        feed.publish(event);
+    }
+    let said = |number: u64, text: &str| (number, text.to_owned());
+    let expected =
+        [said(1, "message_start"), said(3, "text_delta ab"), said(5, "text_delta cd"), said(6, "turn_start")];
+    assert_eq!(told(&mut cursor, 6), expected);
+}
+
+#[test]
+fn clients_of_the_document_get_the_message_so_far() {
+    let feed = feed(LIMITS);
+    feed.publish(start());
+    feed.publish(delta(0, "before "));
+    let (_, mut cursor) = join(&feed, None, UpdateForm::Cumulative);
+    feed.publish(delta(0, "and "));
+    feed.publish(delta(0, "after"));
+    let expected = vec![(4, "text_delta and after of before and after".to_owned())];
+    assert_eq!(told(&mut cursor, 4), expected);
+}
+
+#[test]
+fn arguments_that_grow_are_shown_as_they_came() {
+    let feed = feed(LIMITS);
+    feed.publish(start());
+    feed.publish(step(json!({ "type": "toolcall_start", "contentIndex": 0, "id": "c1", "toolName": "read" })));
+    feed.publish(step(json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "{\"pa" })));
+    feed.publish(step(json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "th\":" })));
+    let (seq, message) = feed.growing();
+    let block = &serde_json::to_value(message).unwrap()["content"][0];
+    assert_eq!((seq, &block["name"], &block["partialJson"]), (4, &json!("read"), &json!("{\"path\":")));
+}
+
+#[test]
+fn where_a_subscription_begins() {
+    let feed = feed(Limits { events: 3, ..LIMITS });
+    for _ in 0..5 {
+        feed.publish(event(json!({ "type": "turn_start" })));
+    }
+    for (after, expected) in [
+        (None, Start::Live(5)),
+        (Some(5), Start::Live(5)),
+        (Some(4), Start::Replay(4)),
+        (Some(2), Start::Replay(2)),
+        (Some(1), Start::Snapshot { seq: 5, reason: SnapshotReason::TooFarBehind }),
+        (Some(6), Start::Snapshot { seq: 5, reason: SnapshotReason::EpochChanged }),
+    ] {
+        assert_eq!(join(&feed, after, UpdateForm::Deltas).0, expected, "{after:?}");
+    }
+    let (_, mut behind) = join(&feed, Some(2), UpdateForm::Deltas);
+    assert_eq!(told(&mut behind, 5).len(), 3);
+    feed.begin_epoch(Epoch::from("e2"));
+    assert_eq!(
+        join(&feed, Some(5), UpdateForm::Deltas).0,
+        Start::Snapshot { seq: 0, reason: SnapshotReason::EpochChanged }
+    );
+}
+
+#[test]
+fn who_is_too_far_behind_is_told_so() {
+    let feed = feed(Limits { events: 1000, bytes: 2000 });
+    let (_, mut cursor) = join(&feed, None, UpdateForm::Deltas);
+    for _ in 0..20 {
+        feed.publish(delta(0, "0123456789"));
+    }
+    assert!(matches!(cursor.advance(20), Err(TooFarBehind)));
+    assert_eq!(cursor.position(), Position { epoch: Epoch::from("e1"), seq: 0 });
+}
+
+#[test]
+fn order_is_that_in_which_things_came() {
+    let feed = feed(LIMITS);
+    let outbox = Arc::new(Outbox::new(1 << 20));
+    let (start, cursor) = feed.join(Arc::clone(&outbox), None, UpdateForm::Deltas);
+    outbox.join(start, cursor);
+    let frame = |text: &'static str| outbox.send(Bytes::from_static(text.as_bytes())).unwrap();
+    frame("accepted");
+    feed.publish(event(json!({ "type": "agent_start" })));
+    feed.publish(event(json!({ "type": "turn_start" })));
+    frame("answer");
+    feed.publish(event(json!({ "type": "agent_start" })));
+    outbox.close(ClosingReason::ShuttingDown);
+    frame("too late");
+    let items: Vec<String> = std::iter::from_fn(|| outbox.take()).map(|item| describe(&item)).collect();
+    assert_eq!(items, ["join s1", "accepted", "s1 up to 2", "answer", "s1 up to 3", "close"]);
+}
+
+fn describe(item: &Item) -> String {
+    match item {
+        Item::Frame(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        Item::News { session, upto } => format!("{session} up to {upto}"),
+        Item::Join(_, cursor) => format!("join {}", cursor.session()),
+        Item::Leave(session) => format!("leave {session}"),
+        Item::Close(_) => "close".to_owned(),
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_is_closed_and_not_forgotten_silently() {
+    let outbox = Outbox::new(10);
+    outbox.send(Bytes::from_static(b"larger than the room, but the first")).unwrap();
+    outbox.send(Bytes::from_static(b"x")).unwrap_err();
+    outbox.take().unwrap();
+    assert!(matches!(outbox.take(), Some(Item::Close(ClosingReason::TooSlow))));
+    assert!(outbox.take().is_none());
+}
+
+#[tokio::test]
+async fn the_writer_wakes_for_what_comes() {
+    let outbox = Arc::new(Outbox::new(1 << 20));
+    let waiting = tokio::spawn({
+        let outbox = Arc::clone(&outbox);
+        async move { describe(&outbox.next().await) }
+    });
+    tokio::task::yield_now().await;
+    outbox.announce(&SessionId::from("s1"), 7);
+    assert_eq!(waiting.await.unwrap(), "s1 up to 7");
+}
+
+/// What a client that adds up deltas has in the end.
+fn text_of(events: &[(u64, String)]) -> String {
+    events.iter().filter_map(|(_, said)| said.strip_prefix("text_delta ")).collect()
+}
+
+proptest! {
+    #[test]
+    fn however_it_is_cut_the_text_is_the_same(pieces in prop::collection::vec("[a-z]{0,4}", 1..60), cuts in prop::collection::vec(0..60_u64, 0..8)) {
+        let feed = feed(LIMITS);
+        let (_, mut cursor) = join(&feed, None, UpdateForm::Deltas);
+        let mut heard = Vec::new();
+        for (piece, number) in pieces.iter().zip(1..) {
+            feed.publish(delta(0, piece));
+            if cuts.contains(&number) {
+                heard.extend(told(&mut cursor, number));
+            }
+        }
+        // The connection breaks; another one takes up where it was.
+        let (_, mut cursor) = join(&feed, Some(cursor.position().seq), UpdateForm::Deltas);
+        heard.extend(told(&mut cursor, pieces.len() as u64));
+        prop_assert_eq!(text_of(&heard), pieces.concat());
+        prop_assert!(heard.is_sorted_by(|(one, _), (other, _)| one < other));
+    }
+}
