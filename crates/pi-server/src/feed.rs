@@ -71,6 +71,12 @@ impl Default for Limits {
 #[error("events were missed")]
 pub struct TooFarBehind;
 
+/// Some events of one numbering.
+struct Stretch {
+    epoch: Epoch,
+    events: Vec<(u64, Arc<AgentEvent>)>,
+}
+
 /// The events of a session.
 #[derive(Debug)]
 pub struct Feed {
@@ -178,14 +184,15 @@ impl Feed {
     }
 
     /// The events after `after` up to and including `upto`.
-    fn between(&self, after: u64, upto: u64) -> Result<(Epoch, Vec<(u64, Arc<AgentEvent>)>), TooFarBehind> {
+    fn between(&self, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
         let state = self.state();
         if after + 1 < state.oldest() && after < upto {
             return Err(TooFarBehind);
         }
         let skipped = state.kept.partition_point(|kept| kept.seq <= after);
         let wanted = state.kept.range(skipped..).take_while(|kept| kept.seq <= upto);
-        Ok((state.epoch.clone(), wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect()))
+        let events = wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect();
+        Ok(Stretch { epoch: state.epoch.clone(), events })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -6,6 +6,7 @@
 //! Built so far: the [`journal`] and what it keeps ([`answer`]). `pi serve` says that the rest is to come.
 
 pub mod answer;
+pub mod door;
 pub mod feed;
 pub mod journal;
 pub mod outbox;

@@ -24,7 +24,7 @@ pub enum Item {
     /// The session's events up to this number.
     News { session: SessionId, upto: u64 },
     /// From here on the session's events are sent.
-    Join(Start, Cursor),
+    Join(Start, Box<Cursor>),
     /// From here on they are not.
     Leave(SessionId),
     /// The last: say why, and close.
@@ -98,7 +98,7 @@ impl Outbox {
 
     /// Begins to send a session's events, behind what is already in.
     pub fn join(&self, start: Start, cursor: Cursor) {
-        self.put(Item::Join(start, cursor));
+        self.put(Item::Join(start, Box::new(cursor)));
     }
 
     pub fn leave(&self, session: SessionId) {

@@ -8,7 +8,7 @@ use pi_wire::{
     id::Epoch,
 };
 
-use super::{Feed, Position, TooFarBehind, coalesce::Run, growing::Growing};
+use super::{Feed, Position, Stretch, TooFarBehind, coalesce::Run, growing::Growing};
 
 /// What a connection has sent of a session, and how it sends the rest.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Cursor {
 
     /// The events that follow, up to and including `upto`: deltas that belong together as one.
     pub fn advance(&mut self, upto: u64) -> Result<Vec<Numbered>, TooFarBehind> {
-        let (epoch, events) = self.feed.between(self.seq, upto)?;
+        let Stretch { epoch, events } = self.feed.between(self.seq, upto)?;
         let mut told = Vec::new();
         let mut run: Option<(u64, Run)> = None;
         for (seq, event) in events {
