@@ -39,8 +39,8 @@ pub struct Position {
 pub enum Start {
     /// After this number, which is the last.
     Live(u64),
-    /// After this number, which is not.
-    Replay(u64),
+    /// After this number, and at once up to the last.
+    Replay { after: u64, upto: u64 },
     /// After this number, which is the last, and with a snapshot of what came before.
     Snapshot { seq: u64, reason: SnapshotReason },
 }
@@ -48,7 +48,7 @@ pub enum Start {
 impl Start {
     pub fn seq(self) -> u64 {
         match self {
-            Self::Live(seq) | Self::Replay(seq) | Self::Snapshot { seq, .. } => seq,
+            Self::Live(seq) | Self::Replay { after: seq, .. } | Self::Snapshot { seq, .. } => seq,
         }
     }
 }
@@ -71,11 +71,8 @@ impl Default for Limits {
 #[error("events were missed")]
 pub struct TooFarBehind;
 
-/// Some events of one numbering.
-struct Stretch {
-    epoch: Epoch,
-    events: Vec<(u64, Arc<AgentEvent>)>,
-}
+/// Some events with their numbers.
+type Stretch = Vec<(u64, Arc<AgentEvent>)>;
 
 /// The events of a session.
 #[derive(Debug)]
@@ -145,6 +142,10 @@ impl Feed {
         state.bytes = 0;
         state.last = 0;
         state.growing.end();
+        // Whoever was in the old numbering finds out when he looks.
+        for listener in &state.listeners {
+            listener.announce(&self.session, 0);
+        }
     }
 
     /// Where the numbering is.
@@ -164,13 +165,14 @@ impl Feed {
         state.listeners.retain(|known| !Arc::ptr_eq(known, &listener));
         state.listeners.push(listener);
         let start = state.start(after);
+        let position = Position { epoch: state.epoch.clone(), seq: start.seq() };
         let growing = match form {
             UpdateForm::Deltas => None,
             // Only who begins at the end can be told the whole message; nobody else asks for it.
             UpdateForm::Cumulative => Some(state.growing.clone()),
         };
         drop(state);
-        (start, Cursor::new(Arc::clone(self), start.seq(), growing))
+        (start, Cursor::new(Arc::clone(self), position, growing))
     }
 
     pub fn leave(&self, listener: &Arc<Outbox>) {
@@ -184,15 +186,14 @@ impl Feed {
     }
 
     /// The events after `after` up to and including `upto`.
-    fn between(&self, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
+    fn between(&self, epoch: &Epoch, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
         let state = self.state();
-        if after + 1 < state.oldest() && after < upto {
+        if *epoch != state.epoch || (after + 1 < state.oldest() && after < upto) {
             return Err(TooFarBehind);
         }
         let skipped = state.kept.partition_point(|kept| kept.seq <= after);
         let wanted = state.kept.range(skipped..).take_while(|kept| kept.seq <= upto);
-        let events = wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect();
-        Ok(Stretch { epoch: state.epoch.clone(), events })
+        Ok(wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -222,7 +223,7 @@ impl State {
                 Start::Snapshot { seq, reason: SnapshotReason::EpochChanged }
             }
             Some(after) if after.seq == seq => Start::Live(seq),
-            Some(after) if after.seq + 1 >= self.oldest() => Start::Replay(after.seq),
+            Some(after) if after.seq + 1 >= self.oldest() => Start::Replay { after: after.seq, upto: seq },
             Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },
         }
     }

@@ -10,3 +10,4 @@ pub mod door;
 pub mod feed;
 pub mod journal;
 pub mod outbox;
+pub mod speaker;

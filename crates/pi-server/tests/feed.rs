@@ -36,12 +36,12 @@ fn start() -> Arc<AgentEvent> {
     }}))
 }
 
-fn step(step: Value) -> Arc<AgentEvent> {
+fn step(step: &Value) -> Arc<AgentEvent> {
     event(json!({ "type": "message_update", "assistantMessageEvent": step }))
 }
 
 fn delta(index: u64, text: &str) -> Arc<AgentEvent> {
-    step(json!({ "type": "text_delta", "contentIndex": index, "delta": text }))
+    step(&json!({ "type": "text_delta", "contentIndex": index, "delta": text }))
 }
 
 /// Number and meaning of what a cursor hands out, in short.
@@ -102,9 +102,9 @@ fn clients_of_the_document_get_the_message_so_far() {
 fn arguments_that_grow_are_shown_as_they_came() {
     let feed = feed(LIMITS);
     feed.publish(start());
-    feed.publish(step(json!({ "type": "toolcall_start", "contentIndex": 0, "id": "c1", "toolName": "read" })));
-    feed.publish(step(json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "{\"pa" })));
-    feed.publish(step(json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "th\":" })));
+    feed.publish(step(&json!({ "type": "toolcall_start", "contentIndex": 0, "id": "c1", "toolName": "read" })));
+    feed.publish(step(&json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "{\"pa" })));
+    feed.publish(step(&json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": "th\":" })));
     let (seq, message) = feed.growing();
     let block = &serde_json::to_value(message).unwrap()["content"][0];
     assert_eq!((seq, &block["name"], &block["partialJson"]), (4, &json!("read"), &json!("{\"path\":")));
@@ -119,8 +119,8 @@ fn where_a_subscription_begins() {
     for (after, expected) in [
         (None, Start::Live(5)),
         (Some(5), Start::Live(5)),
-        (Some(4), Start::Replay(4)),
-        (Some(2), Start::Replay(2)),
+        (Some(4), Start::Replay { after: 4, upto: 5 }),
+        (Some(2), Start::Replay { after: 2, upto: 5 }),
         (Some(1), Start::Snapshot { seq: 5, reason: SnapshotReason::TooFarBehind }),
         (Some(6), Start::Snapshot { seq: 5, reason: SnapshotReason::EpochChanged }),
     ] {
@@ -129,6 +129,7 @@ fn where_a_subscription_begins() {
     let (_, mut behind) = join(&feed, Some(2), UpdateForm::Deltas);
     assert_eq!(told(&mut behind, 5).len(), 3);
     feed.begin_epoch(Epoch::from("e2"));
+    assert!(matches!(behind.advance(0), Err(TooFarBehind)), "its numbers mean nothing any more");
     assert_eq!(
         join(&feed, Some(5), UpdateForm::Deltas).0,
         Start::Snapshot { seq: 0, reason: SnapshotReason::EpochChanged }
@@ -143,7 +144,7 @@ fn who_is_too_far_behind_is_told_so() {
         feed.publish(delta(0, "0123456789"));
     }
     assert!(matches!(cursor.advance(20), Err(TooFarBehind)));
-    assert_eq!(cursor.position(), Position { epoch: Epoch::from("e1"), seq: 0 });
+    assert_eq!(*cursor.position(), Position { epoch: Epoch::from("e1"), seq: 0 });
 }
 
 #[test]

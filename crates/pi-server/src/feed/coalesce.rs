@@ -55,6 +55,11 @@ impl Run {
     }
 }
 
+/// Whether an event says more of a text and nothing else.
+pub(crate) fn is_piece(event: &AgentEvent) -> bool {
+    strand(event).is_some()
+}
+
 /// The bytes of text in a step.
 pub(crate) fn length(event: &AgentEvent) -> usize {
     strand(event).map_or(0, |(_, delta)| delta.len())

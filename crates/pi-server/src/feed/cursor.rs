@@ -3,38 +3,35 @@
 use std::sync::Arc;
 
 use pi_transcript::{AgentEvent, SessionId};
-use pi_wire::{
-    event::{Numbered, SessionEvent, UpdateForm},
-    id::Epoch,
-};
+use pi_wire::event::{Numbered, SessionEvent, UpdateForm};
 
-use super::{Feed, Position, Stretch, TooFarBehind, coalesce::Run, growing::Growing};
+use super::{
+    Feed, Position, Stretch, TooFarBehind,
+    coalesce::{Run, is_piece},
+    growing::Growing,
+};
 
 /// What a connection has sent of a session, and how it sends the rest.
 #[derive(Debug)]
 pub struct Cursor {
     feed: Arc<Feed>,
-    seq: u64,
+    at: Position,
     /// The message so far, where the client wants it with every update.
     growing: Option<Growing>,
 }
 
 impl Cursor {
-    pub(super) fn new(feed: Arc<Feed>, seq: u64, growing: Option<Growing>) -> Self {
-        Self { feed, seq, growing }
+    pub(super) fn new(feed: Arc<Feed>, at: Position, growing: Option<Growing>) -> Self {
+        Self { feed, at, growing }
     }
 
     pub fn session(&self) -> &SessionId {
         self.feed.session()
     }
 
-    pub fn feed(&self) -> &Arc<Feed> {
-        &self.feed
-    }
-
     /// From where the client can go on.
-    pub fn position(&self) -> Position {
-        Position { epoch: self.feed.position().epoch, seq: self.seq }
+    pub fn position(&self) -> &Position {
+        &self.at
     }
 
     /// Whether updates carry the message so far.
@@ -42,30 +39,45 @@ impl Cursor {
         if self.growing.is_some() { UpdateForm::Cumulative } else { UpdateForm::Deltas }
     }
 
+    /// Whether nothing but pieces of a growing message follow, up to and including `upto`.
+    pub fn is_only_growing(&self, upto: u64) -> bool {
+        // Whoever is too far behind is told so when he wants the events.
+        self.events(upto).is_ok_and(|events| events.iter().all(|(_, event)| is_piece(event)))
+    }
+
+    /// Leaves out what a snapshot has told.
+    pub fn skip_to(&mut self, seq: u64) {
+        self.at.seq = self.at.seq.max(seq);
+    }
+
     /// The events that follow, up to and including `upto`: deltas that belong together as one.
     pub fn advance(&mut self, upto: u64) -> Result<Vec<Numbered>, TooFarBehind> {
-        let Stretch { epoch, events } = self.feed.between(self.seq, upto)?;
+        let events = self.events(upto)?;
         let mut told = Vec::new();
         let mut run: Option<(u64, Run)> = None;
         for (seq, event) in events {
-            self.seq = seq;
+            self.at.seq = seq;
             if let Some((last, run)) = &mut run
                 && run.absorb(&event)
             {
                 *last = seq;
             } else {
-                told.extend(run.take().map(|run| self.tell(run, &epoch)));
+                told.extend(run.take().map(|run| self.tell(run)));
                 run = Some((seq, Run::new(AgentEvent::clone(&event))));
             }
             if let Some(growing) = &mut self.growing {
                 growing.follow(&event);
             }
         }
-        told.extend(run.take().map(|run| self.tell(run, &epoch)));
+        told.extend(run.take().map(|run| self.tell(run)));
         Ok(told)
     }
 
-    fn tell(&self, (seq, run): (u64, Run), epoch: &Epoch) -> Numbered {
+    fn events(&self, upto: u64) -> Result<Stretch, TooFarBehind> {
+        self.feed.between(&self.at.epoch, self.at.seq, upto)
+    }
+
+    fn tell(&self, (seq, run): (u64, Run)) -> Numbered {
         let so_far = self.growing.as_ref().and_then(Growing::so_far);
         let event = match so_far {
             Some(message) => UpdateForm::Cumulative.apply(run.into_event(), || message.clone()),
@@ -74,7 +86,7 @@ impl Cursor {
         Numbered {
             session_id: self.feed.session().clone(),
             seq: Some(seq),
-            epoch: Some(epoch.clone()),
+            epoch: Some(self.at.epoch.clone()),
             event: SessionEvent::Agent(Box::new(event)),
         }
     }
