@@ -1,0 +1,59 @@
+/** One way to a server, as long as it holds. */
+export interface Transport {
+  send(frame: string): void;
+  close(): void;
+}
+
+export interface TransportListener {
+  frame(text: string): void;
+  /** Once, whatever happened. */
+  closed(reason: string): void;
+}
+
+/** Opens a way to the server. What goes wrong is told to the listener. */
+export type TransportFactory = (listener: TransportListener) => Transport;
+
+/** What a WebSocket must have of the standard's; those of browsers and of `ws` have it. */
+interface Socket {
+  binaryType: string;
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  onopen: unknown;
+  onmessage: ((event: { data: unknown }) => void) | null;
+  onclose: ((event: { code: number; reason: string }) => void) | null;
+  onerror: ((event: unknown) => void) | null;
+}
+
+export type SocketConstructor = new (url: string, protocols?: string[], options?: { headers: Record<string, string> }) => Socket;
+
+/**
+ * A WebSocket. Browsers send their cookie by themselves; a token needs a socket that can send headers, such as the one in
+ * `pi-client/node`.
+ */
+export function webSocket(url: string, options: { socket?: SocketConstructor; token?: string } = {}): TransportFactory {
+  const make = options.socket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
+  if (make === undefined) {
+    throw new Error("there is no WebSocket here; use connect from pi-client/node");
+  }
+  return (listener) => {
+    const socket =
+      options.token === undefined
+        ? new make(url)
+        : new make(url, [], { headers: { authorization: `Bearer ${options.token}` } });
+    let failure = "";
+    socket.onmessage = (event) => {
+      if (typeof event.data === "string") {
+        listener.frame(event.data);
+      }
+    };
+    socket.onerror = (event) => {
+      const message = (event as { message?: unknown }).message;
+      failure = typeof message === "string" ? message : "the connection failed";
+    };
+    socket.onclose = (event) => listener.closed(event.reason || failure || `closed with ${event.code}`);
+    return {
+      send: (frame) => socket.send(frame),
+      close: () => socket.close(1000, "client closed"),
+    };
+  };
+}
