@@ -6,8 +6,10 @@
 //! Built so far: the [`journal`] and what it keeps ([`answer`]). `pi serve` says that the rest is to come.
 
 pub mod answer;
+pub mod connection;
 pub mod door;
 pub mod feed;
 pub mod journal;
+pub mod lobby;
 pub mod outbox;
 pub mod speaker;

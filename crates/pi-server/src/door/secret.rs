@@ -27,7 +27,7 @@ impl Secret {
         Self::digest(&self.0).ct_eq(&Self::digest(other)).into()
     }
 
-    pub(super) fn digest(text: &str) -> [u8; 32] {
+    pub(crate) fn digest(text: &str) -> [u8; 32] {
         Sha256::digest(text.as_bytes()).into()
     }
 }

@@ -1,0 +1,270 @@
+//! Who is connected, who waits for an answer, and who hears of what.
+//!
+//! The engine says what happened to which request; the lobby knows whose it is. Everything in here is done at once and
+//! waits for nobody: frames go into outboxes, and a client that does not empty its own is closed.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use pi_engine::{Announcement, Ending, Header, Outcome, Phase, Refusal, Replay, Request};
+use pi_wire::{
+    Command, Error, Response, ServerEvent,
+    command::Lifecycle,
+    error::{Identity as Twice, PendingScope},
+    event::{CommandPhase, FinishedCommand},
+    id::{CommandId, IdempotencyKey},
+    registry::Kind,
+};
+
+use serde_json::value::RawValue;
+
+use crate::{
+    answer::{self, Answer},
+    connection::{Connection, ConnectionId, Identity},
+    door::Secret,
+    journal::audit::hexadecimal,
+    outbox::Outbox,
+    speaker::frame,
+};
+
+/// How long a client waits that found the server busy.
+const BUSY_MS: u64 = 250;
+
+/// Somebody who waits for an answer.
+#[derive(Debug)]
+pub struct Waiting {
+    pub connection: Arc<Connection>,
+    /// As the client named the command.
+    pub id: Option<CommandId>,
+    /// What is done once more for the connection when the answer is a repetition.
+    pub connects: Option<Command>,
+}
+
+/// There are as many connections as there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are {limit} connections already")]
+pub struct Crowded {
+    pub limit: usize,
+}
+
+#[derive(Debug)]
+pub struct Lobby {
+    limit: usize,
+    numbers: AtomicU64,
+    /// Makes names of commands that only we can tell apart.
+    salt: Secret,
+    /// Not a task: looked at for every command, changed when somebody comes or goes.
+    connections: RwLock<HashMap<ConnectionId, Arc<Connection>>>,
+    /// Not a task: put in by whoever reads a connection, taken out by the engine's task, never held for long.
+    waiting: Mutex<HashMap<Request, Waiting>>,
+}
+
+impl Lobby {
+    /// With room for so many connections.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            numbers: AtomicU64::new(1),
+            salt: Secret::random(),
+            connections: RwLock::default(),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Lets a client in. Its first frames are already in its outbox: nobody else's come before them.
+    pub fn enter(
+        &self,
+        identity: Identity,
+        lifecycle: Lifecycle,
+        outbox: Arc<Outbox>,
+    ) -> Result<Arc<Connection>, Crowded> {
+        let id = ConnectionId(self.number());
+        let connection = Arc::new(Connection::new(id, identity, lifecycle, outbox));
+        let mut connections = self.connections.write().unwrap_or_else(PoisonError::into_inner);
+        if connections.len() >= self.limit {
+            return Err(Crowded { limit: self.limit });
+        }
+        connections.insert(id, Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// The client is gone. What it asked for goes on; the answers are kept for when it comes back.
+    pub fn leave(&self, id: ConnectionId) {
+        self.connections.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.waiting().retain(|_, waiting| waiting.connection.id != id);
+    }
+
+    pub fn count(&self) -> usize {
+        self.connections.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Remembers who waits; the number is what the engine knows the request by.
+    pub fn wait(&self, waiting: Waiting) -> Request {
+        let request = Request(self.number());
+        self.waiting().insert(request, waiting);
+        request
+    }
+
+    /// Who waited for this, if he is still there.
+    pub fn take(&self, request: Request) -> Option<Waiting> {
+        self.waiting().remove(&request)
+    }
+
+    /// Answers somebody.
+    pub fn answer(&self, waiting: &Waiting, header: &Header, outcome: &Outcome<Answer>, replay: Replay) {
+        respond(waiting.id.as_ref(), header, outcome, replay, |response| send(&waiting.connection, frame(response)));
+    }
+
+    /// Tells somebody that the command was not admitted.
+    pub fn refuse(&self, waiting: &Waiting, header: &Header, refusal: &Refusal) {
+        let answer = answer::failure(&translate(refusal));
+        send(&waiting.connection, frame(&answer::response(waiting.id.as_ref(), kind(header), &answer, None)));
+    }
+
+    /// Tells whoever wants to hear it what became of a command.
+    pub fn announce(&self, announcement: &Announcement<Answer>) {
+        let connections = self.connections.read().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt };
+        for connection in connections.values() {
+            let is_own = connection.identity.client == announcement.header.client;
+            match (connection.lifecycle(), is_own) {
+                (Lifecycle::All | Lifecycle::Own, true) => send(connection, texts.own()),
+                (Lifecycle::All, false) => send(connection, texts.others()),
+                (Lifecycle::Own, false) | (Lifecycle::None, _) => {}
+            }
+        }
+    }
+
+    /// Tells everybody.
+    pub fn broadcast(&self, event: &ServerEvent) {
+        let text = frame(event);
+        for connection in self.connections.read().unwrap_or_else(PoisonError::into_inner).values() {
+            send(connection, text.clone());
+        }
+    }
+
+    /// Everybody who is here.
+    pub fn everybody(&self) -> Vec<Arc<Connection>> {
+        self.connections.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Request, Waiting>> {
+        // Nothing in here can panic half-way.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lifecycle event in its two forms, each written when it is first needed.
+struct Texts<'a> {
+    announcement: &'a Announcement<Answer>,
+    own: Option<Bytes>,
+    others: Option<Bytes>,
+    salt: &'a Secret,
+}
+
+impl Texts<'_> {
+    fn own(&mut self) -> Bytes {
+        let Self { announcement, own, .. } = self;
+        own.get_or_insert_with(|| frame(&event(announcement, None))).clone()
+    }
+
+    fn others(&mut self) -> Bytes {
+        let Self { announcement, others, salt, .. } = self;
+        others.get_or_insert_with(|| frame(&event(announcement, Some(opaque(announcement, salt))))).clone()
+    }
+}
+
+/// The event for the client itself, or for others under another name.
+fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>) -> ServerEvent {
+    let Announcement { id, header, phase } = announcement;
+    let own = CommandPhase {
+        command_id: id.as_str().into(),
+        command_type: header.kind.as_str().to_owned(),
+        session_id: header.subject().map(|session| session.as_str().into()),
+        depends_on: header.depends_on.iter().map(|id| id.as_str().into()).collect(),
+        if_session_version: header.if_version,
+        idempotency_key: header.key.as_ref().map(|key| IdempotencyKey(key.as_str().to_owned())),
+    };
+    let data = match &opaque {
+        Some(name) => own.for_others(name.clone()),
+        None => own,
+    };
+    match phase {
+        Phase::Accepted => ServerEvent::CommandAccepted { data },
+        Phase::Started => ServerEvent::CommandStarted { data },
+        Phase::Finished { outcome, replay } => {
+            let response = respond(None, header, outcome, *replay, |response| FinishedCommand::of(data, response));
+            let data = match opaque {
+                Some(name) => response.for_others(name),
+                None => response,
+            };
+            ServerEvent::CommandFinished { data }
+        }
+    }
+}
+
+/// The same for all phases of a command, and telling nothing of its own name.
+fn opaque(announcement: &Announcement<Answer>, salt: &Secret) -> CommandId {
+    let text = format!("{}\0{}\0{}", salt.reveal(), announcement.header.client, announcement.id);
+    CommandId(format!("other:{}", hexadecimal(&Secret::digest(&text)[..8])))
+}
+
+/// Makes the response to a command and does something with it.
+fn respond<T>(
+    id: Option<&CommandId>,
+    header: &Header,
+    outcome: &Outcome<Answer>,
+    replay: Replay,
+    then: impl FnOnce(&Response<&RawValue>) -> T,
+) -> T {
+    let made;
+    let answer = match &outcome.ending {
+        Ending::Succeeded(answer) | Ending::Failed { body: answer, .. } => answer,
+        Ending::Broken(failure) => {
+            made = answer::broken(failure);
+            &made
+        }
+    };
+    let mut response = answer::response(id, kind(header), answer, outcome.version);
+    response.replayed = replay == Replay::Replayed;
+    then(&response)
+}
+
+fn kind(header: &Header) -> &'static str {
+    Kind::named(header.kind.as_str()).map_or("unknown", Kind::name)
+}
+
+fn send(connection: &Connection, frame: Bytes) {
+    if connection.outbox.send(frame).is_err() {
+        tracing::info!(connection = connection.id.0, "a client reads too slowly and is closed");
+    }
+}
+
+/// The engine knows no protocol; these are the protocol's words for why it did not admit a command.
+fn translate(refusal: &Refusal) -> Error {
+    match refusal {
+        Refusal::ConflictingId { id, before, now } => conflict(Twice::Id, id.as_str(), before, now),
+        Refusal::ConflictingKey { key, before, now } => conflict(Twice::IdempotencyKey, key.as_str(), before, now),
+        Refusal::Busy(_) => Error::Busy { retry_after_ms: BUSY_MS },
+        Refusal::TooManyPending { limit } => {
+            Error::TooManyPending { scope: PendingScope::Client, max: u64::try_from(*limit).unwrap_or(u64::MAX) }
+        }
+        Refusal::JournalUnavailable => Error::JournalUnavailable,
+        Refusal::ShuttingDown => Error::ShuttingDown,
+        Refusal::ShutDown => Error::ShutDown,
+    }
+}
+
+fn conflict(identity: Twice, value: &str, first: &pi_engine::Kind, second: &pi_engine::Kind) -> Error {
+    Error::Conflict { identity, value: value.to_owned(), first: first.to_string(), second: second.to_string() }
+}
