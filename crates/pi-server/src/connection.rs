@@ -24,7 +24,7 @@ pub struct Identity {
 impl Identity {
     /// A credential, and the name that its client chose. Names of two credentials never mean the same client.
     pub fn new(principal: &str, chosen: Option<&str>) -> Self {
-        let client = chosen.map_or_else(|| principal.to_owned(), |name| format!("{principal}/{name}"));
+        let client = chosen.map_or_else(|| principal.to_owned(), |name| format!("{principal}\0{name}"));
         Self { principal: principal.into(), client: client.into() }
     }
 }

@@ -9,6 +9,7 @@ pub mod answer;
 pub mod connection;
 pub mod door;
 pub mod feed;
+pub mod header;
 pub mod journal;
 pub mod lobby;
 pub mod outbox;
