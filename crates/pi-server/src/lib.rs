@@ -13,4 +13,5 @@ pub mod header;
 pub mod journal;
 pub mod lobby;
 pub mod outbox;
+pub mod rates;
 pub mod speaker;

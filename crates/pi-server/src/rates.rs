@@ -1,0 +1,131 @@
+//! How many commands a minute: for each client, for the answers to one session's questions, and for all together.
+//!
+//! Each is a bucket as large as a minute's worth that fills at a steady rate. A client may be quick for a while, and a check
+//! costs the same whatever happened before.
+
+use std::num::NonZeroU32;
+
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock, MonotonicClock},
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed, keyed::HashMapStateStore},
+};
+use pi_engine::ClientName;
+use pi_transcript::SessionId;
+use pi_wire::{Error, error::RateScope};
+
+type Moment = <MonotonicClock as Clock>::Instant;
+type Keyed<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, NoOpMiddleware<Moment>>;
+type Single = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Moment>>;
+
+/// Clients and sessions that were quiet are forgotten after so many checks.
+const TIDY_EVERY: usize = 4096;
+
+/// Per minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub client: NonZeroU32,
+    pub global: NonZeroU32,
+    pub answers: NonZeroU32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self { client: number(6_000), global: number(60_000), answers: number(600) }
+    }
+}
+
+/// The buckets.
+#[derive(Debug)]
+pub struct Rates {
+    limits: Limits,
+    client: Keyed<ClientName>,
+    answers: Keyed<SessionId>,
+    global: Single,
+    checks: std::sync::atomic::AtomicUsize,
+}
+
+impl Rates {
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            client: RateLimiter::new(Quota::per_minute(limits.client), HashMapStateStore::default(), MonotonicClock),
+            answers: RateLimiter::new(Quota::per_minute(limits.answers), HashMapStateStore::default(), MonotonicClock),
+            global: RateLimiter::new(Quota::per_minute(limits.global), InMemoryState::default(), MonotonicClock),
+            checks: std::sync::atomic::AtomicUsize::new(0),
+        }
+    }
+
+    /// Counts a command, or says why it is too much and how long to wait.
+    pub fn count(&self, client: &ClientName) -> Result<(), Error> {
+        self.tidy();
+        let wait = self.client.check_key(client).map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
+        wait.map_err(|wait| limited(RateScope::Client, self.limits.client, wait))?;
+        let wait = self.global.check().map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
+        wait.map_err(|wait| limited(RateScope::Global, self.limits.global, wait))
+    }
+
+    /// Counts an answer to a question of a session.
+    pub fn count_answer(&self, session: &SessionId) -> Result<(), Error> {
+        let wait = self.answers.check_key(session).map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
+        wait.map_err(|wait| limited(RateScope::UiResponses, self.limits.answers, wait))
+    }
+
+    fn tidy(&self) {
+        let checks = self.checks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if checks % TIDY_EVERY == TIDY_EVERY - 1 {
+            self.client.retain_recent();
+            self.answers.retain_recent();
+        }
+    }
+}
+
+fn limited(scope: RateScope, per_minute: NonZeroU32, wait: std::time::Duration) -> Error {
+    // At once would be too early: what is less than a millisecond counts as one.
+    let retry_after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+    Error::RateLimited { scope, per_minute: per_minute.get().into(), retry_after_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(client: u32, global: u32, answers: u32) -> Rates {
+        let number = |number| NonZeroU32::new(number).expect("not zero");
+        Rates::new(Limits { client: number(client), global: number(global), answers: number(answers) })
+    }
+
+    fn code(result: Result<(), Error>) -> Option<String> {
+        result.err().map(|error| {
+            assert!(error.retry_after_ms().is_some_and(|wait| wait > 0 && wait <= 60_001));
+            error.to_string()
+        })
+    }
+
+    #[test]
+    fn each_client_has_its_own_bucket() {
+        let rates = rates(2, 100, 1);
+        let (one, other) = (ClientName::from("one"), ClientName::from("other"));
+        let counted: Vec<_> = [&one, &one, &one, &other].map(|client| code(rates.count(client))).into();
+        let refused = Some("Rate limit exceeded (2 commands/minute)".to_owned());
+        assert_eq!(counted, [None, None, refused, None]);
+    }
+
+    #[test]
+    fn all_together_have_one_too() {
+        let rates = rates(2, 3, 1);
+        let counted: Vec<_> = ["a", "b", "c", "d"].map(|name| code(rates.count(&name.into()))).into();
+        assert_eq!(counted, [None, None, None, Some("Global rate limit exceeded (3 commands/minute)".to_owned())]);
+    }
+
+    #[test]
+    fn answers_are_counted_by_session() {
+        let rates = rates(1, 1, 1);
+        let (one, other) = (SessionId::from("s1"), SessionId::from("s2"));
+        let counted: Vec<_> = [&one, &other, &one].map(|session| code(rates.count_answer(session))).into();
+        let refused = "Extension UI response rate limit exceeded (1 responses/minute)".to_owned();
+        assert_eq!(counted, [None, None, Some(refused)]);
+    }
+}
