@@ -1,14 +1,17 @@
 //! The manifests that come with the program.
 //!
 //! They are files in `manifests/`, one for each provider, named by its id; this module only carries their text. They are
-//! the first source of manifests, so a file of the user's with the same id replaces one.
+//! the first source of manifests, so a file of the user's with the same id replaces one. Every start reads all of them, so
+//! the build script writes them once more as JSON, without what only people need.
 
 /// A manifest inside the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
     pub id: &'static str,
-    /// YAML.
+    /// As it was written, in YAML.
     pub text: &'static str,
+    /// The same in JSON.
+    pub json: &'static str,
 }
 
 impl BuiltIn {
@@ -20,7 +23,11 @@ impl BuiltIn {
 
 macro_rules! embedded {
     ($($id:literal),* $(,)?) => {
-        &[$(BuiltIn { id: $id, text: include_str!(concat!("../manifests/", $id, ".yaml")) }),*]
+        &[$(BuiltIn {
+            id: $id,
+            text: include_str!(concat!("../manifests/", $id, ".yaml")),
+            json: include_str!(concat!(env!("OUT_DIR"), "/", $id, ".json")),
+        }),*]
     };
 }
 

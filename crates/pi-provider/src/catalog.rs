@@ -111,7 +111,7 @@ impl Source {
     /// The manifests that come with the program.
     pub fn built_in() -> Self {
         let file =
-            |manifest: &builtin::BuiltIn| SourceFile { path: manifest.path(), text: Ok(manifest.text.to_owned()) };
+            |manifest: &builtin::BuiltIn| SourceFile { path: manifest.path(), text: Ok(manifest.json.to_owned()) };
         let files = builtin::MANIFESTS.iter().map(file).collect();
         Self { origin: Origin::BuiltIn, trust: Trust::Trusted, files }
     }
@@ -275,7 +275,11 @@ impl Loading<'_> {
     }
 
     fn document(&mut self, file: &SourceFile, text: &str) -> Option<(String, Document)> {
-        let document = load_any(text, &file.path, Format::of_file(&file.path));
+        let format = match self.source.origin {
+            Origin::BuiltIn => Format::Json,
+            Origin::User | Origin::Project | Origin::CommandLine | Origin::PiModels => Format::of_file(&file.path),
+        };
+        let document = load_any(text, &file.path, format);
         let (diagnostics, shown) = match &document {
             Document::Manifest(loaded) => (&loaded.diagnostics, true),
             Document::Contract(loaded) => (&loaded.diagnostics, true),

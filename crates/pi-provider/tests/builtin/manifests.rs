@@ -100,3 +100,12 @@ fn a_model_is_known_or_says_that_it_is_not() {
         }
     }
 }
+
+#[test]
+fn json_of_the_build_says_what_was_written() {
+    for built_in in MANIFESTS {
+        let built = load(built_in.json, &built_in.path(), Format::Json);
+        assert_eq!(built.manifest, Some(manifest(built_in)), "{}", built_in.id);
+        assert_eq!((built.diagnostics, built.ignored), (Vec::new(), Vec::new()), "{}", built_in.id);
+    }
+}
