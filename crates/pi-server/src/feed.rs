@@ -5,7 +5,6 @@
 //! place, deltas that gathered meanwhile go out as one, and a client that comes back takes up where it was. What no longer
 //! fits is dropped from the old end; whoever needed it is told so and gets a snapshot instead.
 
-mod coalesce;
 mod cursor;
 mod growing;
 
@@ -23,9 +22,6 @@ use pi_wire::{
 pub use self::cursor::Cursor;
 use self::growing::Growing;
 use crate::outbox::Outbox;
-
-/// What an event costs beside its text.
-const DELTA: usize = 200;
 
 /// A place in a session's numbering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +120,7 @@ impl Feed {
         state.last += 1;
         let seq = state.last;
         state.growing.follow(&event);
-        let size = weigh(&event);
+        let size = event.weight();
         state.bytes += size;
         state.kept.push_back(Kept { seq, event, size });
         state.trim();
@@ -226,13 +222,5 @@ impl State {
             Some(after) if after.seq + 1 >= self.oldest() => Start::Replay { after: after.seq, upto: seq },
             Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },
         }
-    }
-}
-
-/// What keeping an event costs. Deltas are the many; what else there is, is written out once to be weighed.
-fn weigh(event: &AgentEvent) -> usize {
-    match event {
-        AgentEvent::MessageUpdate { message: None, .. } => DELTA + coalesce::length(event),
-        event => DELTA + serde_json::to_string(event).map_or(0, |text| text.len()),
     }
 }

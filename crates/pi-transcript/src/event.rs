@@ -5,13 +5,14 @@
 //! entries. What an event carries keeps its own rule: a message, an entry and [`ToolOutput`] keep such members here too.
 
 mod assistant;
+mod joined;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-pub use self::assistant::AssistantMessageEvent;
+pub use self::{assistant::AssistantMessageEvent, joined::Joined};
 use crate::{
     content::Block,
     entry::Entry,

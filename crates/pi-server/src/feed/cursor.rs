@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use pi_transcript::{AgentEvent, SessionId};
+use pi_transcript::{AgentEvent, SessionId, event::Joined};
 use pi_wire::event::{Numbered, SessionEvent, UpdateForm};
 
-use super::{
-    Feed, Position, Stretch, TooFarBehind,
-    coalesce::{Run, is_piece},
-    growing::Growing,
-};
+use super::{Feed, Position, Stretch, TooFarBehind, growing::Growing};
 
 /// What a connection has sent of a session, and how it sends the rest.
 #[derive(Debug)]
@@ -42,7 +38,7 @@ impl Cursor {
     /// Whether nothing but pieces of a growing message follow, up to and including `upto`.
     pub fn is_only_growing(&self, upto: u64) -> bool {
         // Whoever is too far behind is told so when he wants the events.
-        self.events(upto).is_ok_and(|events| events.iter().all(|(_, event)| is_piece(event)))
+        self.events(upto).is_ok_and(|events| events.iter().all(|(_, event)| event.is_piece()))
     }
 
     /// Leaves out what a snapshot has told.
@@ -54,7 +50,7 @@ impl Cursor {
     pub fn advance(&mut self, upto: u64) -> Result<Vec<Numbered>, TooFarBehind> {
         let events = self.events(upto)?;
         let mut told = Vec::new();
-        let mut run: Option<(u64, Run)> = None;
+        let mut run: Option<(u64, Joined)> = None;
         for (seq, event) in events {
             self.at.seq = seq;
             if let Some((last, run)) = &mut run
@@ -63,7 +59,7 @@ impl Cursor {
                 *last = seq;
             } else {
                 told.extend(run.take().map(|run| self.tell(run)));
-                run = Some((seq, Run::new(AgentEvent::clone(&event))));
+                run = Some((seq, Joined::new(AgentEvent::clone(&event))));
             }
             if let Some(growing) = &mut self.growing {
                 growing.follow(&event);
@@ -77,7 +73,7 @@ impl Cursor {
         self.feed.between(&self.at.epoch, self.at.seq, upto)
     }
 
-    fn tell(&self, (seq, run): (u64, Run)) -> Numbered {
+    fn tell(&self, (seq, run): (u64, Joined)) -> Numbered {
         let so_far = self.growing.as_ref().and_then(Growing::so_far);
         let event = match so_far {
             Some(message) => UpdateForm::Cumulative.apply(run.into_event(), || message.clone()),
