@@ -17,6 +17,7 @@ use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
 };
+use pi_redact::Redactor;
 use pi_session::{
     Beginning, Blueprint, Owner, cut,
     input::{Composer, ImageRule, Mentions, Picture, Pictures},
@@ -139,7 +140,7 @@ impl Workshop {
         let tools = Registry::built_in();
         let active_tools = active_tools(arguments, &settings, &tools, console)?;
         let system = system(&arguments.told, &resources, &tools, &active_tools, &directory, console)?;
-        let workspace = workspace(&directory, &settings, environment, credentials)?;
+        let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
         let models = providers.into_models(answering.key.clone(), &settings)?;
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
@@ -329,6 +330,7 @@ fn workspace(
     settings: &Settings,
     environment: &Environment,
     credentials: Vec<String>,
+    redactor: Arc<Redactor>,
 ) -> Result<Arc<Workspace>, Failure> {
     let agent = environment.agent_directory.clone();
     let withheld = Withheld { credentials, passed: Vec::new() };
@@ -348,6 +350,7 @@ fn workspace(
         environment: variables,
         temporary: std::env::temp_dir(),
         images,
+        redactor,
     };
     Ok(Arc::new(Workspace::new(places, settings, Arc::new(FileQueue::default()))))
 }

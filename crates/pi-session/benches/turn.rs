@@ -84,6 +84,7 @@ impl Stage {
             shell: Shell::default(),
             environment: Environment::default(),
             temporary: self.folder.path().to_owned(),
+            redactor: Arc::new(Redactor::default()),
             images: Images::Scaled,
         };
         let places = Places::usual(None, None, project, Trust::Trusted);

@@ -63,6 +63,30 @@ pub fn blocks(redactor: &Redactor, blocks: Vec<Block>) -> (Vec<Block>, usize) {
     (blocks, hidden)
 }
 
+/// Tells the model that something was hidden from it, so that it takes no mark for what stands there.
+pub(crate) fn admit(blocks: &mut Vec<Block>, hidden: usize) {
+    let what = match hidden {
+        0 => return,
+        1 => "A secret is".to_owned(),
+        hidden => format!("{hidden} secrets are"),
+    };
+    let note = format!(
+        "[{what} not shown here: {MARK} stands in the place. Where a line is written back exactly as it is shown, it \
+         keeps its secret.]"
+    );
+    let last = blocks.iter_mut().rev().find_map(|block| match block {
+        Block::Text(block) => Some(&mut block.text),
+        Block::Thinking(_) | Block::Image(_) | Block::ToolCall(_) | Block::Other(_) => None,
+    });
+    match last {
+        Some(text) => {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        None => blocks.push(Block::text(note)),
+    }
+}
+
 /// A text without secrets, and how many were hidden.
 pub fn text<'a>(redactor: &Redactor, text: &'a str) -> (Cow<'a, str>, usize) {
     let scrubbed = redactor.redact_text(text);
@@ -133,6 +157,18 @@ mod tests {
                 Block::text("token: String"),
             ]
         );
+    }
+
+    #[test]
+    fn model_is_told_how_much_it_does_not_see() {
+        let told = |hidden: usize| {
+            let mut blocks = vec![Block::text("a"), Block::text("b"), Block::image("", "image/png")];
+            admit(&mut blocks, hidden);
+            blocks[1].as_text().expect("text").to_owned()
+        };
+        assert_eq!(told(0), "b");
+        assert!(told(1).starts_with("b\n\n[A secret is not shown here: [REDACTED] "), "{}", told(1));
+        assert!(told(3).starts_with("b\n\n[3 secrets are not shown here"), "{}", told(3));
     }
 
     #[test]

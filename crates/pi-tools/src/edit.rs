@@ -13,9 +13,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use pi_redact::{MARK, Redactor};
+
 use crate::{
     arguments::{self, BadArguments},
     files::{self, FileFault, Missing, Spot},
+    mask::{self, Restored, Veiled},
     tool::{self, Arguments, Call, Definition, Failure, Output, Tool},
     truncate,
 };
@@ -101,20 +104,26 @@ async fn edit(call: Call) -> Result<Output, Failure> {
             return Err(Failure::aborted());
         }
         let spot = Spot::find(&call.grant, &location, Missing::Refuse)?;
-        change(&spot, &parameters, &cancel)
+        change(&spot, &parameters, &call.workspace.settings().redactor, &cancel)
     })
     .await
 }
 
-fn change(spot: &Spot, parameters: &Parameters, cancel: &CancellationToken) -> Result<Output, Failure> {
+fn change(
+    spot: &Spot,
+    parameters: &Parameters,
+    redactor: &Redactor,
+    cancel: &CancellationToken,
+) -> Result<Output, Failure> {
     let Parameters { path, edits } = parameters;
     let (old, metadata) = read(spot, path)?;
-    let new = apply(&old, edits, path)?;
+    let Restored { text: new, lines } = rewrite(&old, edits, path, redactor)?;
     // We take turns among ourselves, but an editor or a formatter does not.
     spot.check_unchanged(&metadata)?;
     spot.replace(new.as_bytes(), cancel)?;
     let count = edits.len();
-    let output = Output::text(format!("Successfully replaced {count} block(s) in {path}."));
+    let note = mask::note(&Restored { text: String::new(), lines });
+    let output = Output::text(format!("Successfully replaced {count} block(s) in {path}.{note}"));
     let diff = diff::Diff::new(&old, &new, path);
     let mut details = json!({ "diff": diff.shown, "patch": diff.patch });
     if let (Some(line), Value::Object(details)) = (diff.first_changed_line, &mut details) {
@@ -123,7 +132,18 @@ fn change(spot: &Spot, parameters: &Parameters, cancel: &CancellationToken) -> R
     Ok(Output { details: Some(details), ..output })
 }
 
-fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Failure> {
+/// The new content. A model that quotes what it was not shown quotes marks: then they are looked up in what it was shown,
+/// and what it left alone gets its secrets back.
+fn rewrite(old: &str, edits: &[Replacement], path: &str, redactor: &Redactor) -> Result<Restored, Failure> {
+    let has_marks = edits.iter().any(|edit| edit.old_text.contains(MARK) || edit.new_text.contains(MARK));
+    let veiled = if has_marks { Veiled::of(redactor, old) } else { None };
+    match veiled {
+        Some(veiled) => veiled.restore(&apply(veiled.shown(), edits, path)?, path),
+        None => Ok(Restored { text: apply(old, edits, path)?, lines: 0 }),
+    }
+}
+
+pub(crate) fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Failure> {
     let (mut file, metadata) = spot.open()?;
     if metadata.len() > MAX_FILE {
         let size = truncate::size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));

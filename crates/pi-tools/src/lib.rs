@@ -17,6 +17,7 @@ mod environment;
 mod find;
 mod grep;
 mod ls;
+mod mask;
 mod notice;
 mod path;
 mod progress;

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::Value;
 
 use pi_policy::{Action, BadCall, Extent, Moment, Places, Request, Subject, Target};
+use pi_redact::Redactor;
 
 use crate::{
     environment::Environment,
@@ -31,6 +32,9 @@ pub struct Settings {
     /// Where output goes that is too long to be shown.
     pub temporary: PathBuf,
     pub images: Images,
+    /// Hides secrets in what tools find before the model sees it. Tools do not use it for that, whoever calls them does;
+    /// they know by it what a model that writes a file was not shown.
+    pub redactor: Arc<Redactor>,
 }
 
 /// The shell that runs commands.

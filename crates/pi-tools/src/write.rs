@@ -5,9 +5,12 @@ use std::sync::LazyLock;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
+use pi_redact::{MARK, Redactor};
+
 use crate::{
-    arguments,
+    arguments, edit,
     files::{self, Missing, Spot},
+    mask::{self, Restored, Veiled},
     tool::{self, Call, Definition, Failure, Output, Tool},
 };
 
@@ -45,8 +48,27 @@ async fn write(call: Call) -> Result<Output, Failure> {
             return Err(Failure::aborted());
         }
         let spot = Spot::find(&call.grant, &location, Missing::Make)?;
+        let (content, note) = unveil(&spot, content, &path, &call.workspace.settings().redactor)?;
         spot.replace(content.as_bytes(), &cancel)?;
-        Ok(Output::text(format!("Successfully wrote {} bytes to {path}", content.len())))
+        Ok(Output::text(format!("Successfully wrote {} bytes to {path}{note}", content.len())))
     })
     .await
+}
+
+/// The content with the secrets of the old file in the place of their marks, and what the model must know about marks.
+fn unveil(spot: &Spot, content: String, path: &str, redactor: &Redactor) -> Result<(String, String), Failure> {
+    if !content.contains(MARK) {
+        return Ok((content, String::new()));
+    }
+    let old = match edit::read(spot, path) {
+        Ok((old, _)) => old,
+        // There is nothing to be spoiled, or nothing that a model was shown as text.
+        Err(_) => String::new(),
+    };
+    let restored = match Veiled::of(redactor, &old) {
+        Some(veiled) => veiled.restore(&content, path)?,
+        None => Restored { text: content, lines: 0 },
+    };
+    let note = mask::note(&restored);
+    Ok((restored.text, note))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use pi_tools::{Failure, Output, Progress};
-use room::Room;
+use room::{PLANTED, Room};
 
 #[tokio::test]
 async fn file_is_made_with_the_folders_around_it() {
@@ -135,4 +135,21 @@ impl Drop for Disk {
 fn run(arguments: &[&str], program: &str, path: &std::path::Path) -> bool {
     let status = std::process::Command::new(program).args(arguments).arg(path).output();
     status.is_ok_and(|output| output.status.success())
+}
+
+#[tokio::test]
+async fn secret_that_no_model_was_shown_stays_where_it_was() {
+    let room = Room::new();
+    room.put("config", format!("a = 1\nkey = {PLANTED}\n"));
+    let write = |content: &str| json!({ "path": "config", "content": content });
+    let told = room.told("write", write("a = 2\nkey = [REDACTED]\n")).await;
+    let expected = format!("a = 2\nkey = {PLANTED}\n");
+    assert_eq!(room.text("config"), expected);
+    assert_eq!(
+        told,
+        format!("Successfully wrote {} bytes to config\n\n[1 line with [REDACTED] kept its secret.]", expected.len())
+    );
+    let told = room.told("write", write("a = 3\nkey = \"[REDACTED]\"\n")).await;
+    assert!(told.starts_with("error: config was not changed. Line 2 of the new text"), "{told}");
+    assert_eq!(room.text("config"), expected);
 }

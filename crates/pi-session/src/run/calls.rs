@@ -179,18 +179,21 @@ impl Run {
     async fn carry_out(&self, set: &Arc<ToolSet>, checked: Checked) -> Result<(ToolCall, Outcome), Gone> {
         let Checked { call, readiness } = checked;
         let started = tokio::time::Instant::now();
-        let mut outcome = match readiness {
-            Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
+        let (outcome, found) = match readiness {
+            Readiness::Refused { reason, terminate } => {
+                (Outcome { terminate, ..Outcome::failure(Failure::new(reason)) }, 0)
+            }
             Readiness::Ready { tool, arguments, grant } => {
                 let outcome = match &tool.runner {
                     Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), *grant).await?,
                     Runner::Guest(tool) => self.run_guest(tool, &call, arguments.clone()).await?,
                 };
-                let scrubbed = self.scrub(outcome);
-                self.hear_result(&call, arguments, scrubbed).await
+                let (scrubbed, hidden) = self.scrub(outcome);
+                (self.hear_result(&call, arguments, scrubbed).await, hidden)
             }
         };
-        outcome = self.scrub(outcome);
+        let (mut outcome, brought) = self.scrub(outcome);
+        scrub::admit(&mut outcome.output.content, found + brought);
         self.tell(AgentEvent::ToolExecutionEnd {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
@@ -255,12 +258,12 @@ impl Run {
     }
 
     async fn tell_progress(&self, call: &ToolCall, output: ToolOutput) -> Result<(), Gone> {
-        let Outcome { output: partial_result, .. } = self.scrub(Outcome { output, is_error: false, terminate: false });
+        let (outcome, _) = self.scrub(Outcome { output, is_error: false, terminate: false });
         self.tell(AgentEvent::ToolExecutionUpdate {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             args: Value::Object(call.arguments.clone()),
-            partial_result,
+            partial_result: outcome.output,
             parent_tool_call_id: None,
         })
         .await
@@ -286,13 +289,15 @@ impl Run {
         }
     }
 
-    /// Takes out what must not be written: from here the result goes to the model, the file and the clients.
-    fn scrub(&self, mut outcome: Outcome) -> Outcome {
-        (outcome.output.content, _) = scrub::blocks(&self.parts.redactor, outcome.output.content);
+    /// Takes out what must not be written: from here the result goes to the model, the file and the clients. Says how much
+    /// the model does not see of it.
+    fn scrub(&self, mut outcome: Outcome) -> (Outcome, usize) {
+        let hidden;
+        (outcome.output.content, hidden) = scrub::blocks(&self.parts.redactor, outcome.output.content);
         if let Some(details) = &mut outcome.output.details {
             scrub::details(&self.parts.redactor, details);
         }
-        outcome
+        (outcome, hidden)
     }
 
     async fn say_result(&mut self, call: ToolCall, outcome: Outcome) -> Result<Written, Gone> {

@@ -14,6 +14,7 @@ mod power;
 mod spoken;
 mod stage;
 mod tell;
+mod veiled;
 
 use std::time::Duration;
 

@@ -225,6 +225,7 @@ fn workspace(folder: &TempDir) -> Arc<Workspace> {
         environment: Environment::default().with("PATH", path).with("HOME", at("home")),
         temporary: at("temporary"),
         images: Images::Scaled,
+        redactor: Arc::new(redactor()),
     };
     Arc::new(Workspace::new(folders.places().unwrap(), settings, Arc::new(FileQueue::default())))
 }

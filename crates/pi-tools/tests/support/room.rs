@@ -10,12 +10,20 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use pi_policy::{Answer, Decision, Grant, Moment, Policy, Subject, decide};
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{
     Call, Environment, Failure, Images, Output, Progress, Registry, Settings, Shell, Workspace,
     files::{FileQueue, Folders},
     request,
 };
 use pi_transcript::ToolCallId;
+
+/// A secret that no model is shown.
+pub(crate) const PLANTED: &str = "sk-planted-0f9e8d7c6b5a";
+
+fn redactor() -> Redactor {
+    Redactor::new(Options { secrets: vec![PLANTED.to_owned()], evidence: Evidence::Shapes, personal: Personal::Keep })
+}
 
 pub(crate) struct Room {
     folder: TempDir,
@@ -48,6 +56,7 @@ impl Room {
             environment: Environment::default().with("PATH", path).with("HOME", at("home")),
             temporary: at("temporary"),
             images: Images::Scaled,
+            redactor: Arc::new(redactor()),
         };
         change(&mut settings);
         let places = folders.places().expect("absolute folders");
