@@ -52,7 +52,10 @@ async fn read(call: Call) -> Result<Output, Failure> {
     let parameters: Parameters = arguments::read(call.arguments)?;
     let location: Location = files::granted(&call.grant)?.clone();
     let (cancel, images) = (call.cancel.clone(), call.workspace.settings().images);
+    // What was asked for before this is done: a model that edits and then reads wants to see what it wrote.
+    let glance = tool::unless_cancelled(&call.cancel, call.workspace.queue().glance(&location)).await?;
     tool::off_thread(&call.cancel, move || {
+        let _glance = glance;
         let spot = Spot::find(&call.grant, &location, Missing::Refuse)?;
         show(&spot, &parameters, images, &cancel)
     })
