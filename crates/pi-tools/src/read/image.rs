@@ -4,7 +4,8 @@ use std::io::{Cursor, Read};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{
-    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, ImageResult, Limits,
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, ImageResult,
+    Limits,
     codecs::{jpeg::JpegEncoder, png::PngEncoder},
     imageops::FilterType,
     metadata::Orientation,
@@ -102,15 +103,26 @@ pub(super) fn show(
 fn prepare(bytes: &[u8], format: ImageFormat, images: Images) -> Picture {
     let as_it_is =
         || Picture::Ready { data: STANDARD.encode(bytes), mime_type: format.to_mime_type(), note: String::new() };
-    match images {
-        Images::AsTheyAre => as_it_is(),
-        Images::Scaled => match fit(bytes, format, BOUNDS) {
-            Ok(Fitted::AsItIs) => as_it_is(),
-            Ok(Fitted::Changed { data, mime_type, note }) => Picture::Ready { data, mime_type, note },
-            Ok(Fitted::TooLarge) => Picture::LeftOut { why: "it cannot be made small enough to be sent.".to_owned() },
-            // A model may understand what our decoder does not.
-            Err(_) if BOUNDS.admit(bytes.len()) => as_it_is(),
-            Err(error) => Picture::LeftOut { why: error.to_string() },
+    let fitted = match images {
+        Images::AsTheyAre => decode(bytes, format).map(|_| Fitted::AsItIs),
+        Images::Scaled => fit(bytes, format, BOUNDS),
+    };
+    match fitted {
+        Ok(Fitted::AsItIs) => as_it_is(),
+        Ok(Fitted::Changed { data, mime_type, note }) => Picture::Ready { data, mime_type, note },
+        Ok(Fitted::TooLarge) => Picture::LeftOut { why: "it cannot be made small enough to be sent.".to_owned() },
+        Err(error) => match error {
+            // A model may understand what our decoder does not, or finds too large.
+            ImageError::Unsupported(_) | ImageError::Limits(_)
+                if images == Images::AsTheyAre || BOUNDS.admit(bytes.len()) =>
+            {
+                as_it_is()
+            }
+            ImageError::Unsupported(_) | ImageError::Limits(_) => Picture::LeftOut { why: error.to_string() },
+            // Providers refuse the whole prompt for it, in this turn and in all that follow.
+            ImageError::Decoding(_) | ImageError::IoError(_) | ImageError::Encoding(_) | ImageError::Parameter(_) => {
+                Picture::LeftOut { why: format!("it is broken: {error}") }
+            }
         },
     }
 }
@@ -128,19 +140,24 @@ impl Bounds {
     }
 }
 
-fn fit(bytes: &[u8], format: ImageFormat, bounds: Bounds) -> ImageResult<Fitted> {
+/// The whole image, as it lies in the file, and how it is to be turned.
+fn decode(bytes: &[u8], format: ImageFormat) -> ImageResult<(DynamicImage, Orientation)> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_MEMORY);
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let (width, height) = decoder.dimensions();
-    let is_small = width.max(height) <= bounds.side && bounds.admit(bytes.len());
+    Ok((DynamicImage::from_decoder(decoder)?, orientation))
+}
+
+fn fit(bytes: &[u8], format: ImageFormat, bounds: Bounds) -> ImageResult<Fitted> {
+    // One that is sent as it is gets decoded too: its beginning does not tell whether the rest is there.
+    let (mut picture, orientation) = decode(bytes, format)?;
+    let is_small = picture.width().max(picture.height()) <= bounds.side && bounds.admit(bytes.len());
     if is_small && orientation == Orientation::NoTransforms {
         return Ok(Fitted::AsItIs);
     }
-    let mut picture = DynamicImage::from_decoder(decoder)?;
     picture.apply_orientation(orientation);
     let upright = (picture.width(), picture.height());
     if upright.0.max(upright.1) > bounds.side {
