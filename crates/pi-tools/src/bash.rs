@@ -3,6 +3,7 @@
 mod collect;
 mod sanitise;
 mod shell;
+mod spill;
 
 use std::{
     path::PathBuf,

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::{fs::File, io::AsyncWriteExt};
 
-use super::sanitise::{Sanitiser, Stroke};
+use super::{
+    sanitise::{Sanitiser, Stroke},
+    spill,
+};
 use crate::truncate::{self, Extent, MAX_BYTES, MAX_LINES, Truncation};
 
 /// When so much text has come together, its beginning goes.
@@ -178,7 +181,7 @@ impl Raw {
         if !matches!(self.place, Place::Memory) {
             return;
         }
-        let path = self.folder.join(format!("pi-bash-{:016x}.log", fastrand::u64(..)));
+        let path = spill::name(&self.folder);
         let mut options = tokio::fs::OpenOptions::new();
         options.write(true).create_new(true);
         // Output may hold secrets: it is for nobody else.
@@ -186,9 +189,15 @@ impl Raw {
         options.mode(0o600);
         match options.open(&path).await {
             Ok(file) => {
+                let newest = path.clone();
                 self.place = Place::File { file, path };
                 let held = std::mem::take(&mut self.held);
                 self.write(&held).await;
+                match tokio::task::spawn_blocking(move || spill::sweep(&newest)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::debug!(%error, "old output was not looked for"),
+                    Err(broken) => tracing::warn!(%broken, "old output was not looked for"),
+                }
             }
             Err(error) => self.lose(error),
         }
