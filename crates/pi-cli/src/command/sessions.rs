@@ -95,7 +95,7 @@ fn row(stored: &Stored, now: u64, length: usize) -> Vec<Cell> {
     vec![
         Cell::toned(Tone::Accent, id(stored, length)),
         Cell::plain(age(now.saturating_sub(stored.modified))),
-        Cell::plain(stored.message_count.to_string()),
+        Cell::plain(format!("{}{}", stored.message_count, if stored.skipped > 0 { "+" } else { "" })),
         Cell::plain(cost(stored).map(|cost| format!("${cost:.4}")).unwrap_or_default()),
         Cell::plain(line(&stored.cwd)),
         said,
@@ -111,8 +111,11 @@ fn object(stored: &Stored) -> String {
     .to_string()
 }
 
-/// In US dollars, where anybody has a price.
+/// In US dollars, where anybody has a price. A very long session would have to be read for it from end to end.
 fn cost(stored: &Stored) -> Option<f64> {
+    if stored.skipped > 0 {
+        return None;
+    }
     let usage = export::spent(&stored.path).ok()?;
     let cost = usage.cost.total_from_provider.as_ref().unwrap_or(&usage.cost.total).as_f64();
     (cost > 0.0).then_some(cost)

@@ -23,6 +23,21 @@ const READERS: usize = 8;
 /// A header is a few hundred bytes; more is not looked at to find one.
 const HEADER_LIMIT: u64 = 64 << 10;
 
+/// How much of a file is read to list it.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// A file that is not longer is read whole.
+    whole: u64,
+    /// Of a longer one, what is read of its beginning.
+    head: u64,
+    /// And of its end.
+    tail: u64,
+}
+
+/// Most sessions are shorter. Of the others the beginning has what was said first, and the end who spoke last and the name, if it
+/// was given lately.
+const BOUNDS: Bounds = Bounds { whole: 8 << 20, head: 1 << 20, tail: 3 << 20 };
+
 /// Within so many bytes a line says whose message it holds, as Pi and we write it.
 const RESULT_HEAD: usize = 256;
 
@@ -40,7 +55,10 @@ pub struct Stored {
     pub created: String,
     /// When somebody spoke last, in milliseconds since 1970.
     pub modified: u64,
+    /// As many as were read: if something was [`skipped`](Self::skipped), there are more.
     pub message_count: u64,
+    /// Bytes in the middle of a very long file that were not looked at. A name that was given there is not known either.
+    pub skipped: u64,
     /// What the user said first; empty if nothing was said.
     pub first_message: String,
 }
@@ -103,7 +121,7 @@ fn read_all(files: &[Listed]) -> Vec<Stored> {
     let work = || {
         let mut found = Vec::new();
         while let Some(listed) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match read(listed) {
+            match read(listed, BOUNDS) {
                 Ok(stored) => found.extend(stored),
                 Err(error) => tracing::warn!(path = %listed.path.display(), %error, "a session cannot be listed"),
             }
@@ -123,15 +141,51 @@ fn read_all(files: &[Listed]) -> Vec<Stored> {
     all
 }
 
-fn read(listed: &Listed) -> io::Result<Option<Stored>> {
-    let mut facts = Facts::default();
+fn read(listed: &Listed, bounds: Bounds) -> io::Result<Option<Stored>> {
     let disk = Disk::read(&listed.path)?;
-    let read = each_line(disk.reader(), |bytes| facts.line(bytes)).and_then(|rest| facts.line(&rest));
+    let read = match ends(&disk, bounds) {
+        Ok(Some(facts)) => Ok(facts),
+        Ok(None) => whole(&disk),
+        Err(refusal) => Err(refusal),
+    };
     match read {
-        Ok(()) => Ok(facts.finish(listed)),
+        Ok(facts) => Ok(facts.finish(listed)),
         Err(Refusal::NoSession) => Ok(None),
         Err(Refusal::Io(error)) => Err(error),
     }
+}
+
+fn whole(disk: &Disk) -> Result<Facts, Refusal> {
+    let mut facts = Facts::default();
+    let rest = each_line(disk.reader(), |bytes| facts.line(bytes))?;
+    facts.line(&rest)?;
+    Ok(facts)
+}
+
+/// Both ends of a long file. `None` if it is short, or if they do not tell enough.
+fn ends(disk: &Disk, bounds: Bounds) -> Result<Option<Facts>, Refusal> {
+    let size = disk.size()?;
+    if size <= bounds.whole {
+        return Ok(None);
+    }
+    let mut facts = Facts::default();
+    // The last line of the beginning is cut, and so is the first one of the end.
+    each_line(disk.reader().take(bounds.head), |bytes| facts.line(bytes))?;
+    if facts.header.is_none() || facts.first_message.is_empty() {
+        return Ok(None);
+    }
+    let before = std::mem::take(&mut facts.spoken);
+    let mut is_cut = true;
+    let rest = each_line(disk.reader_from(size - bounds.tail), |bytes| {
+        if std::mem::take(&mut is_cut) { Ok(()) } else { facts.line(bytes) }
+    })?;
+    facts.line(&rest)?;
+    if facts.spoken == 0 {
+        return Ok(None);
+    }
+    facts.spoken = facts.spoken.max(before);
+    facts.skipped = size - bounds.head - bounds.tail;
+    Ok(Some(facts))
 }
 
 /// What a file has told so far.
@@ -142,6 +196,7 @@ struct Facts {
     spoken: u64,
     message_count: u64,
     first_message: String,
+    skipped: u64,
 }
 
 /// Why a file is read no further.
@@ -215,6 +270,7 @@ impl Facts {
             created: header.timestamp,
             modified: modified.unwrap_or(0),
             message_count: self.message_count,
+            skipped: self.skipped,
             first_message: self.first_message,
         })
     }
@@ -281,6 +337,45 @@ struct Spoken<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A session of `turns`, each with `padding` bytes, and the names that it was given after so many turns.
+    fn session(turns: usize, padding: usize, names: &[(usize, &str)]) -> String {
+        let mut text = format!(
+            "{}\n",
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#
+        );
+        for turn in 1..=turns {
+            let words = format!("{turn} {}", "x".repeat(padding));
+            let message = serde_json::json!({ "role": "user", "content": words, "timestamp": turn });
+            let entry = serde_json::json!({ "type": "message", "id": turn.to_string(), "message": message });
+            text.push_str(&format!("{entry}\n"));
+            for (_, name) in names.iter().filter(|(after, _)| *after == turn) {
+                text.push_str(&format!("{}\n", serde_json::json!({ "type": "session_info", "name": name })));
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn of_a_long_session_both_ends_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.jsonl");
+        let listed = Listed { path: path.clone(), modified: 0 };
+        let bounds = Bounds { whole: 2000, head: 500, tail: 1000 };
+        let check = |text: &str, expected: (u64, bool, Option<&str>, u64)| {
+            std::fs::write(&path, text).expect("a file");
+            let stored = read(&listed, bounds).expect("a file").expect("a session");
+            let is_skipped = stored.skipped > 0;
+            let told = (stored.modified, is_skipped, stored.name.as_deref(), stored.message_count);
+            assert_eq!(told, expected);
+            assert!(stored.first_message.starts_with("1 x"), "{}", stored.first_message);
+        };
+        check(&session(5, 100, &[(3, "n")]), (5, false, Some("n"), 5));
+        check(&session(100, 100, &[(1, "old"), (99, "new")]), (100, true, Some("new"), 7));
+        check(&session(100, 100, &[(1, "old")]), (100, true, Some("old"), 7));
+        // Lines that are longer than what is read of either end are worth the whole file.
+        check(&session(3, 3000, &[(1, "n")]), (3, false, Some("n"), 3));
+    }
 
     #[test]
     fn result_of_a_tool_is_known_by_its_beginning() {

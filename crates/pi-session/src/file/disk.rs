@@ -75,7 +75,17 @@ impl Disk {
 
     /// Reads from the beginning.
     pub fn reader(&self) -> impl Read + '_ {
-        At { file: &self.file, offset: 0 }
+        self.reader_from(0)
+    }
+
+    /// Reads from `offset` on.
+    pub(crate) fn reader_from(&self, offset: u64) -> impl Read + '_ {
+        At { file: &self.file, offset }
+    }
+
+    /// How long the file is now.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
     }
 
     /// The bytes from `offset` on; an error if there are not so many.
