@@ -3,6 +3,11 @@
 //! To count the tokens of a prompt and to write its envelope takes time, so it happens beside the run: the prompt is
 //! handed over before the model is asked, what the provider counted follows. Every model call of a session goes through
 //! here, those of compactions and of extensions too.
+//!
+//! Prompts that wait to be counted take room, of which there are a few megabytes: whoever would show one more waits. No real
+//! model answers faster than its prompt is counted, so this is felt only where one does.
+
+mod load;
 
 use std::{
     collections::VecDeque,
@@ -14,7 +19,7 @@ use std::{
 
 use pi_envelope::{Envelope, Prompt, meta, reconcile};
 use pi_transcript::{EntryId, Usage};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::{
     sidecar::{Listed, Sidecar},
@@ -30,7 +35,9 @@ const WAITING: usize = 4;
 /// The way to the thread. Cheap to clone; the thread ends with the last clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
+    /// Without a bound, because the large orders are bounded by the room that they take.
     orders: mpsc::Sender<Order>,
+    room: Arc<Semaphore>,
 }
 
 /// What is shown to a model.
@@ -53,7 +60,8 @@ pub(crate) struct Counted {
 
 #[derive(Debug)]
 enum Order {
-    Show(Box<Shown>),
+    /// With its room, which is free again when it is carried out.
+    Show(Box<Shown>, OwnedSemaphorePermit),
     Count(Box<Counted>),
     /// The last one, unless one is named.
     Get(Option<String>, oneshot::Sender<Option<Arc<Envelope>>>),
@@ -73,11 +81,14 @@ impl Archive {
                 keeper.carry_out(order);
             }
         })?;
-        Ok(Self { orders })
+        Ok(Self { orders, room: Arc::new(Semaphore::new(load::ROOM as usize)) })
     }
 
-    pub(crate) fn show(&self, shown: Shown) {
-        self.order(Order::Show(Box::new(shown)));
+    /// Hands over what is shown, as soon as there is room for it. Dropping the future hands nothing over.
+    pub(crate) async fn show(&self, shown: Shown) {
+        let room = Arc::clone(&self.room).acquire_many_owned(load::of(&shown.prompt)).await;
+        let room = room.expect("nobody closes the room");
+        self.order(Order::Show(Box::new(shown), room));
     }
 
     pub(crate) fn count(&self, counted: Counted) {
@@ -121,7 +132,7 @@ struct Keeper {
 impl Keeper {
     fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Show(shown) => self.show(*shown),
+            Order::Show(shown, _room) => self.show(*shown),
             Order::Count(counted) => self.count(*counted),
             // Whoever asked may have gone away.
             Order::Get(request, reply) => drop(reply.send(self.get(request.as_deref()))),
@@ -251,4 +262,35 @@ fn ours(envelope: &Envelope) -> Option<&meta::EnvelopeMeta> {
 
 fn is(envelope: &Envelope, request: &str) -> bool {
     ours(envelope).and_then(|meta| meta.request.as_ref()).is_some_and(|own| own.id == request)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use pi_envelope::{Origin, Provenance, Said};
+    use pi_transcript::Message;
+
+    use super::*;
+
+    fn shown(number: usize) -> Shown {
+        let said = Said::new("1".into(), Message::user("words", 0), Provenance::usual(Origin::User));
+        let prompt = Arc::new(Prompt { messages: vec![said], ..Prompt::default() });
+        let request = meta::Request { id: number.to_string(), provider: "p".into(), model: "m".into(), time: 0 };
+        Shown { prompt, request, entry: None }
+    }
+
+    #[tokio::test]
+    async fn prompt_waits_for_room_and_gives_it_back_when_it_is_counted() {
+        let archive = Archive::start(None).expect("a thread");
+        let taken = Arc::clone(&archive.room).acquire_many_owned(load::ROOM - 1).await.expect("room");
+        let mut showing = Box::pin(archive.show(shown(1)));
+        assert!(showing.as_mut().now_or_never().is_none(), "there is no room for it");
+        drop(taken);
+        showing.await;
+        let (reply, listed) = oneshot::channel();
+        archive.list(reply);
+        let ids: Vec<String> = listed.await.expect("a list").into_iter().map(|listed| listed.request).collect();
+        assert_eq!(ids, ["1"]);
+        assert_eq!(archive.room.available_permits(), load::ROOM as usize);
+    }
 }

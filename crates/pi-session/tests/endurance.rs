@@ -28,7 +28,7 @@ const MOST_SLOWDOWN: f64 = 2.0;
 const TURNS_OF_A_PROMPT: usize = 2;
 
 fn turns() -> usize {
-    std::env::var("PI_TEST_TURNS").ok().and_then(|text| text.parse().ok()).unwrap_or(500)
+    std::env::var("PI_TEST_TURNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
 }
 
 fn is_summary(request: &Request) -> bool {
@@ -76,8 +76,6 @@ async fn long_conversation_stays_small_and_quick() {
         let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
         compactions += told.matches("compaction ends, aborted: false").count();
         stage.server.forget();
-        // This model answers faster than envelopes are counted; no real one does, so nobody waits for them otherwise.
-        stage.session.last_envelope().await.unwrap();
         if number == prompts / 10 {
             early = resident();
         }

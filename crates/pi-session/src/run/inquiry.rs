@@ -45,7 +45,7 @@ impl Inquiry<'_> {
         let time = (parts.now)().unix_millis();
         let (provider, model) = (self.choice.provider().clone(), self.choice.id().into());
         let request = meta::Request { id: id.clone(), provider, model, time };
-        parts.archive.show(Shown { prompt: Arc::clone(self.prompt), request, entry: None });
+        parts.archive.show(Shown { prompt: Arc::clone(self.prompt), request, entry: None }).await;
         let mut assembly = Assembly::new(self.choice.asked(self.options.thinking, time));
         let mut answer = parts.ask(self.choice, self.prompt, self.options, None, self.cancel).await?;
         let (mut grown, mut end, mut fault) = (Vec::new(), End::Proper, None);

@@ -64,7 +64,7 @@ impl Run {
         let plan = self.desk.plan().await?;
         let prompt = Arc::new(self.assemble(&plan).await);
         let request = self.parts.next_request();
-        self.show(&plan, &prompt, &request);
+        self.show(&plan, &prompt, &request).await;
         let heard = self.listen(&plan, &prompt).await?;
         self.attempt = 1;
         self.count(&request, &heard);
@@ -228,14 +228,14 @@ impl Run {
     }
 
     /// Hands over what the model is shown, before it is.
-    fn show(&self, plan: &Plan, prompt: &Arc<Prompt>, id: &RequestId) {
+    async fn show(&self, plan: &Plan, prompt: &Arc<Prompt>, id: &RequestId) {
         let request = meta::Request {
             id: id.to_string(),
             provider: plan.terms.choice.provider().clone(),
             model: ModelId::from(plan.terms.choice.id()),
             time: self.now().unix_millis(),
         };
-        self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() });
+        self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() }).await;
     }
 
     /// Hands over what the provider counted.
