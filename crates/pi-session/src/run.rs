@@ -8,6 +8,7 @@ pub(crate) mod aside;
 pub(crate) mod bash;
 mod calls;
 pub(crate) mod compact;
+mod context;
 pub(crate) mod desk;
 mod foreign;
 pub(crate) mod hooks;

@@ -21,7 +21,7 @@ use pi_transcript::{
 use serde_json::Value;
 
 use super::{
-    Cause, Run, Trouble,
+    Cause, Run, Trouble, context,
     desk::{Gone, Plan},
     intercept::Hooked,
     to_value,
@@ -115,12 +115,11 @@ impl Run {
         let event = |messages: &[Said]| ContextEvent {
             messages: messages.iter().map(|said| to_value(said.message())).collect(),
         };
-        let (system, spoken): (Vec<Said>, Vec<Said>) = messages.iter().cloned().partition(is_system);
+        let spoken: Vec<Said> = messages.iter().filter(|said| !is_system(said)).cloned().collect();
         let heard = match self.parts.guests.context(|| event(&spoken), &self.cancel).await {
             ContextVerdict::Keep => messages.to_vec(),
-            // They did not see where the system messages stood: these come first, as they do in most conversations.
-            ContextVerdict::Replaced { by, messages } => {
-                system.into_iter().chain(replaced(&spoken, messages, &by)).collect()
+            ContextVerdict::Replaced { by, messages: others } => {
+                context::with_system(messages, replaced(&spoken, others, &by))
             }
         };
         match self.parts.guests.context_with_system(|| event(&heard), &self.cancel).await {
