@@ -1,21 +1,19 @@
 //! Tells subscribers what happened, in the order in which it was written down.
 //!
 //! What a session says passes its recorder first: an event leaves only when the lines that it reports are in the file.
-//! Behind the recorder stands the herald, one task that hands every event to every subscriber. A subscriber that does not
-//! read is not waited for: it is told that it missed something and must subscribe anew.
+//! Behind the recorder stands the herald, one task that hands every event to every subscriber. It waits for none of them:
+//! what they have not read waits in a [`queue`] of their own.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+mod queue;
+
+use std::sync::{Arc, atomic::AtomicU64};
 
 use pi_transcript::{AgentEvent, json::Extra};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+pub(crate) use self::queue::{Brake, Reading, Subscriber, subscription};
+pub use self::queue::{Silence, Subscription};
 use crate::file::{Fault, Report};
-
-/// Events that may wait for a subscriber: more than the deltas of the longest answers, which come faster than they are shown.
-const ROOM: usize = 65_536;
 
 /// What leaves the recorder, in order.
 #[derive(Debug)]
@@ -34,48 +32,6 @@ pub(crate) struct Progress {
     pub(crate) written: AtomicU64,
     /// Rung at every report.
     pub(crate) report: Notify,
-}
-
-/// The herald's end of a subscription.
-#[derive(Debug)]
-pub(crate) struct Subscriber {
-    events: mpsc::Sender<Arc<AgentEvent>>,
-    lagged: Arc<AtomicBool>,
-}
-
-/// The events of a session from one moment on.
-#[derive(Debug)]
-pub struct Subscription {
-    events: mpsc::Receiver<Arc<AgentEvent>>,
-    lagged: Arc<AtomicBool>,
-}
-
-/// Why no more events come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Silence {
-    #[error("the session has ended")]
-    Ended,
-    /// Too many events waited; the state must be read anew.
-    #[error("events were missed")]
-    Lagged,
-}
-
-/// Both ends of a new subscription.
-pub(crate) fn subscription() -> (Subscriber, Subscription) {
-    let (sender, events) = mpsc::channel(ROOM);
-    let lagged = Arc::new(AtomicBool::new(false));
-    (Subscriber { events: sender, lagged: Arc::clone(&lagged) }, Subscription { events, lagged })
-}
-
-impl Subscription {
-    /// The next event. Safe to drop and call again.
-    pub async fn next(&mut self) -> Result<Arc<AgentEvent>, Silence> {
-        match self.events.recv().await {
-            Some(event) => Ok(event),
-            None if self.lagged.load(Ordering::Acquire) => Err(Silence::Lagged),
-            None => Err(Silence::Ended),
-        }
-    }
 }
 
 /// Hands out what the recorder lets pass, until the recorder ends.
@@ -98,7 +54,7 @@ pub(crate) async fn run(mut reports: mpsc::UnboundedReceiver<Report<Outgoing>>) 
         };
         match outgoing {
             Outgoing::Subscribe(subscriber) => {
-                if failing.as_ref().is_none_or(|event| subscriber.take(event)) {
+                if failing.as_ref().is_none_or(|event| subscriber.take(event, event.weight())) {
                     subscribers.push(subscriber);
                 }
             }
@@ -106,7 +62,9 @@ pub(crate) async fn run(mut reports: mpsc::UnboundedReceiver<Report<Outgoing>>) 
             Outgoing::Written(reply) => drop(reply.send(())),
             Outgoing::Events(events) => {
                 for event in events.into_iter().map(Arc::new) {
-                    subscribers.retain(|subscriber| subscriber.take(&event));
+                    // Where nobody listens, nobody needs to know what it weighs.
+                    let weight = if subscribers.is_empty() { 0 } else { event.weight() };
+                    subscribers.retain(|subscriber| subscriber.take(&event, weight));
                 }
             }
         }
@@ -123,23 +81,17 @@ fn recovered() -> AgentEvent {
     AgentEvent::Other(Extra::from_iter([("type".to_owned(), "storage_recovered".into())]))
 }
 
-impl Subscriber {
-    /// Whether the subscriber is still there, and keeps up.
-    fn take(&self, event: &Arc<AgentEvent>) -> bool {
-        match self.events.try_send(Arc::clone(event)) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.lagged.store(true, Ordering::Release);
-                false
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use futures_util::FutureExt;
+    use pi_transcript::AssistantMessageEvent;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::{
+        queue::{LIMITS, Limits, within},
+        *,
+    };
 
     fn written(then: Outgoing) -> Report<Outgoing> {
         Report::Written { upto: 0, then }
@@ -148,7 +100,7 @@ mod tests {
     #[tokio::test]
     async fn subscriber_hears_what_comes_after_it() {
         let (outgoing, receiver) = mpsc::unbounded_channel();
-        let (subscriber, mut heard) = subscription();
+        let (subscriber, mut heard) = subscription(Reading::Joined, &Brake::new());
         outgoing.send(written(Outgoing::Events(vec![AgentEvent::AgentStart]))).expect("open");
         outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
         outgoing.send(written(Outgoing::Events(vec![AgentEvent::TurnStart]))).expect("open");
@@ -161,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn subscriber_is_told_that_the_disk_fails_already() {
         let (outgoing, receiver) = mpsc::unbounded_channel();
-        let (subscriber, mut heard) = subscription();
+        let (subscriber, mut heard) = subscription(Reading::Joined, &Brake::new());
         outgoing.send(Report::Failed(Fault::Full)).expect("open");
         outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
         drop(outgoing);
@@ -170,21 +122,100 @@ mod tests {
         assert_eq!(heard.next().await, Err(Silence::Ended));
     }
 
-    #[tokio::test]
-    async fn subscriber_that_does_not_read_is_told_that_it_missed_something() {
+    fn update(kind: &str, text: &str) -> AgentEvent {
+        let step = json!({ "type": kind, "contentIndex": 0, "delta": text });
+        let update = json!({ "type": "message_update", "assistantMessageEvent": step });
+        serde_json::from_value(update).expect("an event")
+    }
+
+    /// Tells `events` to somebody who does not read, and then what it reads.
+    async fn read_late(limits: Limits, reading: Reading, events: Vec<AgentEvent>) -> (Vec<AgentEvent>, Silence) {
         let (outgoing, receiver) = mpsc::unbounded_channel();
-        let (subscriber, mut heard) = subscription();
+        let (subscriber, mut heard) = within(limits, reading, &Brake::new());
         outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
-        outgoing.send(written(Outgoing::Events(vec![AgentEvent::TurnStart; ROOM + 1]))).expect("open");
+        outgoing.send(written(Outgoing::Events(events))).expect("open");
         drop(outgoing);
         run(receiver).await;
-        let mut events = 0;
-        let silence = loop {
+        let mut read = Vec::new();
+        loop {
             match heard.next().await {
-                Ok(_) => events += 1,
-                Err(silence) => break silence,
+                Ok(event) => read.push(AgentEvent::clone(&event)),
+                Err(silence) => return (read, silence),
             }
-        };
-        assert_eq!((events, silence), (ROOM, Silence::Lagged));
+        }
+    }
+
+    const FEW: Limits = Limits { apart: 2, events: 4, bytes: 1 << 20 };
+
+    #[tokio::test]
+    async fn slow_reader_gets_the_same_text_in_fewer_pieces() {
+        let letters = ["a", "b", "c", "d", "e", "f"];
+        let mut events: Vec<AgentEvent> = letters.iter().map(|text| update("text_delta", text)).collect();
+        events.extend([update("thinking_delta", "x"), update("thinking_delta", "y"), AgentEvent::TurnStart]);
+        let (read, silence) = read_late(FEW, Reading::Joined, events).await;
+        let expected = [
+            update("text_delta", "a"),
+            update("text_delta", "bcdef"),
+            update("thinking_delta", "xy"),
+            AgentEvent::TurnStart,
+        ];
+        assert_eq!((read.as_slice(), silence), (expected.as_slice(), Silence::Ended));
+    }
+
+    #[tokio::test]
+    async fn reader_of_a_hundred_thousand_pieces_loses_no_letter() {
+        let events = vec![update("text_delta", "é"); 100_000];
+        let (read, silence) = read_late(LIMITS, Reading::Joined, events).await;
+        let text: String = read
+            .iter()
+            .map(|event| match event {
+                AgentEvent::MessageUpdate { assistant_message_event, .. } => match &**assistant_message_event {
+                    AssistantMessageEvent::TextDelta { delta, .. } => delta.as_str(),
+                    other => panic!("{other:?}"),
+                },
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!((text, silence), ("é".repeat(100_000), Silence::Ended));
+        assert_eq!(read.len(), LIMITS.apart);
+    }
+
+    #[tokio::test]
+    async fn reader_of_more_than_may_wait_is_told_and_holds_nothing() {
+        let events = vec![AgentEvent::TurnStart; 5];
+        assert_eq!(read_late(FEW, Reading::Joined, events.clone()).await, (Vec::new(), Silence::Lagged));
+        let narrow = Limits { bytes: 1000, ..FEW };
+        let long = vec![update("text_delta", &"x".repeat(600)); 2];
+        assert_eq!(read_late(narrow, Reading::Joined, long).await, (Vec::new(), Silence::Lagged));
+        assert_eq!(read_late(FEW, Reading::InFull, events.clone()).await, (events, Silence::Ended));
+    }
+
+    #[tokio::test]
+    async fn brake_holds_until_half_is_read_or_nobody_reads_any_more() {
+        let (brake, never) = (Brake::new(), CancellationToken::new());
+        let is_held = || brake.wait(&never).now_or_never().is_none();
+        let event = Arc::new(AgentEvent::TurnStart);
+        let limits = Limits { apart: 4, ..FEW };
+        let (subscriber, mut heard) = within(limits, Reading::InFull, &brake);
+        let (other, left) = within(limits, Reading::InFull, &brake);
+        for _ in 0..3 {
+            assert!(subscriber.take(&event, 1) && other.take(&event, 1));
+        }
+        assert!(!is_held());
+        assert!(subscriber.take(&event, 1) && other.take(&event, 1));
+        assert!(is_held());
+        for held in [true, true, true] {
+            assert_eq!(is_held(), held);
+            heard.next().await.expect("an event");
+        }
+        assert!(is_held(), "the other one has read nothing");
+        drop(left);
+        assert!(!is_held());
+        assert!(!other.take(&event, 1));
+        assert!(subscriber.take(&event, 1) && subscriber.take(&event, 1) && subscriber.take(&event, 1));
+        assert!(is_held());
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        brake.wait(&cancelled).await;
     }
 }

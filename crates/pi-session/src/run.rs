@@ -60,6 +60,7 @@ use crate::{
     archive::Archive,
     draft::{self, Draft},
     file::Reader,
+    herald::Brake,
     models::{Choice, Models},
     queue::{Saying, When},
     resources::assembly,
@@ -73,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) guests: Arc<Guests>,
     pub(crate) questions: Questions,
     pub(crate) redactor: Arc<Redactor>,
+    /// Held while somebody reads every event and is far behind.
+    pub(crate) brake: Brake,
     pub(crate) archive: Archive,
     /// Reads what is in the file and not held; a conversation without a file holds everything.
     pub(crate) reader: Option<Arc<Reader>>,
@@ -428,6 +431,7 @@ impl Run {
 
     /// Tells of something: extensions first, then everybody.
     async fn tell(&self, event: AgentEvent) -> Result<(), Gone> {
+        self.parts.brake.wait(&self.cancel).await;
         self.hear(&event).await;
         self.desk.tell(event).await
     }

@@ -21,7 +21,7 @@ use crate::{
     complaint::Complaint,
     context::Spoken,
     departure::Departure,
-    herald::Subscription,
+    herald::{Reading, Subscription},
     input::{InputError, Utterance, Voice},
     mailbox::{Letter, Request, Words},
     models::Choice,
@@ -323,9 +323,16 @@ impl Session {
         self.ask(Request::Flush).await
     }
 
-    /// How the session stands, and everything that happens from then on.
+    /// How the session stands, and everything that happens from then on. Whoever reads slowly gets the pieces of a text in
+    /// fewer, longer ones; whoever hardly reads at all is told so, and the run goes on.
     pub async fn subscribe(&self) -> Result<(State, Subscription), SessionGone> {
-        self.ask(Request::Subscribe).await
+        self.ask(|reply| Request::Subscribe(Reading::Joined, reply)).await
+    }
+
+    /// The same with every event as it happened: a run waits for whoever does not read. For a record that somebody wants
+    /// complete and reads to its end.
+    pub async fn subscribe_in_full(&self) -> Result<(State, Subscription), SessionGone> {
+        self.ask(|reply| Request::Subscribe(Reading::InFull, reply)).await
     }
 
     /// Asks extensions whether they object to this. Whoever leaves a session for another asks before it does.

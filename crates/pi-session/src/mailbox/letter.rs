@@ -17,7 +17,7 @@ use crate::{
     complaint::Complaint,
     context::Spoken,
     departure::Departure,
-    herald::Subscription,
+    herald::{Reading, Subscription},
     models::Choice,
     queue::{Delivery, Saying, When},
     run::{Ending, desk::Note},
@@ -78,7 +78,7 @@ pub(crate) enum Request {
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),
     /// Answered when everything so far is on the disk.
     Flush(oneshot::Sender<()>),
-    Subscribe(oneshot::Sender<(State, Subscription)>),
+    Subscribe(Reading, oneshot::Sender<(State, Subscription)>),
     /// Whether no extension objects.
     MayLeave(Departure, oneshot::Sender<bool>),
     /// Answers what was not said.

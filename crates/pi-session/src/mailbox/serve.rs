@@ -67,8 +67,8 @@ impl Mailbox {
             }
             Request::Label(target, label, reply) => answer(reply, self.label(target, label)),
             Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
-            Request::Subscribe(reply) => {
-                let (subscriber, subscription) = herald::subscription();
+            Request::Subscribe(reading, reply) => {
+                let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
                 answer(reply, (self.state(), subscription));
             }

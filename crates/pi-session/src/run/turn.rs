@@ -193,6 +193,7 @@ impl Run {
 
     async fn tell_steps(&self, assembly: &Assembly, grown: &mut Vec<AssistantMessageEvent>) -> Result<(), Gone> {
         let events: Vec<AgentEvent> = grown.drain(..).filter_map(|step| to_event(step, assembly.message())).collect();
+        self.parts.brake.wait(&self.cancel).await;
         for event in &events {
             self.hear(event).await;
         }

@@ -6,6 +6,7 @@
 mod compaction;
 mod foreign;
 mod guests;
+mod heard;
 mod hooks;
 mod journey;
 mod leaving;

@@ -135,7 +135,8 @@ struct Talk<'a> {
 impl<'a> Talk<'a> {
     async fn begin(session: &'a Session, wishes: mpsc::Receiver<Wish>, console: &mut Console) -> Result<Self, Failure> {
         let stops = Stops::listen().map_err(Failure::NoRuntime)?;
-        let (_, events) = session.subscribe().await.map_err(SessionFailure::Gone)?;
+        // The run waits for the printer: of what is printed nothing may be missing.
+        let (_, events) = session.subscribe_in_full().await.map_err(SessionFailure::Gone)?;
         for complaint in session.complaints().await.map_err(SessionFailure::Gone)? {
             console.note(&complaint.to_string());
         }
