@@ -39,6 +39,9 @@ pub(crate) enum Failure {
     NotAManifest { file: String, refusal: Refusal },
     #[error("{file} is not a settings file")]
     NotSettings { file: String, refusal: Refusal },
+    /// A session does not begin: what it may do stands in the same file.
+    #[error("{}", .why.summary())]
+    UnusableSettings { file: String, why: Box<Failure> },
     #[error("{file} is not a policy that can be used")]
     NotAPolicy { file: String, problems: Vec<pi_policy::config::Problem> },
     #[error("the call is not a host call")]
@@ -79,6 +82,7 @@ impl Failure {
             | Failure::NotAManifest { refusal, .. }
             | Failure::NotSettings { refusal, .. }
             | Failure::NotACall { refusal } => refusal.problems.clone(),
+            Failure::UnusableSettings { why, .. } => why.problems(),
             Failure::Model(ModelFailure::NotAManifest { findings, .. }) => {
                 let plain = |it: &String| Problem { path: String::new(), message: it.clone() };
                 findings.iter().map(plain).collect()
@@ -119,6 +123,7 @@ impl Failure {
             | Failure::NotAnEnvelope { file, .. }
             | Failure::NotAManifest { file, .. }
             | Failure::NotSettings { file, .. }
+            | Failure::UnusableSettings { file, .. }
             | Failure::NotAPolicy { file, .. }
             | Failure::OtherExtension { manifest: file, .. } => Some(file),
             Failure::Model(failure) => failure.file(),
@@ -150,6 +155,14 @@ impl Failure {
             Failure::NotAnEnvelope { refusal, .. } => refusal.cause.hint("envelope"),
             Failure::NotAManifest { refusal, .. } => refusal.cause.hint("manifest"),
             Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
+            Failure::UnusableSettings { why, .. } => {
+                let cure = match &**why {
+                    Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
+                    Failure::Unreadable { .. } => "let it be read".to_owned(),
+                    _ => "put a file in its place".to_owned(),
+                };
+                format!("{cure}, or move it away; it may forbid something, so nothing begins without it")
+            }
             Failure::NotAPolicy { .. } => "`pi schema policy` prints what is expected".to_owned(),
             Failure::NotACall { .. } => {
                 r#"write the payload of a host_call: {"capability": "read", "method": "tool", "params": {"name": "read", "input": {"path": "a"}}}"#.to_owned()
@@ -183,6 +196,7 @@ impl Failure {
             | Failure::NotAnEnvelope { .. }
             | Failure::NotAManifest { .. }
             | Failure::NotSettings { .. }
+            | Failure::UnusableSettings { .. }
             | Failure::NotAPolicy { .. }
             | Failure::NotACall { .. }
             | Failure::BadCall(_)

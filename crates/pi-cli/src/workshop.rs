@@ -223,13 +223,16 @@ pub(crate) fn policy(environment: &Environment, console: &mut Console) -> Result
         return Ok(Policy::default());
     };
     let file = path.display().to_string();
-    let document = input::read(&path)?;
-    if document.bytes().trim_ascii().is_empty() {
+    let unusable = |why: Failure| Failure::UnusableSettings { file: file.clone(), why: Box::new(why) };
+    let document = input::read(&path).map_err(unusable)?;
+    // The rest of the settings is read with a byte order mark too.
+    let bytes = document.bytes().strip_prefix(b"\xef\xbb\xbf").unwrap_or(document.bytes());
+    if bytes.trim_ascii().is_empty() {
         return Ok(Policy::default());
     }
     // What is no JSON is told with its place, and not as a fault of the policy in it.
-    refusal::parse_any(document.bytes()).map_err(|refusal| Failure::NotSettings { file: file.clone(), refusal })?;
-    let Noted { value, notices } = config::load(document.bytes())
+    refusal::parse_any(bytes).map_err(|refusal| unusable(Failure::NotSettings { file: file.clone(), refusal }))?;
+    let Noted { value, notices } = config::load(bytes)
         .map_err(|invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems })?;
     for notice in notices {
         console.note(&format!("{file}: {notice}"));

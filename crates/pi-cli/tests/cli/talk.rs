@@ -126,7 +126,7 @@ fn broken_settings_are_one_message_with_their_place() {
     --- on standard error
     error: agent/settings.json is not a settings file
       not JSON: expected a name in double quotes at line 3, column 3
-    hint: correct the JSON at that place
+    hint: correct the JSON at that place, or move it away; it may forbid something, so nothing begins without it
     --- exit 2
     ");
     assert_snapshot!(run(&world, &["sessions"]), @r"
@@ -135,6 +135,24 @@ fn broken_settings_are_one_message_with_their_place() {
     there are no sessions in this folder yet; --all looks everywhere
     --- exit 0
     ");
+}
+
+#[test]
+fn settings_that_are_a_folder_are_told_as_such() {
+    let world = quiet_world().with("agent/settings.json/x", "");
+    assert_snapshot!(run(&world, &["-p", "Hi", "-m", "demo"]), @r"
+    --- on standard error
+    error: agent/settings.json is a folder
+    hint: put a file in its place, or move it away; it may forbid something, so nothing begins without it
+    --- exit 2
+    ");
+}
+
+#[test]
+fn settings_may_begin_with_a_byte_order_mark() {
+    let world = quiet_world().with("agent/settings.json", "\u{feff}{\"quietStartup\": true}");
+    let shown = run(&world, &["-p", "Hi", "-m", "demo"]);
+    assert!(shown.ends_with("--- exit 0"), "{shown}");
 }
 
 /// Sends a signal as soon as the model was asked, which never answers.
