@@ -22,7 +22,7 @@ use crate::{
     times,
 };
 
-/// Deaths of one conversation.
+/// Deaths of one conversation, at most.
 const DEATHS: usize = 8;
 /// Calls of one run; each leaves a line in `effects.txt`.
 const CALLS: usize = 4;
@@ -35,17 +35,20 @@ const PIECE: &str = "a line of a file that must never be seen in part\n";
 fn killed_at_any_moment_nothing_told_is_lost_and_nothing_runs_twice() {
     let mut random = fastrand::Rng::with_seed(4);
     let mut seen = Seen::default();
-    for _ in 0..times("PI_TEST_KILLS", 24).div_ceil(DEATHS) {
+    let mut left = times("PI_TEST_KILLS", 4);
+    while left > 0 {
         let conversation = Conversation::new();
         let length = conversation.measure();
-        for round in 1..=DEATHS {
+        let deaths = left.min(DEATHS);
+        left -= deaths;
+        for round in 1..=deaths {
             conversation.kill(round, random.usize(0..=length), LAST_BREATH.mul_f64(random.f64()), &mut seen);
         }
         conversation.finish(&seen);
         seen.told.clear();
     }
     // A test that always strikes at the same moment would prove little.
-    assert!(seen.ends.len() >= 4, "all deaths were alike: {:?}", seen.ends);
+    assert!(seen.ends.len() >= 2, "all deaths were alike: {:?}", seen.ends);
 }
 
 /// What was read from the processes that are dead now.

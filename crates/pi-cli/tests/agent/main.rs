@@ -1,8 +1,9 @@
 //! The real binary over many turns and many deaths, and with a real language model.
 
 mod crash;
+#[cfg(target_os = "linux")]
+mod ending;
 mod local;
-#[expect(dead_code, reason = "nobody here waits for a single request")]
 #[path = "../support/room.rs"]
 mod room;
 

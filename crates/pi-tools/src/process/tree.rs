@@ -32,6 +32,17 @@ pub(super) fn kill(group: Pid, mark: &str) {
     tracing::warn!(group = group.as_raw_nonzero().get(), "killed processes do not end, or start others all the time");
 }
 
+/// Kills a process of which only the mark is known.
+pub(super) fn kill_marked(mark: &str) {
+    let mark = format!("{}={mark}", super::MARK);
+    for id in all().into_keys().filter(|id| is_marked(*id, &mark)) {
+        if let Some(process) = Pid::from_raw(id) {
+            // The error that there is no such process is what we want.
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
 struct Known {
     parent: i32,
     group: i32,

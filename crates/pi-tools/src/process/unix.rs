@@ -23,7 +23,15 @@ impl Child {
         let (reader, writer) = io::pipe()?;
         let output = Output(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
         command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
-        let child = command.spawn()?;
+        let child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                // The system may have started it, and the runtime that would watch over it be gone already.
+                #[cfg(target_os = "linux")]
+                super::tree::kill_marked(&mark);
+                return Err(error);
+            }
+        };
         // The command holds the writing ends: the pipe would never end while we had them.
         drop(command);
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));

@@ -1,0 +1,94 @@
+//! `timeout` sends its signal twice, to us and to our group: whatever runs then is gone with us.
+
+use std::{
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use pi_testkit::{model::Answer, server::Script};
+use serde_json::json;
+
+use crate::{
+    room::{Room, read},
+    times,
+};
+
+/// However slow the machine is.
+const LONGEST: Duration = Duration::from_secs(9);
+
+/// Something in the background, something in a session of its own, and the command itself.
+const COMMAND: &str = "sleep 600 & setsid sleep 600 & echo > started; sleep 600";
+
+/// When the signals come.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// When the command runs.
+    Running,
+    /// So long after the model was asked, while the command may be on its way.
+    Asked(Duration),
+}
+
+#[test]
+fn two_signals_leave_no_process_behind() {
+    let mut random = fastrand::Rng::with_seed(9);
+    for round in 0..times("PI_TEST_KILLS", 6) {
+        let moment = match round % 2 {
+            0 => Moment::Running,
+            _ => Moment::Asked(Duration::from_millis(random.u64(0..40))),
+        };
+        let between = [Duration::ZERO, Duration::from_micros(500), Duration::from_millis(10)][round % 3];
+        check(moment, between);
+    }
+}
+
+fn check(moment: Moment, between: Duration) {
+    let call = Answer::new().call("c1", "bash", &json!({ "command": COMMAND }));
+    let room = Room::new(Script::new().then(call.reply()));
+    let mut command = room.pi();
+    command.args(["--model", "scripted/model", "-p", "Go"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("pi starts");
+    match moment {
+        Moment::Running => until("the command runs", || read(&room.project().join("started")).is_some()),
+        Moment::Asked(after) => {
+            let asked = async { tokio::time::timeout(LONGEST, room.server.received(1)).await };
+            room.runtime.block_on(asked).expect("the model is asked");
+            thread::sleep(after);
+        }
+    }
+    terminate(&child);
+    thread::sleep(between);
+    terminate(&child);
+    until("pi ends", || child.try_wait().expect("it is ours").is_some());
+    assert_eq!(child.wait().expect("it ended").code(), Some(143));
+    until(&format!("nothing is left ({moment:?}, {between:?})"), || living_in(&room.project()) == 0);
+}
+
+/// One that has ended already is a process until it is waited for.
+fn terminate(child: &Child) {
+    kill(Pid::from_raw(child.id().try_into().expect("a process id")), Signal::SIGTERM).expect("pi is there");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a process is waited for, which no clock of ours knows")]
+fn until(what: &str, is_so: impl FnMut() -> bool) {
+    let mut is_so = is_so;
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < LONGEST, "it never came that {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How many processes work in a folder. The kernel does not tell where the dead are.
+#[expect(clippy::disallowed_methods, reason = "the kernel shows its processes as files")]
+fn living_in(folder: &Path) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("the processes");
+    let here = processes.filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok());
+    here.filter(|place| place == folder).count()
+}
