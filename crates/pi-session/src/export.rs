@@ -91,7 +91,7 @@ pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportEr
 }
 
 /// What an answer, a summary or a call of its own consumed.
-fn consumed(entry: &Entry) -> Option<&Usage> {
+pub(crate) fn consumed(entry: &Entry) -> Option<&Usage> {
     match entry {
         Entry::Message(entry) => match &entry.message {
             Message::Assistant(said) => said.usage.known(),

@@ -27,6 +27,7 @@ use crate::{
     mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe},
     models::{Choice, Models},
     queue::{Delivery, Queues},
+    resources::Switches,
     retry::RetrySettings,
     run::Parts,
     session::Session,
@@ -159,6 +160,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     };
     let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
     let life = CancellationToken::new();
+    let whole_system: Arc<[SystemPart]> = blueprint.system.into();
     let mut mailbox = Mailbox {
         parts: Arc::new(parts),
         tree,
@@ -171,7 +173,9 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         compaction: blueprint.compaction,
         queues: Queues::new(blueprint.steering, blueprint.follow_up),
         tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
-        system: blueprint.system.into(),
+        system: Arc::clone(&whole_system),
+        whole_system,
+        switches: Switches::default(),
         composer: blueprint.composer,
         intake: Intake::new(),
         hearing,

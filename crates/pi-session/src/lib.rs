@@ -19,6 +19,7 @@ pub mod file;
 mod herald;
 pub mod hooks;
 pub mod input;
+pub mod listing;
 mod mailbox;
 pub mod models;
 pub mod queue;
@@ -33,7 +34,7 @@ pub mod tree;
 mod uuid;
 pub mod weights;
 
-pub use pi_exthost::port::{CommandInfo, CommandSource};
+pub use pi_exthost::port::{CommandInfo, CommandSource, ToolInfo};
 
 pub use self::{
     complaint::Complaint,
@@ -42,7 +43,7 @@ pub use self::{
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{
-        BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, Session, SessionGone, State,
-        Summarise, Switch, Went,
+        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Session,
+        SessionGone, State, Summarise, Switch, Went,
     },
 };

@@ -18,6 +18,8 @@ mod note;
 mod prompt;
 mod scribe;
 mod serve;
+mod show;
+mod source;
 mod tree;
 
 use std::sync::Arc;
@@ -54,6 +56,7 @@ use crate::{
     input::Composer,
     models::Choice,
     queue::{Queues, Saying},
+    resources::Switches,
     retry::RetrySettings,
     run::{Parts, bash::Errand, desk::Desk},
     session::{BashError, Exposure},
@@ -74,7 +77,10 @@ pub(crate) struct Mailbox {
     pub(crate) compaction: cut::Settings,
     pub(crate) queues: Queues,
     pub(crate) tools: Equipment,
+    /// What the model is told of [`whole_system`](Self::whole_system).
     pub(crate) system: Arc<[SystemPart]>,
+    pub(crate) whole_system: Arc<[SystemPart]>,
+    pub(crate) switches: Switches,
     pub(crate) composer: Arc<Composer>,
     pub(crate) intake: Intake,
     pub(crate) hearing: Hearing,

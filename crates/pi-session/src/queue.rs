@@ -1,13 +1,18 @@
 //! What people say while the model works: it waits here for its turn.
 //!
 //! *Steering* messages are handed over as soon as the calls of the current turn are done, *follow-ups* when the run would
-//! end. Each queue hands out one message at a time, or all of them.
+//! end. Each queue hands out one message at a time, or all of them. Whoever sees what waits can change it, as long as
+//! nothing else has changed meanwhile: every change moves the revision.
+
+mod edit;
 
 use std::{collections::VecDeque, fmt, str::FromStr};
 
 use pi_envelope::{Origin, Provenance, Span, SpanSource};
 use pi_exthost::GuestId;
 use pi_transcript::{Block, Message};
+
+pub use self::edit::{Edit, EditError, Item, ItemId, Line};
 
 /// A message that will be said, with the stretches of it that came from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,12 +50,22 @@ pub enum When {
 pub(crate) struct Queues {
     steering: Queue,
     follow_up: Queue,
+    revision: u64,
+    /// Messages that ever waited.
+    count: u64,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Saying>,
+    waiting: VecDeque<Queued>,
     delivery: Delivery,
+}
+
+/// A message that waits, by a name that it keeps.
+#[derive(Debug)]
+struct Queued {
+    id: ItemId,
+    saying: Saying,
 }
 
 /// The texts that wait, as clients show them.
@@ -63,16 +78,21 @@ pub struct Waiting {
 impl Queues {
     pub(crate) fn new(steering: Delivery, follow_up: Delivery) -> Self {
         let queue = |delivery| Queue { waiting: VecDeque::new(), delivery };
-        Self { steering: queue(steering), follow_up: queue(follow_up) }
+        Self { steering: queue(steering), follow_up: queue(follow_up), revision: 0, count: 0 }
     }
 
     pub(crate) fn push(&mut self, when: When, saying: Saying) {
-        self.queue(when).waiting.push_back(saying);
+        self.revision += 1;
+        self.count += 1;
+        let id = ItemId(format!("q{}", self.count));
+        self.queue(when).waiting.push_back(Queued { id, saying });
     }
 
     /// The messages that are due.
     pub(crate) fn take(&mut self, when: When) -> Vec<Saying> {
-        self.queue(when).take()
+        let due = self.queue(when).take();
+        self.revision += u64::from(!due.is_empty());
+        due
     }
 
     pub(crate) fn set_delivery(&mut self, when: When, delivery: Delivery) {
@@ -81,7 +101,9 @@ impl Queues {
 
     /// Empties both queues: what was steered first, then what was to follow.
     pub(crate) fn clear(&mut self) -> Vec<Saying> {
-        self.steering.waiting.drain(..).chain(self.follow_up.waiting.drain(..)).collect()
+        self.revision += u64::from(!self.is_empty());
+        let all = self.steering.waiting.drain(..).chain(self.follow_up.waiting.drain(..));
+        all.map(|queued| queued.saying).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -103,13 +125,13 @@ impl Queues {
 impl Queue {
     fn take(&mut self) -> Vec<Saying> {
         match self.delivery {
-            Delivery::OneAtATime => self.waiting.pop_front().into_iter().collect(),
-            Delivery::All => self.waiting.drain(..).collect(),
+            Delivery::OneAtATime => self.waiting.pop_front().map(|queued| queued.saying).into_iter().collect(),
+            Delivery::All => self.waiting.drain(..).map(|queued| queued.saying).collect(),
         }
     }
 
     fn texts(&self) -> Vec<String> {
-        self.waiting.iter().map(Saying::text).collect()
+        self.waiting.iter().map(|queued| queued.saying.text()).collect()
     }
 }
 

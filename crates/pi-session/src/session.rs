@@ -8,12 +8,13 @@ use std::sync::Arc;
 use pi_envelope::Envelope;
 use pi_exthost::{
     GuestId,
-    port::{CommandInfo, Refusal},
+    port::{CommandInfo, Refusal, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
+use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    EntryId, Model, RequestId, SessionId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage,
-    question::Answer,
+    ContextUsage, EntryId, Model, RequestId, SessionId, SessionStats, ThinkingLevel, event::CompactionResult,
+    message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -23,9 +24,11 @@ use crate::{
     departure::Departure,
     herald::{Reading, Subscription},
     input::{InputError, Utterance, Voice},
+    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError},
     mailbox::{Letter, Request, Words},
     models::Choice,
-    queue::{Delivery, Saying, Waiting, When},
+    queue::{Delivery, Edit, EditError, Line, Saying, Waiting, When},
+    resources::{Skill, SourceId},
     run::{Ending, compact::Compacted, desk::Gone},
     sidecar::Listed,
     tree::NoEntry,
@@ -65,6 +68,13 @@ pub enum Prompted {
 pub enum Switch {
     On,
     Off,
+}
+
+/// Which way a list is gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
 }
 
 /// Why something that was said came to nothing.
@@ -217,6 +227,57 @@ impl Session {
         self.ask(Request::Messages).await
     }
 
+    /// Some of what was said: at most `most` messages, nearest to that side.
+    pub async fn messages_page(&self, side: Side, most: usize) -> Result<Page, ReadingError> {
+        Ok(self.ask(|reply| Request::Page(side, most, reply)).await??)
+    }
+
+    /// How full the window of the model is.
+    pub async fn context_usage(&self) -> Result<ContextUsage, SessionGone> {
+        self.ask(Request::ContextUsage).await
+    }
+
+    /// What the session holds and has cost, on every branch. Waits until the file is read.
+    pub async fn stats(&self) -> Result<SessionStats, ReadingError> {
+        self.ask(Request::Stats).await?
+    }
+
+    /// The tree of entries: the newest, `most` of them. Waits until they are read from the file.
+    pub async fn outline(&self, most: usize) -> Result<Outline, ReadingError> {
+        self.ask(|reply| Request::Outline(most, reply)).await?
+    }
+
+    /// Every tool, and whether the model is offered it.
+    pub async fn tools(&self) -> Result<Vec<ToolInfo>, SessionGone> {
+        self.ask(Request::Tools).await
+    }
+
+    /// Every skill that was found.
+    pub async fn skills(&self) -> Result<Vec<Skill>, SessionGone> {
+        self.ask(Request::Skills).await
+    }
+
+    /// What fills the context beside the conversation. Waits until its tokens are counted.
+    pub async fn context_sources(&self) -> Result<Vec<ContextSource>, SessionGone> {
+        self.ask(Request::ContextSources).await
+    }
+
+    /// Takes effect at the next turn; answers the source as it is then.
+    pub async fn set_context_source(&self, id: SourceId, switch: Switch) -> Result<ContextSource, SourceError> {
+        self.ask(|reply| Request::SetContextSource(id, switch, reply)).await?
+    }
+
+    /// Everything that waits to be said.
+    pub async fn queue(&self) -> Result<Line, SessionGone> {
+        self.ask(Request::Queue).await
+    }
+
+    /// Keeps what `edits` name, in their order, and drops everything else that waits. Refused if what waits is not at this
+    /// revision any more.
+    pub async fn edit_queue(&self, revision: u64, edits: Vec<Edit>) -> Result<Result<Line, EditError>, SessionGone> {
+        self.ask(|reply| Request::EditQueue(revision, edits, reply)).await
+    }
+
     /// Everything that can be called with a `/` in this session: commands of extensions, templates, skills.
     pub async fn commands(&self) -> Result<Vec<CommandInfo>, SessionGone> {
         self.ask(Request::Commands).await
@@ -234,7 +295,22 @@ impl Session {
 
     /// Takes effect at the next turn.
     pub async fn set_model(&self, choice: Arc<Choice>) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::SetModel(choice, reply)).await
+        self.ask(|reply| Request::SetModel(choice, ModelSource::Set, reply)).await
+    }
+
+    /// The same for somebody who goes through a list of models: extensions hear the difference.
+    pub async fn cycle_to(&self, choice: Arc<Choice>) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::SetModel(choice, ModelSource::Cycle, reply)).await
+    }
+
+    /// Goes on to the next one of [`Session::models`]; answers which, or `None` if there is no other.
+    pub async fn cycle_model(&self, direction: Direction) -> Result<Option<Arc<Choice>>, SessionGone> {
+        self.ask(|reply| Request::CycleModel(direction, reply)).await
+    }
+
+    /// Goes on to the next level; answers which, or `None` if the model cannot think.
+    pub async fn cycle_thinking_level(&self) -> Result<Option<ThinkingLevel>, SessionGone> {
+        self.ask(Request::CycleThinkingLevel).await
     }
 
     /// Takes effect at the next turn; answers the level that it became.

@@ -120,6 +120,11 @@ impl Service {
                 session.set_model(Arc::clone(choice)).await.map_err(gone)?;
                 Ok(Some(Report::Model(place)))
             }
+            Action::CycleModel(place) => {
+                let Some(choice) = self.models.get(place) else { return Ok(None) };
+                session.cycle_to(Arc::clone(choice)).await.map_err(gone)?;
+                Ok(Some(Report::Model(place)))
+            }
             Action::SetThinking(level) => {
                 session.set_thinking_level(level).await.map(|level| Some(Report::Thinking(level))).map_err(gone)
             }

@@ -34,6 +34,8 @@ pub enum Action {
     },
     /// The model at this place of the list.
     SetModel(usize),
+    /// The same for somebody who goes through them.
+    CycleModel(usize),
     SetThinking(ThinkingLevel),
     Rename(String),
     Compact {

@@ -151,8 +151,8 @@ fn commands_do_what_they_say() {
 
 #[test]
 fn keys_choose_models_and_levels() {
-    check("<ctrl+p>", &[Action::SetModel(1)]);
-    check("<ctrl+shift+p>", &[Action::SetModel(1)]);
+    check("<ctrl+p>", &[Action::CycleModel(1)]);
+    check("<ctrl+shift+p>", &[Action::CycleModel(1)]);
     check("<backtab>", &[Action::SetThinking(ThinkingLevel::Minimal)]);
     check("/model<enter>two<enter>", &[Action::SetModel(1)]);
     check("<ctrl+l><down><enter>", &[Action::SetModel(1)]);

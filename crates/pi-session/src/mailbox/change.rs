@@ -11,14 +11,41 @@ use pi_extproto::hook::event::{
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel};
 
 use super::Mailbox;
-use crate::{draft::Draft, models::Choice, tree::NoEntry};
+use crate::{draft::Draft, models::Choice, session::Direction, tree::NoEntry};
 
 impl Mailbox {
-    pub(super) fn set_model(&mut self, choice: Arc<Choice>) {
+    pub(super) fn set_model(&mut self, choice: Arc<Choice>, source: ModelSource) {
         let (provider, model) = (choice.provider().clone(), choice.id().into());
         let before = std::mem::replace(&mut self.choice, choice);
         self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
-        self.hearing.notify(selected(&self.choice, Some(&before), ModelSource::Set));
+        self.hearing.notify(selected(&self.choice, Some(&before), source));
+    }
+
+    /// Goes on to the model before or behind the current one; `None` if there is no other.
+    pub(super) fn cycle_model(&mut self, direction: Direction) -> Option<Arc<Choice>> {
+        let usable = self.usable_models();
+        let is_current = |choice: &Arc<Choice>| choice.name() == self.choice.name();
+        let next = match (usable.iter().position(is_current), direction) {
+            (Some(_), _) if usable.len() < 2 => return None,
+            (Some(place), Direction::Forward) => (place + 1) % usable.len(),
+            (Some(place), Direction::Backward) => (place + usable.len() - 1) % usable.len(),
+            // The current one cannot be used any more, or never could.
+            (None, Direction::Forward) => 0,
+            (None, Direction::Backward) => usable.len().checked_sub(1)?,
+        };
+        let choice = Arc::clone(usable.get(next)?);
+        self.set_model(Arc::clone(&choice), ModelSource::Cycle);
+        Some(choice)
+    }
+
+    /// Goes on to the next level; `None` if the model cannot think.
+    pub(super) fn cycle_thinking_level(&mut self) -> Option<ThinkingLevel> {
+        if !self.choice.model().reasoning {
+            return None;
+        }
+        let levels = ThinkingLevel::ALL;
+        let place = levels.iter().position(|level| *level == self.thinking).unwrap_or(0);
+        Some(self.set_thinking_level(levels[(place + 1) % levels.len()]))
     }
 
     /// The level that it became.

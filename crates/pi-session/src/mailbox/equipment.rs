@@ -5,7 +5,10 @@ use std::sync::Arc;
 use pi_exthost::guests::GuestTool;
 use pi_tools::{Registry, Workspace};
 
-use crate::run::tools::ToolSet;
+use crate::{
+    resources::Switches,
+    run::tools::{ActiveTool, ToolSet},
+};
 
 /// The tools of a session.
 pub(crate) struct Equipment {
@@ -13,6 +16,10 @@ pub(crate) struct Equipment {
     pub(super) guests: Vec<GuestTool>,
     pub(super) active: Vec<String>,
     pub(super) workspace: Arc<Workspace>,
+    /// The active ones, also those whose source is switched off.
+    wanted: ToolSet,
+    switches: Switches,
+    /// What the model is offered.
     pub(super) set: Arc<ToolSet>,
 }
 
@@ -23,8 +30,24 @@ impl Equipment {
         active: Vec<String>,
         workspace: Arc<Workspace>,
     ) -> Self {
-        let set = Arc::new(ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace)));
-        Self { built_in, guests, active, workspace, set }
+        let wanted = ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace));
+        let set = Arc::new(wanted.only(|_| true));
+        Self { built_in, guests, active, workspace, wanted, switches: Switches::default(), set }
+    }
+
+    /// The active tools, also those whose source is switched off.
+    pub(super) fn wanted(&self) -> &[ActiveTool] {
+        &self.wanted.tools
+    }
+
+    /// Takes effect at the next turn.
+    pub(super) fn switch(&mut self, switches: &Switches) {
+        self.switches = switches.clone();
+        self.offer();
+    }
+
+    fn offer(&mut self) {
+        self.set = Arc::new(self.wanted.only(|tool| self.switches.is_on(&tool.source())));
     }
 
     /// Takes over what guests offer now; new tools that want to be are active at once.
@@ -41,8 +64,8 @@ impl Equipment {
 
     /// Takes effect at the next turn. Names that nobody offers are left out.
     pub(super) fn activate(&mut self, names: &[String]) {
-        let set = ToolSet::select(names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
-        self.active = set.tools.iter().map(|tool| tool.offered.definition.name.clone()).collect();
-        self.set = Arc::new(set);
+        self.wanted = ToolSet::select(names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
+        self.active = self.wanted.names();
+        self.offer();
     }
 }

@@ -14,7 +14,10 @@ use pi_exthost::{
 };
 use pi_extproto::{
     connector::{session::Delivery, tool::ContentBlock},
-    hook::event::{Event, payload::BusEvent},
+    hook::event::{
+        Event,
+        payload::{BusEvent, ModelSource},
+    },
 };
 use pi_transcript::{
     AgentEvent, Block, EntryId, ModelId, ProviderId, event::CompactionResult, json::Extra, message::AssistantMessage,
@@ -151,7 +154,7 @@ impl Mailbox {
 
     fn set_model_by_name(&mut self, provider: &ProviderId, model: &ModelId) -> bool {
         let choice = self.model_named(provider, model).ok().filter(|choice| self.is_usable(choice));
-        choice.map(|choice| self.set_model(choice)).is_some()
+        choice.map(|choice| self.set_model(choice, ModelSource::Set)).is_some()
     }
 
     /// Speaks in the user's place, like the user: input hooks hear it, and it may call commands and templates if it is to.

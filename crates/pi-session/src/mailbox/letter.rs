@@ -7,8 +7,10 @@ use pi_exthost::{
     GuestId, port,
     questions::{AnswerFault, OpenQuestion},
 };
+use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    EntryId, RequestId, ThinkingLevel, event::CompactionResult, message::BashExecutionMessage, question::Answer,
+    ContextUsage, EntryId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
+    message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::oneshot;
 
@@ -18,10 +20,15 @@ use crate::{
     context::Spoken,
     departure::Departure,
     herald::{Reading, Subscription},
+    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError},
     models::Choice,
-    queue::{Delivery, Saying, When},
+    queue::{Delivery, Edit, EditError, Line, Saying, When},
+    resources::{Skill, SourceId},
     run::{Ending, desk::Note},
-    session::{BashError, CompactError, Exposure, Journey, NavigateError, PromptError, Prompted, State, Switch, Went},
+    session::{
+        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, State, Switch,
+        Went,
+    },
     sidecar::Listed,
     tree::NoEntry,
 };
@@ -52,12 +59,26 @@ pub(crate) enum Request {
     Idle(oneshot::Sender<()>),
     State(oneshot::Sender<State>),
     Messages(oneshot::Sender<Vec<Spoken>>),
+    /// Some of them, so many at most.
+    Page(Side, usize, oneshot::Sender<Result<Page, NoEntry>>),
+    ContextUsage(oneshot::Sender<ContextUsage>),
+    Stats(oneshot::Sender<Result<SessionStats, ReadingError>>),
+    /// The newest entries of the tree, so many at most.
+    Outline(usize, oneshot::Sender<Result<Outline, ReadingError>>),
+    Tools(oneshot::Sender<Vec<port::ToolInfo>>),
+    Skills(oneshot::Sender<Vec<Skill>>),
+    ContextSources(oneshot::Sender<Vec<ContextSource>>),
+    SetContextSource(SourceId, Switch, oneshot::Sender<Result<ContextSource, SourceError>>),
+    Queue(oneshot::Sender<Line>),
+    EditQueue(u64, Vec<Edit>, oneshot::Sender<Result<Line, EditError>>),
     /// Everything that can be called with a `/`.
     Commands(oneshot::Sender<Vec<port::CommandInfo>>),
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
     Complaints(oneshot::Sender<Vec<Complaint>>),
-    SetModel(Arc<Choice>, oneshot::Sender<()>),
+    SetModel(Arc<Choice>, ModelSource, oneshot::Sender<()>),
+    CycleModel(Direction, oneshot::Sender<Option<Arc<Choice>>>),
+    CycleThinkingLevel(oneshot::Sender<Option<ThinkingLevel>>),
     SetThinkingLevel(ThinkingLevel, oneshot::Sender<ThinkingLevel>),
     SetActiveTools(Vec<String>, oneshot::Sender<()>),
     SetDelivery(When, Delivery, oneshot::Sender<()>),

@@ -4,6 +4,7 @@ use super::{Mailbox, Request, answer, intake::Arrival};
 use crate::{
     context,
     herald::{self, Outgoing},
+    queue::{Edit, EditError, Line},
     session::{State, Switch},
 };
 
@@ -21,13 +22,25 @@ impl Mailbox {
             Request::Idle(reply) => self.wait_until_idle(reply),
             Request::State(reply) => answer(reply, self.state()),
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),
+            Request::Page(side, most, reply) => answer(reply, self.page(&side, most)),
+            Request::ContextUsage(reply) => answer(reply, self.context_usage()),
+            Request::Stats(reply) => self.stats(reply),
+            Request::Outline(most, reply) => self.outline(most, reply),
+            Request::Tools(reply) => answer(reply, self.tool_infos()),
+            Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
+            Request::ContextSources(reply) => self.list_sources(reply),
+            Request::SetContextSource(id, switch, reply) => self.set_source(id, switch, reply),
+            Request::Queue(reply) => answer(reply, self.queues.line()),
+            Request::EditQueue(revision, edits, reply) => answer(reply, self.edit_queue(revision, &edits)),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
             Request::Complaints(reply) => answer(reply, self.complaints()),
-            Request::SetModel(choice, reply) => {
-                self.set_model(choice);
+            Request::SetModel(choice, source, reply) => {
+                self.set_model(choice, source);
                 answer(reply, ());
             }
+            Request::CycleModel(direction, reply) => answer(reply, self.cycle_model(direction)),
+            Request::CycleThinkingLevel(reply) => answer(reply, self.cycle_thinking_level()),
             Request::SetThinkingLevel(level, reply) => answer(reply, self.set_thinking_level(level)),
             Request::SetActiveTools(names, reply) => {
                 self.tools.activate(&names);
@@ -84,6 +97,13 @@ impl Mailbox {
         }
     }
 
+    /// Changes what waits; whoever listens is told what waits now.
+    fn edit_queue(&mut self, revision: u64, edits: &[Edit]) -> Result<Line, EditError> {
+        self.queues.edit(revision, edits)?;
+        self.tell_queues();
+        Ok(self.queues.line())
+    }
+
     /// Stops the run, what is on its way to one, and the commands of extensions.
     fn abort(&mut self, reply: tokio::sync::oneshot::Sender<()>) {
         self.intake.abort();
@@ -108,7 +128,7 @@ impl Mailbox {
             thinking: self.thinking,
             is_running: self.running.is_some(),
             waiting: self.queues.waiting(),
-            active_tools: self.tools.active.clone(),
+            active_tools: self.tools.set.names(),
             entries: self.tree.len(),
         }
     }

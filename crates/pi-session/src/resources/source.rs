@@ -46,6 +46,11 @@ impl SourceId {
         Self(format!("skill:{name}"))
     }
 
+    /// Of all tools of one extension, or of the built-in ones.
+    pub fn of_tools(extension: Option<&str>) -> Self {
+        Self(format!("tools:{}", extension.unwrap_or("builtin")))
+    }
+
     /// Of `SYSTEM.md`.
     pub fn system() -> Self {
         Self("system".to_owned())

@@ -20,12 +20,16 @@ use crate::{
 
 /// Entries, from memory or from the file. Blocks for as long as the disk does.
 pub(crate) fn read(reader: Option<&Reader>, pieces: Vec<Piece>) -> Result<Vec<Arc<Kept>>, ReadError> {
-    let read = |piece: Piece| match (piece, reader) {
+    pieces.into_iter().map(|piece| read_one(reader, piece)).collect()
+}
+
+/// One of them.
+pub(crate) fn read_one(reader: Option<&Reader>, piece: Piece) -> Result<Arc<Kept>, ReadError> {
+    match (piece, reader) {
         (Piece::Held(kept), _) => Ok(kept),
         (Piece::At(span), Some(reader)) => reader.entry(span).map(|entry| Arc::new(Kept::from(entry))),
         (Piece::At(_), None) => unreachable!("without a file everything is held"),
-    };
-    pieces.into_iter().map(read).collect()
+    }
 }
 
 /// Asks a model in the name of an extension. It needs no key and gets none; what the model is shown is kept like any

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use pi_envelope::{Origin, Provenance, Tool as Offered};
-use pi_exthost::guests::GuestTool;
+use pi_exthost::{GuestId, guests::GuestTool};
 use pi_extproto::connector::tool::ExecutionMode;
 use pi_tools::{Registry, Tool, Workspace};
 use pi_transcript::{ToolDefinition, json::Extra};
@@ -54,6 +54,16 @@ impl ToolSet {
         Self { tools: tools.collect(), workspace }
     }
 
+    /// The same without those that are not to be offered now.
+    pub(crate) fn only(&self, is_on: impl Fn(&ActiveTool) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|tool| is_on(tool)).cloned().collect();
+        Self { tools, workspace: Arc::clone(&self.workspace) }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.offered.definition.name.clone()).collect()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&ActiveTool> {
         self.tools.iter().find(|tool| tool.offered.definition.name == name)
     }
@@ -88,6 +98,14 @@ impl ActiveTool {
         let origin = Origin::Extension { id: tool.guest.to_string() };
         let offered = Offered { definition, provenance: Provenance::usual(origin) };
         Self { offered, runner: Runner::Guest(Box::new(tool.clone())) }
+    }
+
+    /// The extension that brings it.
+    pub(crate) fn origin(&self) -> Option<&GuestId> {
+        match &self.runner {
+            Runner::BuiltIn(_) => None,
+            Runner::Guest(tool) => Some(&tool.guest),
+        }
     }
 
     pub(crate) fn manner(&self) -> Manner {

@@ -177,7 +177,7 @@ impl App {
             Some(place) => place.wrapping_add_signed(by).wrapping_add(count) % count,
             None => 0,
         };
-        vec![Action::SetModel(next)]
+        vec![Action::CycleModel(next)]
     }
 
     fn cycle_thinking(&mut self) -> Vec<Action> {

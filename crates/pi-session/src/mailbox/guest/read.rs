@@ -8,13 +8,10 @@ use pi_exthost::{
     port::{CommandInfo, CommandSource, ModelInfo, Refusal, Reply, Selection, SessionState, ToolInfo},
 };
 use pi_extproto::connector::tool;
-use pi_transcript::{ContextUsage, Entry, EntryId, json::Amount};
+use pi_transcript::{Entry, EntryId};
 
 use super::super::{Mailbox, answer, tree::piece};
-use crate::{
-    cut,
-    run::{aside, desk::Piece},
-};
+use crate::run::{aside, desk::Piece};
 
 impl Mailbox {
     pub(super) fn read_entry(&mut self, id: &EntryId, reply: Reply<Option<Arc<Entry>>>) {
@@ -49,9 +46,6 @@ impl Mailbox {
 
     pub(super) fn session_state(&self) -> SessionState {
         let file = self.parts.reader.as_ref().map(|reader| reader.path());
-        let tokens = cut::context_tokens(&self.tree.entries());
-        let window = self.choice.model().context_window;
-        let percent = (window > 0).then(|| tokens as f64 * 100.0 / window as f64);
         SessionState {
             session_id: self.parts.session.clone(),
             file: file.map(|path| path.to_string_lossy().into_owned()),
@@ -65,16 +59,12 @@ impl Mailbox {
             has_pending_messages: !self.queues.is_empty(),
             mode: self.mode,
             is_project_trusted: self.is_project_trusted,
-            context_usage: Some(ContextUsage {
-                tokens: Some(tokens),
-                context_window: window,
-                percent: percent.and_then(|percent| Amount::try_from(percent).ok()),
-            }),
+            context_usage: Some(self.context_usage()),
         }
     }
 
-    pub(super) fn tool_infos(&self) -> Vec<ToolInfo> {
-        let is_active = |name: &str| self.tools.active.iter().any(|active| active == name);
+    pub(in super::super) fn tool_infos(&self) -> Vec<ToolInfo> {
+        let is_active = |name: &str| self.tools.set.get(name).is_some();
         let built_in = self.tools.built_in.iter().map(|tool| {
             let known = tool.definition();
             let definition = tool::ToolDefinition {

@@ -1,0 +1,255 @@
+//! What a session shows of itself to clients: lists that they read without knowing how it keeps things.
+
+use std::path::PathBuf;
+
+use pi_envelope::Tokens;
+use pi_transcript::{Entry, EntryId, Message, SessionId, SessionStats, Usage, info::TokenTotals, json::Amount};
+
+use crate::{
+    context::Spoken,
+    export,
+    resources::SourceId,
+    session::{SessionGone, Switch},
+    tree::NoEntry,
+};
+
+/// How many letters of a message tell which one it is.
+const BEGINNING: usize = 200;
+
+/// Something that fills the context beside the conversation and can be switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSource {
+    pub id: SourceId,
+    pub kind: ContextKind,
+    pub name: String,
+    /// Where it was read from, if it is a file or came from one.
+    pub path: Option<PathBuf>,
+    pub switch: Switch,
+    /// What it takes in every turn while it is on.
+    pub tokens: Tokens,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextKind {
+    Skill,
+    /// A context file.
+    Memory,
+    /// All tools that come from one place.
+    Tools,
+}
+
+/// Why a source was not switched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    #[error("there is no context source {id}")]
+    Unknown { id: SourceId },
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// Which messages are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Side {
+    /// The last ones.
+    End,
+    /// The nearest ones before this entry.
+    Before(EntryId),
+    /// The nearest ones after this entry.
+    After(EntryId),
+}
+
+/// Some of the messages, the oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    pub messages: Vec<Spoken>,
+    /// Whether there are more on the side that was asked for.
+    pub has_more: bool,
+}
+
+/// Why something could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadingError {
+    #[error(transparent)]
+    NoEntry(#[from] NoEntry),
+    #[error("the session cannot be read")]
+    File(#[from] crate::file::ReadError),
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+}
+
+/// The tree of entries, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline {
+    pub leaf: Option<EntryId>,
+    pub nodes: Vec<Node>,
+    /// Older entries that were left out.
+    pub left_out: usize,
+}
+
+/// An entry of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub entry: EntryId,
+    pub parent: Option<EntryId>,
+    /// As in the file: `message`.
+    pub kind: String,
+    /// The role of a message.
+    pub role: Option<String>,
+    /// How it begins.
+    pub text: String,
+    /// ISO 8601.
+    pub timestamp: String,
+    pub label: Option<String>,
+}
+
+/// The part of a conversation that is wanted.
+pub(crate) fn page(all: Vec<Spoken>, side: &Side, most: usize) -> Result<Page, NoEntry> {
+    let place = |id: &EntryId| {
+        let found = all.iter().position(|(other, _)| other == id);
+        found.ok_or_else(|| NoEntry { id: id.clone() })
+    };
+    let (range, has_more) = match side {
+        Side::After(id) => {
+            let start = place(id)? + 1;
+            let end = start.saturating_add(most).min(all.len());
+            (start..end, end < all.len())
+        }
+        Side::End | Side::Before(_) => {
+            let end = if let Side::Before(id) = side { place(id)? } else { all.len() };
+            let start = end.saturating_sub(most);
+            (start..end, start > 0)
+        }
+    };
+    let messages = all.into_iter().skip(range.start).take(range.len()).collect();
+    Ok(Page { messages, has_more })
+}
+
+/// What an entry shows of itself in a tree.
+pub(crate) fn node(entry: &Entry, label: Option<String>) -> Node {
+    let (role, text) = match entry {
+        Entry::Message(entry) => (Some(entry.message.role().to_owned()), words(&entry.message)),
+        Entry::CustomMessage(entry) => (None, entry.content.text()),
+        Entry::Compaction(entry) => (None, entry.summary.clone()),
+        Entry::BranchSummary(entry) => (None, entry.summary.clone()),
+        Entry::ModelChange(entry) => (None, format!("{}/{}", entry.provider, entry.model_id)),
+        Entry::ThinkingLevelChange(_)
+        | Entry::Custom(_)
+        | Entry::Label(_)
+        | Entry::SessionInfo(_)
+        | Entry::Usage(_)
+        | Entry::ContextEdit(_)
+        | Entry::Other(_) => (None, String::new()),
+    };
+    Node {
+        entry: entry.id().clone(),
+        parent: entry.parent_id().cloned(),
+        kind: entry.kind().to_owned(),
+        role,
+        text: text.chars().take(BEGINNING).collect(),
+        timestamp: entry.base().timestamp.clone(),
+        label,
+    }
+}
+
+fn words(message: &Message) -> String {
+    let said = |blocks: &[pi_transcript::Block]| -> String {
+        blocks.iter().filter_map(|block| block.as_text()).collect::<Vec<_>>().join(" ")
+    };
+    match message {
+        Message::User(user) => user.content.text(),
+        Message::Assistant(answer) => said(&answer.content),
+        Message::ToolResult(result) => said(&result.content),
+        Message::BashExecution(bash) => bash.command.clone(),
+        Message::Custom(custom) => custom.content.text(),
+        Message::BranchSummary(branch) => branch.summary.clone(),
+        Message::CompactionSummary(compaction) => compaction.summary.clone(),
+        Message::System(system) => system.content.text(),
+        Message::Other(_) => String::new(),
+    }
+}
+
+/// Counts what a session holds, on every branch.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    user: u64,
+    assistant: u64,
+    calls: u64,
+    results: u64,
+    total: u64,
+    usage: Usage,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, entry: &Entry) {
+        if let Some(used) = export::consumed(entry) {
+            self.usage.add(used);
+        }
+        let Entry::Message(entry) = entry else { return };
+        self.total += 1;
+        match &entry.message {
+            Message::User(_) => self.user += 1,
+            Message::Assistant(said) => {
+                self.assistant += 1;
+                self.calls +=
+                    said.content.iter().filter(|it| matches!(it, pi_transcript::Block::ToolCall(_))).count() as u64;
+            }
+            Message::ToolResult(_) => self.results += 1,
+            Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_)
+            | Message::CompactionSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
+        }
+    }
+
+    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> SessionStats {
+        let Usage { input, output, cache_read, cache_write, ref cost, .. } = self.usage;
+        let cost: &Amount = cost.total_from_provider.as_ref().unwrap_or(&cost.total);
+        SessionStats {
+            session_file,
+            session_id,
+            user_messages: self.user,
+            assistant_messages: self.assistant,
+            tool_calls: self.calls,
+            tool_results: self.results,
+            total_messages: self.total,
+            tokens: TokenTotals { input, output, cache_read, cache_write, total: self.usage.total() },
+            cost: cost.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// The letters of a page of `abcde`, with `+` if there are more.
+    #[track_caller]
+    fn check(side: &Side, most: usize, expected: &str) {
+        let spoken = |letter: char| (EntryId::from(letter.to_string()), Arc::new(Message::user("", 0)));
+        let told = match page("abcde".chars().map(spoken).collect(), side, most) {
+            Ok(Page { messages, has_more }) => {
+                let letters: String = messages.iter().map(|(id, _)| id.as_str()).collect();
+                format!("{letters}{}", if has_more { "+" } else { "" })
+            }
+            Err(NoEntry { id }) => format!("no {id}"),
+        };
+        assert_eq!(told, expected, "{side:?}");
+    }
+
+    #[test]
+    fn page_is_what_is_nearest() {
+        check(&Side::End, 2, "de+");
+        check(&Side::End, 9, "abcde");
+        check(&Side::Before("d".into()), 2, "bc+");
+        check(&Side::Before("c".into()), 2, "ab");
+        check(&Side::Before("a".into()), 2, "");
+        check(&Side::After("b".into()), 2, "cd+");
+        check(&Side::After("c".into()), 2, "de");
+        check(&Side::After("e".into()), 2, "");
+        check(&Side::After("x".into()), 2, "no x");
+    }
+}

@@ -1,0 +1,69 @@
+//! What clients read of a session. What lies in the file is read beside the mailbox.
+
+use pi_transcript::{ContextUsage, SessionStats, json::Amount};
+use tokio::sync::oneshot;
+
+use super::{Mailbox, answer, tree::piece};
+use crate::{
+    context, cut,
+    listing::{self, Outline, Page, ReadingError, Side, Tally},
+    run::aside,
+    tree::NoEntry,
+};
+
+impl Mailbox {
+    pub(super) fn page(&self, side: &Side, most: usize) -> Result<Page, NoEntry> {
+        listing::page(context::build(&self.tree.entries()).messages, side, most)
+    }
+
+    /// How full the window of the model is.
+    pub(super) fn context_usage(&self) -> ContextUsage {
+        let tokens = cut::context_tokens(&self.tree.entries());
+        let window = self.choice.model().context_window;
+        let percent = (window > 0).then(|| tokens as f64 * 100.0 / window as f64);
+        ContextUsage {
+            tokens: Some(tokens),
+            context_window: window,
+            percent: percent.and_then(|percent| Amount::try_from(percent).ok()),
+        }
+    }
+
+    /// Counts everything on every branch.
+    pub(super) fn stats(&mut self, reply: oneshot::Sender<Result<SessionStats, ReadingError>>) {
+        let session = self.parts.session.clone();
+        let file = self.parts.reader.as_ref().map(|reader| reader.path().to_string_lossy().into_owned());
+        let pieces: Vec<_> = self.tree.places().filter_map(|place| piece(&self.tree, place)).collect();
+        let reader = self.parts.reader.clone();
+        self.asides.spawn_blocking(move || {
+            let mut tally = Tally::default();
+            // One entry after the other, so that a long session is never held as a whole.
+            let counted = pieces.into_iter().try_for_each(|piece| {
+                aside::read_one(reader.as_deref(), piece).map(|kept| tally.add(&kept.to_entry()))
+            });
+            answer(reply, counted.map(|()| tally.finish(session, file)).map_err(ReadingError::from));
+        });
+    }
+
+    /// The newest entries, so many at most.
+    pub(super) fn outline(&mut self, most: usize, reply: oneshot::Sender<Result<Outline, ReadingError>>) {
+        let left_out = self.tree.len().saturating_sub(most);
+        let pieces: Vec<_> = self
+            .tree
+            .places()
+            .skip(left_out)
+            .filter_map(|place| {
+                let label = self.tree.label_of(&self.tree.id(place)).map(str::to_owned);
+                Some((piece(&self.tree, place)?, label))
+            })
+            .collect();
+        let leaf = self.tree.leaf().map(|leaf| self.tree.id(leaf));
+        let reader = self.parts.reader.clone();
+        self.asides.spawn_blocking(move || {
+            let nodes = pieces.into_iter().map(|(piece, label)| {
+                aside::read_one(reader.as_deref(), piece).map(|kept| listing::node(&kept.to_entry(), label))
+            });
+            let nodes: Result<Vec<_>, _> = nodes.collect();
+            answer(reply, nodes.map(|nodes| Outline { leaf, nodes, left_out }).map_err(ReadingError::from));
+        });
+    }
+}

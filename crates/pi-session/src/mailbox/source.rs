@@ -1,0 +1,146 @@
+//! What fills the context beside the conversation, switched off and on.
+//!
+//! Everything that was assembled stays; what is switched off is left out of what the next turn is made of.
+
+use std::sync::Arc;
+
+use pi_envelope::{SystemPart, SystemText};
+use pi_provider::tokens;
+use pi_transcript::ToolDefinition;
+use tokio::sync::oneshot;
+
+use super::{Mailbox, answer};
+use crate::{
+    listing::{ContextKind, ContextSource, SourceError},
+    resources::{SourceId, SourceKind, Switches},
+    run::tools::ActiveTool,
+    session::Switch,
+};
+
+/// A source, and the text that it adds.
+struct Told {
+    id: SourceId,
+    kind: ContextKind,
+    name: String,
+    path: Option<std::path::PathBuf>,
+    text: String,
+}
+
+/// The parts of a system prompt that are switched on.
+pub(super) fn switched(all: &[SystemPart], switches: &Switches) -> Arc<[SystemPart]> {
+    let part = |part: &SystemPart| match &part.text {
+        SystemText::Memory { .. } => switches.is_on(&SourceId::from(part.id.as_str())).then(|| part.clone()),
+        SystemText::Skills { skills } => {
+            let is_on = |name: &str| switches.is_on(&SourceId::of_skill(name));
+            let skills: Vec<_> = skills.iter().filter(|skill| is_on(&skill.name)).cloned().collect();
+            (!skills.is_empty()).then(|| SystemPart { text: SystemText::Skills { skills }, ..part.clone() })
+        }
+        SystemText::Instructions { .. } | SystemText::Variable { .. } => Some(part.clone()),
+    };
+    all.iter().filter_map(part).collect()
+}
+
+impl Mailbox {
+    /// Every source with its tokens, which are counted beside the mailbox.
+    pub(super) fn list_sources(&mut self, reply: oneshot::Sender<Vec<ContextSource>>) {
+        let told = self.told();
+        self.weigh(told, |sources| answer(reply, sources));
+    }
+
+    /// Takes effect at the next turn.
+    pub(super) fn set_source(
+        &mut self,
+        id: SourceId,
+        switch: Switch,
+        reply: oneshot::Sender<Result<ContextSource, SourceError>>,
+    ) {
+        let Some(told) = self.told().into_iter().find(|told| told.id == id) else {
+            return answer(reply, Err(SourceError::Unknown { id }));
+        };
+        match switch {
+            Switch::On => self.switches.switch_on(&id),
+            Switch::Off => self.switches.switch_off(id),
+        }
+        match told.kind {
+            ContextKind::Skill | ContextKind::Memory => self.system = switched(&self.whole_system, &self.switches),
+            ContextKind::Tools => self.tools.switch(&self.switches),
+        }
+        self.weigh(vec![told], |mut sources| {
+            if let Some(source) = sources.pop() {
+                answer(reply, Ok(source));
+            }
+        });
+    }
+
+    fn weigh(&mut self, told: Vec<Told>, then: impl FnOnce(Vec<ContextSource>) + Send + 'static) {
+        let (model, switches) = (self.choice.id().to_owned(), self.switches.clone());
+        self.asides.spawn_blocking(move || {
+            let count = tokens::counter(&model);
+            let source = |Told { id, kind, name, path, text }: Told| ContextSource {
+                switch: if switches.is_on(&id) { Switch::On } else { Switch::Off },
+                tokens: count(&text),
+                id,
+                kind,
+                name,
+                path,
+            };
+            then(told.into_iter().map(source).collect());
+        });
+    }
+
+    /// Files and skills in the order in which a model is told of them, then the tools.
+    fn told(&self) -> Vec<Told> {
+        let resources = self.composer.resources.sources(&self.switches);
+        let files = resources.into_iter().filter_map(|source| {
+            let kind = match source.kind {
+                SourceKind::Memory => ContextKind::Memory,
+                SourceKind::Skill => ContextKind::Skill,
+                // Without it the model would be told our own words instead, which is another conversation.
+                SourceKind::Instructions => return None,
+            };
+            let text = self.text_of(&source.id, &source.name)?;
+            Some(Told { id: source.id, kind, name: source.name, path: Some(source.path), text })
+        });
+        let mut told: Vec<Told> = files.collect();
+        for tool in self.tools.wanted() {
+            let id = tool.source();
+            let text = written(&tool.offered.definition);
+            match told.iter_mut().find(|known| known.id == id) {
+                Some(known) => known.text.push_str(&text),
+                None => {
+                    let name = tool.origin().map_or_else(|| "built in".to_owned(), ToString::to_string);
+                    let path = tool.origin().and_then(|guest| self.path_of(guest)).map(Into::into);
+                    told.push(Told { id, kind: ContextKind::Tools, name, path, text });
+                }
+            }
+        }
+        told
+    }
+
+    /// What a source adds to the system prompt; nothing if it is in no prompt of this session.
+    fn text_of(&self, id: &SourceId, name: &str) -> Option<String> {
+        self.whole_system.iter().find_map(|part| match &part.text {
+            SystemText::Memory { .. } if part.id == id.as_str() => Some(part.sent()),
+            SystemText::Skills { skills } if SourceId::of_skill(name) == *id => {
+                let skill = skills.iter().find(|skill| skill.name == name)?;
+                let text = SystemText::Skills { skills: vec![skill.clone()] };
+                Some(SystemPart { text, ..part.clone() }.sent())
+            }
+            SystemText::Memory { .. }
+            | SystemText::Skills { .. }
+            | SystemText::Instructions { .. }
+            | SystemText::Variable { .. } => None,
+        })
+    }
+}
+
+fn written(definition: &ToolDefinition) -> String {
+    serde_json::to_string(definition).expect("a definition is JSON")
+}
+
+impl ActiveTool {
+    /// The source that all tools of its origin are.
+    pub(super) fn source(&self) -> SourceId {
+        SourceId::of_tools(self.origin().map(pi_exthost::GuestId::as_str))
+    }
+}

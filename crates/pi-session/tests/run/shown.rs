@@ -1,0 +1,228 @@
+//! What clients read of a session, and what they change about it.
+
+use pi_envelope::{Origin, Provenance, SystemPart, SystemText};
+use pi_session::{
+    Blueprint, Direction, Ending, Prompted, Switch,
+    listing::{ContextKind, ReadingError, Side, SourceError},
+    queue::{Edit, EditError, When},
+    resources::SourceId,
+};
+use pi_testkit::model::Answer;
+use pi_transcript::Message;
+use serde_json::json;
+
+use crate::stage::{Stage, saying};
+
+fn done() -> pi_testkit::Reply {
+    Answer::new().text("Done.").usage(10, 3).reply()
+}
+
+#[tokio::test]
+async fn what_waits_can_be_reordered_reworded_and_dropped() {
+    let hold = Answer::new().hold().text("First.").reply();
+    let stage = Stage::new([hold, done(), done()]).await;
+    let session = stage.session.clone();
+    let running = tokio::spawn(async move { session.prompt(saying("start")).await });
+    stage.server.received(1).await;
+    for (text, when) in [("a", When::Steer), ("b", When::FollowUp), ("c", When::FollowUp)] {
+        stage.session.prompt_during(saying(text), when).await.unwrap();
+    }
+    let line = stage.session.queue().await.unwrap();
+    let told: Vec<_> = line.items.iter().map(|item| (item.text.as_str(), item.when)).collect();
+    assert_eq!(told, [("a", When::Steer), ("b", When::FollowUp), ("c", When::FollowUp)]);
+    let keep = |index: usize, text: Option<&str>| Edit {
+        id: line.items[index].id.clone(),
+        text: text.map(str::to_owned),
+        when: None,
+    };
+    let stale = stage.session.edit_queue(line.revision - 1, Vec::new()).await.unwrap();
+    assert_eq!(stale, Err(EditError::Changed { expected: line.revision - 1, actual: line.revision }));
+    let edits = vec![keep(2, Some("C!")), keep(1, None)];
+    let edited = stage.session.edit_queue(line.revision, edits).await.unwrap().unwrap();
+    let told: Vec<_> = edited.items.iter().map(|item| item.text.as_str()).collect();
+    assert_eq!((told, edited.revision), (vec!["C!", "b"], line.revision + 1));
+    stage.server.release(1);
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
+    let messages = stage.session.messages().await.unwrap();
+    let said: Vec<String> = messages
+        .iter()
+        .filter_map(|(_, message)| match &**message {
+            Message::User(user) => Some(user.content.text()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["start", "C!", "b"]);
+}
+
+fn with_system(blueprint: &mut Blueprint) {
+    let memory = SystemText::Memory { title: "AGENTS.md".to_owned(), content: "Be kind to cats.".to_owned() };
+    let skill = |name: &str| pi_envelope::Skill {
+        name: name.to_owned(),
+        description: format!("How to {name}"),
+        location: format!("/s/{name}/SKILL.md"),
+    };
+    let part = |id: &str, text: SystemText| SystemPart {
+        id: id.to_owned(),
+        provenance: Provenance::usual(Origin::User),
+        text,
+    };
+    blueprint.system = vec![
+        part("intro", SystemText::Instructions { text: "You help.".to_owned() }),
+        part("memory:/w/AGENTS.md", memory),
+        part("skills:user", SystemText::Skills { skills: vec![skill("bake"), skill("sail")] }),
+    ];
+    let composer = std::sync::Arc::get_mut(&mut blueprint.composer).unwrap();
+    composer.resources = resources();
+}
+
+/// The files from which that system prompt was made.
+fn resources() -> pi_session::resources::Resources {
+    use pi_session::resources::{ContextFile, Resources, Scope, Skill};
+    let provenance = Provenance::usual(Origin::User);
+    let skill = |name: &str| Skill {
+        name: name.to_owned(),
+        description: format!("How to {name}"),
+        path: format!("/s/{name}/SKILL.md").into(),
+        folder: format!("/s/{name}").into(),
+        scope: Scope::User,
+        is_hidden: false,
+        provenance: provenance.clone(),
+        digest: pi_transcript::json::Digest::of(b""),
+    };
+    Resources {
+        context: vec![ContextFile {
+            path: "/w/AGENTS.md".into(),
+            text: "Be kind to cats.".to_owned(),
+            provenance: provenance.clone(),
+        }],
+        skills: vec![skill("bake"), skill("sail")],
+        ..Resources::default()
+    }
+}
+
+#[tokio::test]
+async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
+    let mut stage = Stage::with([done(), done(), done()], with_system).await;
+    let sources = stage.session.context_sources().await.unwrap();
+    let told: Vec<_> = sources.iter().map(|source| (source.id.as_str(), source.kind, source.switch)).collect();
+    assert_eq!(
+        told,
+        [
+            ("memory:/w/AGENTS.md", ContextKind::Memory, Switch::On),
+            ("skill:bake", ContextKind::Skill, Switch::On),
+            ("skill:sail", ContextKind::Skill, Switch::On),
+            ("tools:builtin", ContextKind::Tools, Switch::On),
+        ]
+    );
+    assert!(sources.iter().all(|source| source.tokens.count > 0), "{sources:?}");
+    stage.play("one").await;
+    for id in ["memory:/w/AGENTS.md", "skill:sail", "tools:builtin"] {
+        let switched = stage.session.set_context_source(SourceId::from(id), Switch::Off).await.unwrap();
+        assert_eq!((switched.id.as_str(), switched.switch), (id, Switch::Off));
+    }
+    assert_eq!(stage.session.state().await.unwrap().active_tools, Vec::<String>::new());
+    stage.play("two").await;
+    for id in ["memory:/w/AGENTS.md", "skill:sail", "tools:builtin"] {
+        stage.session.set_context_source(SourceId::from(id), Switch::On).await.unwrap();
+    }
+    stage.play("three").await;
+    let seen: Vec<_> = stage
+        .server
+        .requests()
+        .iter()
+        .map(|request| {
+            let body = request.json();
+            let system = body["messages"][0]["content"].to_string();
+            let has = |text: &str| system.contains(text);
+            (has("kind to cats"), has("bake"), has("sail"), body.get("tools").is_some())
+        })
+        .collect();
+    assert_eq!(seen, [(true, true, true, true), (false, true, false, false), (true, true, true, true)]);
+    let unknown = stage.session.set_context_source(SourceId::from("skill:fly"), Switch::Off).await;
+    assert_eq!(unknown, Err(SourceError::Unknown { id: SourceId::from("skill:fly") }));
+}
+
+#[tokio::test]
+async fn counts_and_tree_cover_every_branch() {
+    let call = Answer::new().call("c1", "write", &json!({ "path": "a", "content": "" })).usage(100, 10).reply();
+    let mut stage = Stage::new([call, done(), done()]).await;
+    stage.play("one").await;
+    let first = stage.session.messages().await.unwrap()[0].0.clone();
+    stage.session.label(first.clone(), Some("start".to_owned())).await.unwrap().unwrap();
+    let journey = pi_session::Journey { target: first.clone(), summarise: pi_session::Summarise::No, label: None };
+    stage.session.navigate(journey).await.unwrap();
+    stage.play("two").await;
+    let stats = stage.session.stats().await.unwrap();
+    let told = serde_json::to_value(&stats).unwrap();
+    let expected = json!({
+        "sessionFile": stats.session_file, "sessionId": "01900000-0000-7000-8000-000000000000",
+        "userMessages": 2, "assistantMessages": 3, "toolCalls": 1, "toolResults": 1, "totalMessages": 6,
+        "tokens": { "input": 120, "output": 16, "cacheRead": 0, "cacheWrite": 0, "total": 136 }, "cost": told["cost"],
+    });
+    assert_eq!(told, expected);
+    assert!(stats.session_file.is_some_and(|file| file.ends_with("session.jsonl")));
+    let outline = stage.session.outline(100).await.unwrap();
+    let told: Vec<String> = outline
+        .nodes
+        .iter()
+        .filter_map(|node| {
+            Some(format!("{} {:?}{}", node.role.as_ref()?, node.text, node.label.as_deref().unwrap_or("")))
+        })
+        .collect();
+    let expected = [
+        "user \"one\"start",
+        "assistant \"\"",
+        "toolResult \"Successfully wrote 0 bytes to a\"",
+        "assistant \"Done.\"",
+        "user \"two\"",
+        "assistant \"Done.\"",
+    ];
+    assert_eq!((told.as_slice(), outline.left_out), (&expected.map(str::to_owned)[..], 0));
+    assert_eq!(outline.leaf, outline.nodes.last().map(|node| node.entry.clone()));
+    let roots = outline.nodes.iter().filter(|node| node.role.as_deref() == Some("user"));
+    let parents: Vec<_> = roots.map(|node| node.parent.clone()).collect();
+    assert_eq!(parents[0], parents[1], "both were said at the same place");
+    let last = stage.session.outline(2).await.unwrap();
+    assert_eq!((last.nodes.len(), last.left_out), (2, outline.nodes.len() - 2));
+}
+
+#[tokio::test]
+async fn messages_come_in_pages() {
+    let mut stage = Stage::new([done(), done()]).await;
+    stage.play("one").await;
+    stage.play("two").await;
+    let all = stage.session.messages().await.unwrap();
+    let end = stage.session.messages_page(Side::End, 3).await.unwrap();
+    assert_eq!((end.messages.as_slice(), end.has_more), (&all[1..], true));
+    let before = stage.session.messages_page(Side::Before(all[1].0.clone()), 3).await.unwrap();
+    assert_eq!((before.messages.as_slice(), before.has_more), (&all[..1], false));
+    let lost = stage.session.messages_page(Side::After("nobody".into()), 3).await;
+    assert!(matches!(lost, Err(ReadingError::NoEntry(_))), "{lost:?}");
+}
+
+#[tokio::test]
+async fn tools_are_listed_with_who_brings_them() {
+    let (stage, _) = Stage::with_guests([], &["guest g\ntool look\nanswer seen"]).await;
+    let tools = stage.session.tools().await.unwrap();
+    let told: Vec<_> =
+        tools.iter().map(|tool| (tool.definition.name.as_str(), tool.is_active, tool.source.is_some())).collect();
+    let built_in = ["read", "bash", "edit", "write"].map(|name| (name, true, false));
+    assert!(built_in.iter().all(|tool| told.contains(tool)), "{told:?}");
+    assert!(told.contains(&("look", true, true)) && told.contains(&("grep", false, false)), "{told:?}");
+    let sources = stage.session.context_sources().await.unwrap();
+    let ids: Vec<_> = sources.iter().map(|source| source.id.as_str()).collect();
+    assert_eq!(ids, ["tools:builtin", "tools:g"]);
+    assert_eq!(stage.session.context_usage().await.unwrap().tokens, Some(0));
+}
+
+#[tokio::test]
+async fn extensions_hear_that_somebody_goes_through_the_models() {
+    let (stage, guests) = Stage::with_guests([], &["guest g\non model_select"]).await;
+    let choice = stage.session.models().await.unwrap().into_iter().next().unwrap();
+    let other = stage.session.cycle_model(Direction::Forward).await.unwrap();
+    stage.session.cycle_to(choice).await.unwrap();
+    stage.session.close().await.unwrap();
+    let heard = guests[0].heard();
+    let cycled = heard.iter().filter(|line| line.contains(r#""source":"cycle""#)).count();
+    assert_eq!(cycled, 1 + usize::from(other.is_some()), "{heard:?}");
+}
