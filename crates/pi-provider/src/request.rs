@@ -40,7 +40,7 @@ pub use self::{
     address::join,
     change::{Change, ChangeKind},
     guard::{capability_of, guard},
-    media::encode_blocks,
+    media::{Exclusion, MediaKind, Unsendable, encode_blocks, takes, unsendable},
     parameters::map_parameters,
     plain::{Plain, plain},
     tools::text_calls,

@@ -41,6 +41,9 @@ pub struct Medium {
     pub encoding_methods: Vec<String>,
     /// With a unit: `20MB`.
     pub max_file_size: Option<String>,
+    /// How many one request may have. Ours; `max_images` and `max_count` are read too.
+    #[serde(alias = "max_images", alias = "max_count", skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u64>,
     /// `4096x4096`.
     pub max_resolution: Option<String>,
     /// With a unit: `8h`.
@@ -49,6 +52,48 @@ pub struct Medium {
     /// What only some providers say: `speech_recognition`, `frame_extraction`, `voice_selection`.
     #[serde(flatten)]
     pub others: Map<String, Value>,
+}
+
+impl Medium {
+    /// The largest file in bytes, as far as that is said in words that are known.
+    pub fn most_bytes(&self) -> Option<u64> {
+        self.max_file_size.as_deref().and_then(bytes)
+    }
+
+    /// Width and height of the largest picture.
+    pub fn most_pixels(&self) -> Option<(u32, u32)> {
+        self.max_resolution.as_deref().and_then(pixels)
+    }
+}
+
+/// `20MB`, `1.5 GiB`, `500 kb`, `4096`. A thousand is taken for 1024: whoever measures otherwise takes a little less, and
+/// says so.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(text.len()));
+    let unit: u64 = match unit.trim().to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => 1,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        _ => return None,
+    };
+    let number: f64 = number.parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "sizes of files are far from the ends of numbers"
+    )]
+    let bytes = (number * unit as f64) as u64;
+    (number > 0.0).then_some(bytes)
+}
+
+/// `4096x2048`.
+pub(crate) fn pixels(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(['x', 'X', '\u{d7}'])?;
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|it| *it > 0);
+    Some((number(width)?, number(height)?))
 }
 
 /// Whether its models can drive a screen.
@@ -156,4 +201,35 @@ pub enum ApprovalMode {
     Never,
     Always,
     Auto,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [
+            ("20MB", Some(20 << 20)),
+            ("20 MiB", Some(20 << 20)),
+            ("1.5gb", Some(3 << 29)),
+            ("500k", Some(500 << 10)),
+            ("4096", Some(4096)),
+            ("4096 bytes", None),
+            ("a lot", None),
+            ("0", None),
+            ("", None),
+        ] {
+            assert_eq!(bytes(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn resolutions_are_two_numbers() {
+        for (text, expected) in
+            [("4096x2048", Some((4096, 2048))), ("8 X 9", Some((8, 9))), ("4096", None), ("0x1", None), ("wide", None)]
+        {
+            assert_eq!(pixels(text), expected, "{text}");
+        }
+    }
 }

@@ -6,6 +6,8 @@
 //! holding the address, `mime_type`, `filename`.
 
 mod encode;
+mod exclusion;
+mod pixels;
 mod senses;
 
 use std::{borrow::Cow, fmt};
@@ -14,10 +16,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pi_transcript::content::ImageBlock;
 use serde_json::{Map, Value};
 
-pub use self::encode::encode_blocks;
-pub(super) use self::{
-    encode::encode,
-    senses::{Senses, is_excluded},
+pub(super) use self::{encode::encode, exclusion::exclusion, senses::Senses};
+pub use self::{
+    encode::encode_blocks,
+    exclusion::{Exclusion, Unsendable, unsendable},
+    senses::takes,
 };
 use crate::manifest::{Capability, contract::BlockMapping};
 
@@ -31,8 +34,9 @@ pub(super) struct Media<'a> {
     pub(super) file_name: Option<&'a str>,
 }
 
+/// What content is that is not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MediaKind {
+pub enum MediaKind {
     Image,
     Document,
     Audio,
@@ -51,7 +55,7 @@ pub(super) enum Source<'a> {
 impl MediaKind {
     const ALL: [Self; 4] = [Self::Image, Self::Document, Self::Audio, Self::Video];
 
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Image => "image",
             Self::Document => "document",
@@ -60,7 +64,8 @@ impl MediaKind {
         }
     }
 
-    pub(super) const fn capability(self) -> Capability {
+    /// Under which it is declared.
+    pub const fn capability(self) -> Capability {
         match self {
             // The standard files documents under vision: `multimodal.input.vision.document_understanding`.
             Self::Image | Self::Document => Capability::Vision,

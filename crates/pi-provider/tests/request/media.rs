@@ -1,6 +1,7 @@
 //! Content that is not text: how it is written, and what happens where a model cannot take it.
 
-use pi_provider::Options;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use pi_provider::{Options, Target, request::unsendable};
 use serde_json::{Value, json};
 
 use crate::{ask, body, changes, prompt, provider};
@@ -90,9 +91,11 @@ fn formats_and_ways_that_a_manifest_excludes_are_degraded() {
             json!([{"type": "text", "text": "[image left out: this model cannot take it]"}, {"type": "text", "text": "?"}]),
         )
     };
-    let noted = ["changed image: the model cannot take it and reads a note instead"];
+    let noted = ["changed image: the provider does not take png, only jpeg; the model reads a note instead"];
     check("openai", manifest(), &png(), left_out(), &noted);
     let address = json!({"type": "image", "url": "https://a/b.jpg", "mimeType": "image/jpeg"});
+    let noted =
+        ["changed image: the provider does not take it as url, only as base64_inline; the model reads a note instead"];
     check("openai", manifest(), &address, left_out(), &noted);
     let jpeg = json!({"type": "image", "data": "/9j/", "mimeType": "image/jpg"});
     check(
@@ -104,6 +107,51 @@ fn formats_and_ways_that_a_manifest_excludes_are_degraded() {
         ),
         &[],
     );
+}
+
+/// A PNG of this size, as far as its first bytes tell, with so many bytes.
+fn picture(width: u32, height: u32, bytes: usize) -> Value {
+    let mut data = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    data.extend([width.to_be_bytes(), height.to_be_bytes()].concat());
+    data.resize(bytes.max(data.len()), 0);
+    json!({"type": "image", "data": STANDARD.encode(data), "mimeType": "image/png"})
+}
+
+#[test]
+fn limits_of_a_manifest_are_known_before_anything_is_sent() {
+    let vision = json!({"supported": true, "formats": ["png"], "max_file_size": "1KB", "max_resolution": "100x50", "max_images": 2});
+    let manifest = provider("openai", json!({"multimodal": {"input": {"vision": vision}}}));
+    let check = |blocks: &[Value], expected: &[(usize, &str)]| {
+        let prompt = prompt(&json!({"messages": [{"role": "user", "content": blocks}]}));
+        let target = Target {
+            manifest: &manifest,
+            model: crate::MODEL,
+            entry: manifest.models.get(crate::MODEL),
+            base_url: None,
+            lookup: &|_| None,
+        };
+        let found: Vec<(usize, String)> =
+            unsendable(&target, &prompt).into_iter().map(|found| (found.index, found.why.to_string())).collect();
+        let expected: Vec<(usize, String)> = expected.iter().map(|(index, why)| (*index, (*why).to_owned())).collect();
+        assert_eq!(found, expected);
+    };
+    let small = || picture(50, 100, 0);
+    let words = json!({"type": "text", "text": "?"});
+    check(&[words, small(), small()], &[]);
+    check(&[small(), picture(50, 100, 1025)], &[(1, "it has 1.1KB, and the provider takes at most 1KB")]);
+    check(&[picture(101, 50, 0)], &[(0, "it has 101x50 pixels, and the provider takes at most 100x50")]);
+    check(&[small(), small(), small()], &[(2, "it is number 3, and the provider takes at most 2")]);
+    let sound = json!({"type": "audio", "data": "UklG", "mimeType": "audio/wav"});
+    let gif = json!({"type": "image", "data": "R0lG", "mimeType": "image/gif"});
+    check(&[gif, sound], &[(0, "the provider does not take gif, only png")]);
+    let left_out = "[image left out: this model cannot take it]";
+    let sent = ask(
+        &manifest,
+        &prompt(&json!({"messages": [{"role": "user", "content": [picture(1, 1, 2000)]}]})),
+        &Options::plain(),
+    );
+    let sent = sent.expect("a conversation goes on without it");
+    assert!(body(&sent).to_string().contains(left_out), "{sent:?}");
 }
 
 #[test]

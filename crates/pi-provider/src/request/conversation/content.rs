@@ -11,7 +11,7 @@ use crate::{
     manifest::Capability,
     request::{
         change::Changes,
-        media::{self, Media, MediaKind},
+        media::{self, Exclusion, Media, MediaKind},
         turn::Part,
     },
 };
@@ -68,19 +68,24 @@ impl Contents<'_, '_> {
             };
             return Ok(Some(Part::Text { text: words.into(), signature: None }));
         }
-        let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
-        if self.manner.senses.take(media.kind)
-            && !media::is_excluded(self.manner.manifest, media)
-            && let Some(block) = media::encode(media, self.manner.dialect, mapping.get(media.kind.name()))
-        {
-            self.used.insert(media.kind.capability());
-            return Ok(Some(Part::Media(block)));
+        if !self.manner.senses.take(media.kind) {
+            return self.degrade(media.kind, &Exclusion::Kind);
         }
-        self.degrade(media.kind)
+        if let Some(why) = media::exclusion(self.manner.manifest, media) {
+            return self.degrade(media.kind, &why);
+        }
+        let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
+        match media::encode(media, self.manner.dialect, mapping.get(media.kind.name())) {
+            Some(block) => {
+                self.used.insert(media.kind.capability());
+                Ok(Some(Part::Media(block)))
+            }
+            None => self.degrade(media.kind, &Exclusion::Kind),
+        }
     }
 
     /// What the contract wants instead of content that the model cannot take; without a word from it, a note.
-    fn degrade<'a>(&mut self, kind: MediaKind) -> Result<Option<Part<'a>>, CallError> {
+    fn degrade<'a>(&mut self, kind: MediaKind, why: &Exclusion) -> Result<Option<Part<'a>>, CallError> {
         let manifest = self.manner.manifest;
         let degradation = &manifest.contract.degradation;
         let is_about = |capability: &str| capability == kind.name() || capability == kind.capability().name();
@@ -95,11 +100,15 @@ impl Contents<'_, '_> {
                 Err(CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() })
             }
             Some("strip_content") => {
-                self.changes.dropped(kind.name(), "the model cannot take it");
+                self.changes.dropped(kind.name(), why.to_string());
                 Ok(None)
             }
             Some(_) | None => {
-                self.changes.changed(kind.name(), "the model cannot take it and reads a note instead");
+                let reason = match why {
+                    Exclusion::Kind => format!("{why} and reads a note instead"),
+                    _ => format!("{why}; the model reads a note instead"),
+                };
+                self.changes.changed(kind.name(), reason);
                 let note = rule.and_then(|rule| rule.message.clone());
                 let note = note.unwrap_or_else(|| format!("[{kind} left out: this model cannot take it]"));
                 Ok(Some(Part::Text { text: note.into(), signature: None }))

@@ -1,6 +1,6 @@
 //! What a model can take of images, documents, audio and video.
 
-use super::{Media, MediaKind, Source, format_name};
+use super::MediaKind;
 use crate::manifest::{Manifest, ModelEntry, media::Medium};
 
 /// Which kinds of content a model takes.
@@ -34,7 +34,7 @@ impl Senses {
 }
 
 /// Whether this model takes this kind: what the contract excludes, what the model says, else what the provider declares.
-fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bool {
+pub fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bool {
     let mapping = manifest.contract.request_mapping.content_block_mapping.get(kind.name());
     if mapping.is_some_and(|mapping| mapping.supported == Some(false)) {
         return false;
@@ -56,30 +56,12 @@ fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bo
     }
 }
 
-fn medium(manifest: &Manifest, kind: MediaKind) -> Option<&Medium> {
+/// What the provider declares about the kind.
+pub(super) fn medium(manifest: &Manifest, kind: MediaKind) -> Option<&Medium> {
     let input = &manifest.multimodal.as_ref()?.input;
     match kind {
         MediaKind::Image | MediaKind::Document => input.vision.as_ref(),
         MediaKind::Audio => input.audio.as_ref(),
         MediaKind::Video => input.video.as_ref(),
     }
-}
-
-/// Whether the provider's declaration excludes this format, or the way in which the content is given.
-pub(in crate::request) fn is_excluded(manifest: &Manifest, media: &Media<'_>) -> bool {
-    let Some(medium) = medium(manifest, media.kind) else { return false };
-    let by_way = match media.source {
-        Source::Data(_) => !medium.encoding_methods.is_empty() && !names(&medium.encoding_methods, "base64_inline"),
-        Source::Url(_) => {
-            let ways = &medium.encoding_methods;
-            !ways.is_empty() && !names(ways, "url") && !names(ways, "file_uri")
-        }
-        Source::Reference(_) => true,
-    };
-    let has_formats = media.kind != MediaKind::Document && !medium.formats.is_empty() && !media.mime_type.is_empty();
-    by_way || (has_formats && !names(&medium.formats, format_name(media.mime_type)))
-}
-
-fn names(list: &[String], name: &str) -> bool {
-    list.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
