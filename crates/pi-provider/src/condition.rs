@@ -7,11 +7,13 @@
 
 mod pattern;
 mod read;
+mod relation;
 
 use std::{cmp::Ordering, ops::ControlFlow};
 
 use serde_json::Number;
 
+pub(crate) use self::relation::Relation;
 use self::{pattern::Pattern, read::read_any};
 use crate::path::{
     Path, Spine,

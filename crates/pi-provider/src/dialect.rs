@@ -31,6 +31,10 @@ impl Dialect {
         Self::Demo,
     ];
 
+    /// The words for the streams of each dialect, as manifests write them; the demo has none.
+    pub const STRATEGIES: [&str; 5] =
+        ["openai_chat", "openai_responses", "anthropic_event_stream", "gemini_generate", "cohere_v2"];
+
     /// The name in transcripts, which is Pi's where Pi has one.
     pub const fn api(self) -> &'static str {
         match self {

@@ -183,6 +183,12 @@ impl Path {
             })
     }
 
+    /// Whether it leads to where `general` leads, or to something on the way there.
+    pub(crate) fn leads_towards(&self, general: &Self) -> bool {
+        let Some(way) = general.segments.get(..self.segments.len()) else { return false };
+        self.is_instance_of(&Self::new(general.level, way.to_vec()))
+    }
+
     /// Whether it starts at `$`, and not inside a filter or at an element that it was bound to.
     pub(crate) fn starts_at_root(&self) -> bool {
         self.level == 0

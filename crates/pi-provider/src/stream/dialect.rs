@@ -2,8 +2,9 @@
 //!
 //! The manifests of the standard say too little to drive tools: no ids, no usage at the start, only the first of several
 //! parts. So a dialect brings rules of its own, in the same language. A manifest's rule that says the same as one of them,
-//! only less completely, is replaced by it and hands over the fields that it has beyond it. Every other rule of the
-//! manifest applies in addition; none is passed over.
+//! only less completely, is replaced by it and hands over the fields that it has beyond it. One that reads the same place
+//! under a condition of its own takes the place of the dialect's. Every other rule of the manifest applies in addition;
+//! none is passed over.
 
 use std::sync::LazyLock;
 
@@ -16,6 +17,7 @@ use super::{
     rule::{CompiledRule, RuleError, Terms},
 };
 use crate::{
+    condition::Relation,
     dialect::Dialect,
     event::Termination,
     manifest::{Streaming, streaming::Rule},
@@ -37,6 +39,18 @@ struct DialectRule {
     rule: CompiledRule,
     /// Where a manifest's rule may look instead to say the same.
     replaces: Vec<Path>,
+    standing: Standing,
+}
+
+/// What becomes of a dialect's rule beside those of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nobody else says it.
+    Usual,
+    /// The manifest says the same in fewer words.
+    Needed,
+    /// The manifest says when, and otherwise.
+    Replaced,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,7 +103,7 @@ impl DialectRules {
             let terms = Terms { candidate: candidate.as_ref(), selected: false };
             let rule = CompiledRule::compile(place + 1, &Rule { condition, emit, extract }, terms)?;
             let replaces = replaces.iter().map(|path| Path::parse(path)).collect::<Result<_, _>>()?;
-            rules.push(DialectRule { rule, replaces });
+            rules.push(DialectRule { rule, replaces, standing: Standing::Usual });
         }
         Ok(Self { done: file.done, finish: file.finish, candidate, rules })
     }
@@ -144,12 +158,28 @@ fn combine_streaming(dialect: Option<&DialectRules>, streaming: &Streaming) -> R
 
     let mut own: Vec<CompiledRule> = Vec::new();
     for (place, rule) in streaming.event_map.iter().enumerate() {
-        let rule = CompiledRule::compile(place + 1, rule, terms)?;
-        match known.iter_mut().find(|known| known.covers(&rule)) {
-            Some(known) => known.rule.adopt(&rule),
-            None => own.push(rule),
+        let mut rule = CompiledRule::compile(place + 1, rule, terms)?;
+        let covering = known.iter_mut().find(|known| known.covers(&rule));
+        match covering.map(|known| (known.relation_of(&rule), known)) {
+            Some((Relation::Like, known)) => {
+                known.standing = Standing::Needed;
+                known.rule.adopt(&rule);
+            }
+            Some((Relation::Own, known)) => {
+                known.replace_by(&mut rule);
+                own.push(rule);
+            }
+            Some((Relation::Apart, _)) | None => own.push(rule),
         }
     }
+    // Where the dialect's rule stays, one of the same kind with a narrower condition would say the same twice.
+    own.retain(|rule| {
+        let is_doubled = |known: &DialectRule| {
+            known.standing == Standing::Needed && known.covers(rule) && known.relation_of(rule) == Relation::Own
+        };
+        rule.kind().is_fact() || !known.iter().any(is_doubled)
+    });
+    known.retain(|known| known.standing != Standing::Replaced);
     for (member, rule) in shortcuts(streaming) {
         let compiled = CompiledRule::compile(0, &rule, terms);
         let rule = compiled.map_err(|RuleError { source, .. }| CompileError::Expression { member, source })?;
@@ -162,6 +192,22 @@ fn combine_streaming(dialect: Option<&DialectRules>, streaming: &Streaming) -> R
 }
 
 impl DialectRule {
+    fn relation_of(&self, rule: &CompiledRule) -> Relation {
+        self.rule.relation_of(rule, &self.replaces)
+    }
+
+    /// Gives way to a manifest's rule, unless another one needs it, and leaves it the fields that it lacks where both look at
+    /// the very same place. Facts are said once, so there both may stand.
+    fn replace_by(&mut self, rule: &mut CompiledRule) {
+        if rule.kind().is_fact() || self.standing == Standing::Needed {
+            return;
+        }
+        self.standing = Standing::Replaced;
+        if rule.primary_path() == self.rule.primary_path() {
+            rule.adopt(&self.rule);
+        }
+    }
+
     /// Whether a rule of a manifest says the same, perhaps of fewer places.
     fn covers(&self, rule: &CompiledRule) -> bool {
         let Some(path) = rule.primary_path() else { return false };

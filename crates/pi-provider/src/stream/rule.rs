@@ -12,10 +12,10 @@ use serde_json::Value;
 
 pub use self::{
     found::{Emission, Found, Match, uuid},
-    word::{Kind, Role},
+    word::{EVENTS, FIELDS, Kind, Role},
 };
 use crate::{
-    condition::Condition,
+    condition::{Condition, Relation},
     manifest::streaming::Rule,
     path::{Path, Spine, syntax::SyntaxError},
     tape::{
@@ -214,6 +214,13 @@ impl CompiledRule {
     /// The path of the field that matters most.
     pub fn primary_path(&self) -> Option<&Path> {
         self.primary.and_then(|place| self.fields[place].path())
+    }
+
+    /// How the condition of a rule stands to that of this one, which reads the same kind of thing from the same place.
+    pub(crate) fn relation_of(&self, other: &Self, places: &[Path]) -> Relation {
+        let own = other.fields.iter().filter_map(CompiledField::path);
+        let taken: Vec<&Path> = own.chain(self.fields.iter().filter_map(CompiledField::path)).chain(places).collect();
+        other.condition.relation(&self.condition, &|path| taken.iter().any(|place| path.leads_towards(place)))
     }
 
     /// Takes over the fields of another rule whose names it does not have itself.

@@ -280,6 +280,65 @@ fn rules_of_manifest_and_dialect_work_together() {
     check(&pipeline(Dialect::OpenaiChat, own), &stream, expected, truncated);
 }
 
+/// The rest of fault 3: a rule of the manifest that reads the dialect's text under a condition of its own decides when that
+/// text counts, whatever the dialect says.
+#[test]
+fn a_rule_with_a_condition_of_its_own_takes_the_place_of_the_dialects() {
+    let text = |condition: &str| json!({"match": condition, "emit": "PartialContentDelta", "extract": {"content": "$.choices[0].delta.content"}});
+    let draft = json!({"match": "$.kind == 'draft'", "emit": "ThinkingDelta",
+        "extract": {"thinking": "$.choices[0].delta.content"}});
+    let usual = "exists($.choices[0].delta.content)";
+    let answers = "$.kind == 'answer' && exists($.choices[0].delta.content)";
+    let frame =
+        |kind: &str, content: &str| json!({"kind": kind, "choices": [{"index": 0, "delta": {"content": content}}]});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let stream = frames(&[frame("draft", "a"), frame("answer", "b"), end]) + "data: [DONE]\n\n";
+    let rest = "final EndTurn (stop)\nend EndTurn (stop)\n";
+    for (event_map, expected) in [
+        (json!([]), "content \"a\"\ncontent \"b\"\n"),
+        (json!([text(usual)]), "content \"a\"\ncontent \"b\"\n"),
+        (json!([text(answers)]), "content \"b\"\n"),
+        (json!([text(answers), draft]), "thinking \"a\"\ncontent \"b\"\n"),
+        // What is said of all frames includes what is said of some.
+        (json!([text(answers), text(usual)]), "content \"a\"\ncontent \"b\"\n"),
+        (json!([text(usual), text(answers)]), "content \"a\"\ncontent \"b\"\n"),
+    ] {
+        let own = json!({"decoder": {"strategy": "openai_chat"}, "event_map": event_map});
+        let (events, ending) = decode(&pipeline(Dialect::OpenaiChat, own), [stream.as_bytes()]);
+        assert_eq!((transcribe(&events), ending), (format!("{expected}{rest}"), COMPLETE), "{event_map}");
+    }
+}
+
+/// A rule about frames that the dialect does not know is no reason to pass over those that it knows; and where a rule of
+/// the manifest stands for one of the dialect it knows what that knew.
+#[test]
+fn a_rule_about_other_frames_leaves_the_dialects_alone() {
+    let rule = |kind: &str, more: &str| {
+        json!({"match": format!("$.type == 'content_block_delta' && $.delta.type == '{kind}'{more}"),
+            "emit": "PartialContentDelta", "extract": {"content": "$.delta.text"}})
+    };
+    let frame = |kind: &str, text: &str, index: u32| json!({"type": "content_block_delta", "index": index, "final": true, "delta": {"type": kind, "text": text}});
+    let stop = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
+    let stream = frames(&[frame("text_delta", "a", 0), frame("fancy_delta", "b", 1), stop]);
+    for (event_map, expected) in [
+        (json!([]), vec![(Some(0), "a")]),
+        (json!([rule("fancy_delta", "")]), vec![(Some(0), "a"), (None, "b")]),
+        (json!([rule("text_delta", " && $.final")]), vec![(Some(0), "a")]),
+        (json!([rule("text_delta", " && $.draft")]), vec![]),
+    ] {
+        let own = json!({"decoder": {"strategy": "anthropic_event_stream"}, "event_map": event_map});
+        let (events, _) = decode(&pipeline(Dialect::AnthropicMessages, own), [stream.as_bytes()]);
+        let texts: Vec<(Option<u64>, &str)> = events
+            .iter()
+            .filter_map(|event| match event {
+                StreamEvent::PartialContentDelta { block, content, .. } => Some((*block, content.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(texts, expected, "{event_map}");
+    }
+}
+
 /// Fault 4: one frame gave one event, and literals were taken for paths.
 #[test]
 fn one_frame_gives_every_event() {

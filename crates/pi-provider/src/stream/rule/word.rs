@@ -15,6 +15,68 @@ pub enum Kind {
     Other,
 }
 
+/// Every event that has a name in the standard; the last four pass through as they are.
+pub const EVENTS: [&str; 14] = [
+    "PartialContentDelta",
+    "ThinkingDelta",
+    "ToolCallStarted",
+    "PartialToolCall",
+    "ToolCallEnded",
+    "Metadata",
+    "UsageReport",
+    "FinalCandidate",
+    "StreamEnd",
+    "StreamError",
+    "MultimodalFrame",
+    "AgentStateSync",
+    "ToolExecutionFeedback",
+    "SchemaLessField",
+];
+
+/// Every field of these events that has a name, also those that are not looked at.
+pub const FIELDS: [&str; 40] = [
+    "content",
+    "text",
+    "thinking",
+    "reasoning",
+    "signature",
+    "redacted",
+    "tool_call_id",
+    "id",
+    "item_id",
+    "tool_name",
+    "name",
+    "arguments",
+    "partial_json",
+    "args",
+    "whole_arguments",
+    "tool_calls",
+    "tool_call",
+    "is_complete",
+    "index",
+    "block",
+    "usage",
+    "prompt_tokens",
+    "input_tokens",
+    "completion_tokens",
+    "output_tokens",
+    "total_tokens",
+    "finish_reason",
+    "stop_reason",
+    "candidate_index",
+    "response_id",
+    "model",
+    "model_version",
+    "error",
+    "code",
+    "type",
+    "message",
+    "sequence_id",
+    "tool_consideration",
+    "event_id",
+    "safety_ratings",
+];
+
 /// What a field means, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -46,7 +108,7 @@ pub enum Role {
 }
 
 impl Kind {
-    pub(super) fn of(event: &str) -> Self {
+    pub(crate) fn of(event: &str) -> Self {
         match event {
             "PartialContentDelta" => Self::Content,
             "ThinkingDelta" => Self::Thinking,
@@ -73,6 +135,14 @@ impl Kind {
             Self::FinalCandidate | Self::End => &[Role::FinishReason],
             Self::Error => &[Role::Error],
             Self::Other => &[],
+        }
+    }
+
+    /// Whether it is said once however many rules say it; pieces are handed on as they come, and would come twice.
+    pub(crate) fn is_fact(self) -> bool {
+        match self {
+            Self::Metadata | Self::FinalCandidate | Self::End | Self::Error | Self::CallEnded => true,
+            Self::Content | Self::Thinking | Self::CallStarted | Self::CallPiece | Self::Other => false,
         }
     }
 
@@ -115,6 +185,23 @@ impl Role {
             "type" => Self::ErrorType,
             "message" => Self::ErrorMessage,
             _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_name_what_has_a_meaning() {
+        let experimental = ["MultimodalFrame", "AgentStateSync", "ToolExecutionFeedback", "SchemaLessField"];
+        for event in EVENTS {
+            assert_eq!(Kind::of(event) == Kind::Other, experimental.contains(&event), "{event}");
+        }
+        let unread = ["sequence_id", "tool_consideration", "event_id", "safety_ratings"];
+        for field in FIELDS {
+            assert_eq!(Role::of(field) == Role::Other, unread.contains(&field), "{field}");
         }
     }
 }
