@@ -71,15 +71,23 @@ impl Endings {
 /// What is read for the arguments: folders stand for the files with these endings below them, in order of their names. A
 /// folder that cannot be listed, or in which nothing is found, does not keep the others from being read.
 pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>, endings: Endings) -> Result<Vec<Found>, Failure> {
+    Ok(expand_each(paths, forced, endings)?.into_iter().flatten().collect())
+}
+
+/// The same, argument by argument.
+pub(crate) fn expand_each(
+    paths: &[PathBuf],
+    forced: Option<Layout>,
+    endings: Endings,
+) -> Result<Vec<Vec<Found>>, Failure> {
     if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::InputTwice);
     }
-    let mut inputs = Vec::new();
-    for path in paths {
+    let expanded = |path: &PathBuf| {
         if path.as_os_str() == "-" {
             let layout = forced.unwrap_or(Layout::One);
             let input = Input { name: "-".to_owned(), source: Source::Standard, layout };
-            inputs.push((input.name.clone(), Ok(input)));
+            vec![(input.name.clone(), Ok(input))]
         } else if path.is_dir() {
             let mut files = Vec::new();
             collect(path, endings, &mut files);
@@ -88,15 +96,16 @@ pub(crate) fn expand(paths: &[PathBuf], forced: Option<Layout>, endings: Endings
                 files.push((path.clone(), Some(Failure::EmptyFolder { folder, endings: endings.told })));
             }
             files.sort_by(|(left, _), (right, _)| left.cmp(right));
-            inputs.extend(files.into_iter().map(|(path, failure)| match failure {
+            let input = |(path, failure): (PathBuf, Option<Failure>)| match failure {
                 Some(failure) => (path.display().to_string(), Err(failure)),
                 None => (path.display().to_string(), Ok(Input::of_file(path, forced))),
-            }));
+            };
+            files.into_iter().map(input).collect()
         } else {
-            inputs.push((path.display().to_string(), Ok(Input::of_file(path.clone(), forced))));
+            vec![(path.display().to_string(), Ok(Input::of_file(path.clone(), forced)))]
         }
-    }
-    Ok(inputs)
+    };
+    Ok(paths.iter().map(expanded).collect())
 }
 
 /// Reads a whole file that holds one document.

@@ -202,7 +202,7 @@ impl Catalog {
     fn drop_shadowed_aliases(&mut self, told: &HashSet<(String, String)>) {
         let written = &self.written;
         let names = |id: &str| written.get(id).cloned().unwrap_or_default();
-        let shown = |file: &str, Place { line, column }: Place| match line {
+        let shown = |file: &str, Place { line, column, .. }: Place| match line {
             0 => file.to_owned(),
             line => format!("{file}:{line}:{column}"),
         };
@@ -213,7 +213,7 @@ impl Catalog {
         for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
             let id = manifest.id.to_string();
             manifest.aliases.retain(|alias| {
-                let place @ Place { line, column } = names(&id).alias(alias);
+                let place @ Place { line, column, length } = names(&id).alias(alias);
                 let Some((other, elsewhere)) = taken.get(alias) else {
                     taken.insert(alias.clone(), (id.clone(), shown(file, place)));
                     return true;
@@ -222,7 +222,7 @@ impl Catalog {
                     let message =
                         format!("the alias {alias:?} of {id} is a name of {other} in {elsewhere}, which counts");
                     let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, &*file, message);
-                    let diagnostic = Diagnostic { line, column, path: "aliases".to_owned(), ..usual };
+                    let diagnostic = Diagnostic { line, column, length, path: "aliases".to_owned(), ..usual };
                     shadowed.push(Finding { diagnostic, origin: *origin, source: None });
                 }
                 false

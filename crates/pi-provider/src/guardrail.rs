@@ -3,7 +3,9 @@
 //! `pii_detection` finds mail addresses, phone numbers, numbers of payment cards, bank accounts and US social security, and
 //! things that look like keys. Every other filter looks for its own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
 //! blocks the call, or is reported; the text itself is never in a report. A filter that masks or blocks and cannot be used as
-//! written lets nothing pass: calls are refused ([`Guardrails::of`]). Tool arguments that come back and thinking are
+//! written, or of a type that nobody knows and with nothing to look for, lets nothing pass: calls are refused
+//! ([`Guardrails::of`]). `content_safety` without patterns, as the standard's example has it, finds nothing, and that is told
+//! ([`Guardrails::idle`]). Tool arguments that come back and thinking are
 //! never masked, which would break the one as JSON and the other's signature; they are blocked and reported like any text.
 //! What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
@@ -25,7 +27,7 @@ use crate::{
     },
 };
 
-pub(crate) use self::rule::problems;
+pub(crate) use self::rule::{TYPES, problems};
 pub use self::{
     rule::{Fault, Problem},
     stream::OutputGuard,
@@ -73,7 +75,12 @@ impl Guardrails {
     pub fn of(manifest: &Manifest) -> Result<Self, CallError> {
         let guardrails = Self::compile(&manifest.guardrails);
         match guardrails.problems.iter().find(|problem| problem.is_open()) {
-            None => Ok(guardrails),
+            None => {
+                for problem in guardrails.idle() {
+                    tracing::warn!(provider = %manifest.id, %problem, "a guardrail keeps nothing back");
+                }
+                Ok(guardrails)
+            }
             Some(problem) => Err(CallError::Unguarded {
                 provider: manifest.id.clone(),
                 filter: problem.filter.clone(),
@@ -96,6 +103,11 @@ impl Guardrails {
     /// hold an answer back until it is complete.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Filters that find nothing and let every call pass.
+    pub fn idle(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.is_idle())
     }
 
     pub fn has_input(&self) -> bool {

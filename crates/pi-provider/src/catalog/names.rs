@@ -1,7 +1,8 @@
 //! Which file of a source has which name.
 //!
 //! Providers are found by their id and their aliases, so that among the files of one source every name belongs to one
-//! provider. Sources may replace each other's providers; what that does to aliases is settled when all are read.
+//! provider. Sources may replace each other's providers; what that does to aliases is settled when all are read. Whoever
+//! only looks at files, one source after the other, is told of it here ([`Names::next_source`]).
 
 use indexmap::IndexMap;
 
@@ -15,6 +16,8 @@ use crate::manifest::{
 #[derive(Debug, Default)]
 pub struct Names {
     taken: IndexMap<String, Taken>,
+    /// The names that earlier sources have.
+    earlier: IndexMap<String, Taken>,
 }
 
 /// What the names of one manifest come to.
@@ -45,6 +48,17 @@ enum Kind {
 }
 
 impl Names {
+    /// Files that follow belong to a later source: they replace providers of earlier ones.
+    pub fn next_source(&mut self) {
+        for (name, taken) in std::mem::take(&mut self.taken) {
+            // A name that an earlier source has as well belongs to whoever has it as an id, and else to the earlier one.
+            let is_kept = self.earlier.get(&name).is_some_and(|first| taken.is_alias() || !first.is_alias());
+            if !is_kept {
+                self.earlier.insert(name, taken);
+            }
+        }
+    }
+
     /// Takes the names of a manifest, as far as no other file has them. An id beats an alias, an earlier file a later one.
     pub fn claim(&mut self, file: &str, manifest: &Manifest, written: &WrittenNames) -> Claim {
         let mut claim = Claim::default();
@@ -62,12 +76,13 @@ impl Names {
                 claim.findings.push(finding(Rule::CatalogAlias, file, written.id, "id", message));
                 claim.shadowed.push((provider.clone(), id.to_owned()));
             }
-            None => {}
+            None => claim.findings.extend(self.replaced(file, id, written.id)),
         }
         self.take(id, Kind::Id, id, file, written.id);
         for (index, alias) in manifest.aliases.iter().enumerate().filter(|(_, alias)| *alias != id) {
             let place = written.alias(alias);
             let Some(first) = self.taken.get(alias) else {
+                claim.findings.extend(self.shadowed(file, id, alias, (index, place)));
                 self.take(alias, Kind::Alias, id, file, place);
                 continue;
             };
@@ -86,6 +101,27 @@ impl Names {
         claim
     }
 
+    /// Tells that an earlier source has the id, whose provider is replaced with all its names, or has it as an alias.
+    fn replaced(&mut self, file: &str, id: &str, place: Place) -> Option<Diagnostic> {
+        let first = self.earlier.get(id)?;
+        let (shown, provider) = (first.shown(), first.provider.clone());
+        if first.is_alias() {
+            let message = format!("the id {id:?} is an alias of {provider} in {shown}; the id counts");
+            return Some(finding(Rule::CatalogAlias, file, place, "id", message));
+        }
+        self.earlier.retain(|_, taken| taken.provider != id);
+        let message = format!("the id {id:?} stands in {shown} too, an earlier source; this file replaces it");
+        Some(finding(Rule::CatalogReplaced, file, place, "id", message))
+    }
+
+    /// Tells that an alias is a name of another provider of an earlier source.
+    fn shadowed(&self, file: &str, id: &str, alias: &str, (index, place): (usize, Place)) -> Option<Diagnostic> {
+        let first = self.earlier.get(alias).filter(|first| first.provider != id)?;
+        let what = if first.is_alias() { "an alias" } else { "the id" };
+        let message = format!("{alias:?} is {what} of {} in {}, which counts", first.provider, first.shown());
+        Some(finding(Rule::CatalogAlias, file, place, &format!("aliases[{index}]"), message))
+    }
+
     fn take(&mut self, name: &str, kind: Kind, provider: &str, file: &str, place: Place) {
         let taken = Taken { provider: provider.to_owned(), kind, file: file.to_owned(), place };
         self.taken.insert(name.to_owned(), taken);
@@ -93,6 +129,13 @@ impl Names {
 }
 
 impl Taken {
+    fn is_alias(&self) -> bool {
+        match self.kind {
+            Kind::Id => false,
+            Kind::Alias => true,
+        }
+    }
+
     /// The file and the place in it.
     fn shown(&self) -> String {
         format!("{}:{}:{}", self.file, self.place.line, self.place.column)
@@ -100,10 +143,14 @@ impl Taken {
 }
 
 /// Files that claim the same name are wrong. An alias that is an id elsewhere only leads nowhere: files of the standard
-/// itself have one.
+/// itself have one. To replace a provider is what sources are for.
 fn finding(rule: Rule, file: &str, place: Place, path: &str, message: String) -> Diagnostic {
-    let severity = if rule == Rule::CatalogAlias { Severity::Warning } else { Severity::Error };
-    let Place { line, column } = place;
+    let severity = match rule {
+        Rule::CatalogAlias => Severity::Warning,
+        Rule::CatalogReplaced => Severity::Note,
+        _ => Severity::Error,
+    };
+    let Place { line, column, length } = place;
     let path = path.to_owned();
-    Diagnostic { line, column, path, ..Diagnostic::new(severity, rule, file, message) }
+    Diagnostic { line, column, length, path, ..Diagnostic::new(severity, rule, file, message) }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::stream::HELD;
 use crate::{
     error::Side,
+    likeness::nearest,
     manifest::resilience::{Filter, FilterAction},
 };
 
@@ -51,8 +52,15 @@ pub enum Fault {
     NotAPattern { pattern: String },
     #[error("its patterns are too large together")]
     TooLarge,
+    /// The standard leaves what is safe to whoever filters, and there is no opinion about it here.
     #[error("it names neither patterns nor words, so it finds nothing")]
     LooksForNothing,
+    /// Nobody knows what it is to look for, which may be a slip.
+    #[error("its type is not known, and it names neither patterns nor words, so it finds nothing")]
+    UnknownType {
+        /// The known type that is nearest.
+        meant: Option<&'static str>,
+    },
     #[error(
         "{pattern} may match more than {LONGEST} bytes, or asks for the ends of the text, so answers come out when their \
          texts are complete"
@@ -63,17 +71,26 @@ pub enum Fault {
 impl Problem {
     /// Whether something passes that the filter was written to keep back.
     pub fn is_open(&self) -> bool {
-        let keeps_back = match self.action {
-            FilterAction::Block | FilterAction::Mask => true,
-            FilterAction::Warn | FilterAction::Log => false,
-        };
         let is_broken = match self.fault {
             Fault::NotAPattern { .. } | Fault::TooLarge => true,
-            // It says what it does, which is nothing, and manifests in the wild name filters that others implement.
+            Fault::UnknownType { .. } => true,
+            // The standard's own example has it. It is told wherever it is used.
             Fault::LooksForNothing => false,
             Fault::NeedsWhole { .. } => false,
         };
-        keeps_back && is_broken
+        self.keeps_back() && is_broken
+    }
+
+    /// Whether the filter is to keep something back, finds nothing, and lets calls pass: whoever makes them should know.
+    pub fn is_idle(&self) -> bool {
+        self.keeps_back() && self.fault == Fault::LooksForNothing
+    }
+
+    fn keeps_back(&self) -> bool {
+        match self.action {
+            FilterAction::Block | FilterAction::Mask => true,
+            FilterAction::Warn | FilterAction::Log => false,
+        }
     }
 }
 
@@ -109,7 +126,7 @@ impl Rule {
             (_, Ok(_)) => {
                 // Why patterns are left out is told already.
                 if strings(filter.settings.get("patterns")).next().is_none() {
-                    tell(Fault::LooksForNothing);
+                    tell(idleness(&filter.kind));
                 }
                 Search::Nothing
             }
@@ -146,6 +163,17 @@ impl Rule {
             Search::Nothing => Cow::Borrowed(text),
         }
     }
+}
+
+/// The types of filters that the standard names.
+pub(crate) const TYPES: [&str; 2] = ["pii_detection", "content_safety"];
+
+/// What is wrong with a filter that looks for nothing.
+fn idleness(kind: &str) -> Fault {
+    if TYPES.contains(&kind) {
+        return Fault::LooksForNothing;
+    }
+    Fault::UnknownType { meant: nearest(kind, TYPES).first().copied() }
 }
 
 /// The longest match that is found in a text that comes in pieces, in bytes; a letter on either side belongs to it.

@@ -32,6 +32,8 @@ pub struct Diagnostic {
     pub line: u32,
     /// Counted in characters from 1; 0 where the finding is about the file as a whole.
     pub column: u32,
+    /// How many characters of the line it is about; 0 where nobody knows, and then a word is marked.
+    pub length: u32,
     /// The member, from the root of the document: `endpoint.auth.type`.
     pub path: String,
     pub message: String,
@@ -53,7 +55,7 @@ impl Diagnostic {
     /// A finding with the usual advice.
     pub fn new(severity: Severity, rule: Rule, file: impl Into<String>, message: impl Into<String>) -> Self {
         let (file, message, hint) = (file.into(), message.into(), rule.hint().to_owned());
-        Self { severity, rule, file, line: 0, column: 0, path: String::new(), message, hint }
+        Self { severity, rule, file, line: 0, column: 0, length: 0, path: String::new(), message, hint }
     }
 }
 

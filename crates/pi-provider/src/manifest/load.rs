@@ -14,6 +14,7 @@ mod profile;
 mod ring1;
 mod ring2;
 mod ring3;
+mod words;
 
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
@@ -30,10 +31,11 @@ use super::{
     diagnostic::{Diagnostic, Rule, Severity},
     promote::{self, Generation},
     tree::{
-        self, Node, Position, SyntaxError,
+        self, Member, Node, Position, SyntaxError,
         read::{Reading, read},
     },
 };
+use crate::likeness;
 
 /// Advice about a file that is something else.
 const NEW: &str = "a manifest has members such as id: and endpoint:; `pi provider new ID` writes one";
@@ -72,6 +74,8 @@ pub struct WrittenNames {
 pub struct Place {
     pub line: u32,
     pub column: u32,
+    /// How many characters stand there; 0 where nobody knows.
+    pub length: u32,
 }
 
 /// Findings about one file while it is read.
@@ -135,6 +139,7 @@ fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Opt
     let first = ring1::read(root, generation, report)?;
     let second = ring2::read(root, generation, report);
     let mut manifest = ring3::read(root, first, second, report);
+    words::check(root, &manifest.capabilities, report);
     manifest.capability_profile = profile::read(root, report);
     (!report.has_errors()).then_some(manifest)
 }
@@ -172,8 +177,8 @@ impl WrittenNames {
 }
 
 impl Place {
-    fn of(Position { line, column }: Position) -> Self {
-        Self { line, column }
+    fn of(Position { line, column, length }: Position) -> Self {
+        Self { line, column, length }
     }
 }
 
@@ -215,9 +220,9 @@ impl<'a> Report<'a> {
 
     pub(super) fn push(&mut self, severity: Severity, rule: Rule, at: Position, path: &str, message: String) {
         let (file, path) = (self.file.to_owned(), path.to_owned());
-        let Position { line, column } = at;
+        let Position { line, column, length } = at;
         let hint = rule.hint().to_owned();
-        self.diagnostics.push(Diagnostic { severity, rule, file, line, column, path, message, hint });
+        self.diagnostics.push(Diagnostic { severity, rule, file, line, column, length, path, message, hint });
     }
 
     /// Better advice than the usual about the finding that was made last.
@@ -228,7 +233,14 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn ignore(&mut self, at: Position, path: impl Into<String>) {
-        self.ignored.push(Ignored { path: path.into(), line: at.line, column: at.column });
+        self.ignored.push(Ignored { path: path.into(), line: at.line, column: at.column, meant: None });
+    }
+
+    /// The same of a member whose name may be a slip.
+    pub(super) fn ignore_member(&mut self, member: &Member, path: impl Into<String>, known: &[&'static str]) {
+        let meant = likeness::nearest(&member.key, known.iter().copied()).first().copied();
+        let Position { line, column, .. } = member.at;
+        self.ignored.push(Ignored { path: path.into(), line, column, meant });
     }
 
     /// Reads a value; everything that is wrong in it becomes a finding. Where that is no error, the value is what is left

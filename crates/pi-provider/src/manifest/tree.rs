@@ -16,6 +16,8 @@ use super::{diagnostic::Rule, load::Format};
 pub(super) struct Position {
     pub line: u32,
     pub column: u32,
+    /// How many characters stand there that belong to it; 0 where that is not one stretch of text, or nobody knows.
+    pub length: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -138,8 +138,8 @@ fn what_it_cannot_do_it_says_with_advice() {
         text,
         "That is beyond me: I am only the demo model and know nothing but pi itself. You can ask me what pi is, how to set a \
          key, about local models, tools, sessions, the prompt envelope or extensions; and I call a tool when you ask for it, as \
-         in \"list the files\" or \"read README.md\". For real answers set a key, for example `export ANTHROPIC_API_KEY=…` or \
-         `export OPENAI_API_KEY=…`, or start a local server such as Ollama; `pi models` then shows what you can use.",
+         in \"list the files\" or \"read README.md\". An agent (`pi -p`) has tools; `pi ask` offers one with `--tool FILE`. For \
+         real answers set a key, for example `export ANTHROPIC_API_KEY=…` or `export OPENAI_API_KEY=…`, or start a local server such as Ollama; `pi models` then shows what you can use.",
     );
 }
 

@@ -343,6 +343,8 @@ fn ring_2_is_checked_where_its_capability_is_declared() {
     rejected
         acme.yaml:18:15: error[ring2.streaming]: match is missing (streaming.event_map[0])
             help: add match
+        acme.yaml:18:22: warning[ring2.event-map]: "X" is not an event that is known; it is handed on under that name and says nothing (streaming.event_map[0].emit)
+            help: known are PartialContentDelta, ThinkingDelta, ToolCallStarted, PartialToolCall, ToolCallEnded, Metadata, UsageReport, FinalCandidate, StreamEnd, StreamError, MultimodalFrame, AgentStateSync, ToolExecutionFeedback, SchemaLessField
     accepted
         acme.yaml:18:15: note[ring2.streaming]: match is missing (streaming.event_map[0])
             help: add match
@@ -421,8 +423,8 @@ fn ring_3_falls_back_to_its_default() {
         acme.yaml:18:46: warning[expression.pattern]: [ is not a regular expression (guardrails.input_filters[1].patterns[0])
             help: write a regular expression; put \ before a bracket, dot or sign that is meant as such
     accepted
-        acme.yaml:16:20: warning[ring3.guardrails]: it names neither patterns nor words, so it finds nothing (guardrails.output_filters[0])
-            help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for
+        acme.yaml:16:27: warning[ring3.guardrails]: its type is not known, and it names neither patterns nor words, so it finds nothing (guardrails.output_filters[0].type)
+            help: give it patterns or words; known types are pii_detection, content_safety; calls are refused until then
         acme.yaml:16:87: warning[ring3.guardrails]: ^a may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[1].patterns[0])
             help: bound its repetitions, such as {1,64} for +, and leave out ^ and $
     accepted
@@ -562,6 +564,106 @@ fn files_that_are_no_documents_are_rejected() {
         acme.yaml:2:1: error[file.syntax]: a tab stands where only spaces may indent
             help: write spaces instead of the tab; most editors can be told to
     "#);
+}
+
+#[test]
+fn words_that_nobody_knows_are_told_with_the_nearest() {
+    let streams = "capabilities: {required: [text, streaming]}\nstreaming:\n  decoder: {format: sse, strategy: ";
+    let rule = "[{match: $.a, emit: PartialContentDelta, extract: {content: $.a}}]";
+    let texts = [
+        and(&format!("{streams}openai_caht}}\n")),
+        and(&format!("{streams}openai_caht}}\n  event_map: {rule}\n")),
+        and(&format!("{streams}smoke_signals}}\n  event_map: {rule}\n")),
+        and(&format!("{streams}smoke_signals}}\n")),
+        and(&format!(
+            "{streams}openai_chat}}\n  event_map:\n    - {{match: $.a, emit: PartialContentDlta, extract: {{content: $.a}}}}\n    - {{match: $.b, emit: Metadata, extract: {{usge: $.b, mine: $.c}}}}\n    - {{match: $.d, emit: AgentStateSync}}\n"
+        )),
+        and("capabilities: {required: [text], optional: [visoin], feature_flags: {streaming_usge: true, own: true}}\n"),
+        and("endpoints: {chat: {path: /chat, adapter: opnai}}\nmetadata: {models: {one: {api: telepathy}}}\n"),
+        and(
+            "multimodal:\n  input:\n    vision: {supported: true, encoding_methods: [base64, url], max_file_size: huge, max_resolution: 4k}\n",
+        ),
+        and(
+            "provider_contract:\n  degradation: {strategy: eror, rules: [{capability: vision, action: strip}]}\n  request_mapping: {content_block_mapping: {image: {format: openai_ulr}, audio: {format: own}}}\n",
+        ),
+        and("guardrails: {input_filters: [{type: pii_detecton, action: mask}, {type: own, action: log}]}\n"),
+    ];
+    assert_snapshot!(verdicts(&texts), @r#"
+    accepted
+        acme.yaml:17:36: warning[ring2.decoder]: the strategy "openai_caht" is not known: there is no event_map either, so the stream is read as the rest of the file says, or as openai_chat (streaming.decoder.strategy)
+            help: did you mean openai_chat? known are openai_chat, openai_responses, anthropic_event_stream, gemini_generate, cohere_v2
+    accepted
+        acme.yaml:17:36: warning[ring2.decoder]: the strategy "openai_caht" is not known: only the rules of event_map count, and nothing completes them (streaming.decoder.strategy)
+            help: did you mean openai_chat? known are openai_chat, openai_responses, anthropic_event_stream, gemini_generate, cohere_v2
+    accepted
+        acme.yaml:17:36: note[ring2.decoder]: the strategy "smoke_signals" is not known: only the rules of event_map count, and nothing completes them (streaming.decoder.strategy)
+            help: known are openai_chat, openai_responses, anthropic_event_stream, gemini_generate, cohere_v2
+    accepted
+        acme.yaml:17:36: warning[ring2.decoder]: the strategy "smoke_signals" is not known: there is no event_map either, so the stream is read as the rest of the file says, or as openai_chat (streaming.decoder.strategy)
+            help: known are openai_chat, openai_responses, anthropic_event_stream, gemini_generate, cohere_v2
+    accepted
+        acme.yaml:19:26: warning[ring2.event-map]: "PartialContentDlta" is not an event that is known; it is handed on under that name and says nothing (streaming.event_map[0].emit)
+            help: did you mean PartialContentDelta? known are PartialContentDelta, ThinkingDelta, ToolCallStarted, PartialToolCall, ToolCallEnded, Metadata, UsageReport, FinalCandidate, StreamEnd, StreamError, MultimodalFrame, AgentStateSync, ToolExecutionFeedback, SchemaLessField
+        acme.yaml:20:46: warning[ring2.event-map]: the field "usge" is not known and says nothing (streaming.event_map[1].extract.usge)
+            help: did you mean usage?
+    accepted
+        acme.yaml:15:45: warning[ring2.unknown-capability]: "visoin" is not known and ignored (capabilities.optional[0])
+            help: did you mean vision? known are text, streaming, vision, audio, video, tools, parallel_tools, agentic, reasoning, embeddings, structured_output, batch, image_generation, computer_use, mcp_client, mcp_server, stt, tts, rerank
+        acme.yaml:15:70: warning[ring2.feature-flags]: the flag "streaming_usge" is not known and switches nothing (capabilities.feature_flags.streaming_usge)
+            help: did you mean streaming_usage? known are structured_output, parallel_tool_calls, extended_thinking, streaming_usage, system_messages, image_generation
+        ignored 15:45 capabilities.optional[0]
+    accepted
+        acme.yaml:15:42: warning[ring3.endpoints]: "opnai" is not a dialect that is known; the usual one of the provider is taken (endpoints.chat.adapter)
+            help: did you mean openai? known are openai, openai_responses, anthropic, gemini, cohere_v2, replicate
+        acme.yaml:16:32: warning[ring3.models]: "telepathy" is not a dialect that is known; the usual one of the provider is taken (metadata.models.one.api)
+            help: known are openai, openai_responses, anthropic, gemini, cohere_v2, replicate
+    accepted
+        acme.yaml:17:50: warning[ring2.multimodal]: "base64" is not a way that is known, so nothing is sent in it (multimodal.input.vision.encoding_methods[0])
+            help: known are base64_inline, url, file_uri
+        acme.yaml:17:79: warning[ring2.multimodal]: "huge" is not a limit that is known, and is not kept to (multimodal.input.vision.max_file_size)
+            help: write a number and a unit, such as 20MB
+        acme.yaml:17:101: warning[ring2.multimodal]: "4k" is not a limit that is known, and is not kept to (multimodal.input.vision.max_resolution)
+            help: write width and height, such as 4096x4096
+    accepted
+        acme.yaml:16:27: warning[ring3.contract]: "eror" is not known; a note takes the place of what cannot be sent (provider_contract.degradation.strategy)
+            help: did you mean error? known are error, fallback, silent_skip
+        acme.yaml:16:70: warning[ring3.contract]: "strip" is not known; a note takes the place of what cannot be sent (provider_contract.degradation.rules[0].action)
+            help: known are error, fallback_text, strip_content, convert_to_text
+        acme.yaml:17:61: warning[ring3.contract]: "openai_ulr" is not known; the usual form of the dialect is taken (provider_contract.request_mapping.content_block_mapping.image.format)
+            help: did you mean openai_url? known are openai_url, openai_file, openai_tool_calls, openai_tool_message, anthropic_source, anthropic_document, anthropic_tool_use, anthropic_tool_result, gemini_inline_data, gemini_function_call, gemini_function_response
+    accepted
+        acme.yaml:15:37: warning[ring3.guardrails]: its type is not known, and it names neither patterns nor words, so it finds nothing (guardrails.input_filters[0].type)
+            help: write pii_detection; known types are pii_detection, content_safety; calls are refused until then
+        acme.yaml:15:73: warning[ring3.guardrails]: its type is not known, and it names neither patterns nor words, so it finds nothing (guardrails.input_filters[1].type)
+            help: give it patterns or words; known types are pii_detection, content_safety
+    "#);
+}
+
+#[test]
+fn a_mark_is_as_long_as_what_it_points_at() {
+    let text = and(concat!(
+        "status: two words   # why\n",
+        "telemetry: \"quoted: too\"\n",
+        "regions: [ moon, \"far away\" ]\n",
+        "rate_limit_headers: [ x, 'a ] b', [y] ]   # all of it\n",
+        "services:\n  list_models: { method: GET,\n    notes: x }\n",
+    ));
+    let marked = |found: &manifest::Diagnostic| {
+        let shown = render(found, &text, Style::Plain);
+        let lines: Vec<&str> = shown.lines().filter_map(|line| line.split_once("| ")).map(|(_, line)| line).collect();
+        let [line, marks] = lines[..] else { panic!("{shown}") };
+        let from = marks.find('^').unwrap();
+        line.chars().skip(from).take(marks.trim().len()).collect::<String>()
+    };
+    let marks: Vec<String> = load(&text).diagnostics.iter().map(marked).collect();
+    assert_eq!(
+        marks,
+        ["two words", "\"quoted: too\"", "moon", "\"far away\"", "[ x, 'a ] b', [y] ]", "{ method: GET,"]
+    );
+    let json = r#"{"id": "no id", "protocol_version": "2.0"}"#;
+    let loaded = manifest::load(json, "acme.json", Format::Json);
+    let found = loaded.diagnostics.iter().find(|found| found.path == "id").expect("it is not an id");
+    assert_eq!((found.column, found.length), (8, 7));
 }
 
 #[test]

@@ -268,13 +268,47 @@ fn what_cannot_be_used_is_told() {
     let filters = json!([
         {"type": "content_safety", "action": "block"},
         {"type": "broken", "action": "warn", "patterns": ["("], "words": ["ok"]},
+        {"type": "pii_detecton", "action": "mask"},
     ]);
     let written: resilience::Guardrails = serde_json::from_value(json!({"input_filters": filters})).unwrap();
     let expected = [
         "guardrail content_safety: it names neither patterns nor words, so it finds nothing",
         "guardrail broken: ( is not a regular expression",
+        "guardrail pii_detecton: its type is not known, and it names neither patterns nor words, so it finds nothing",
     ];
     assert_eq!(problems(&Guardrails::compile(&written)), expected);
+}
+
+/// Whoever writes `block` relies on it: a filter that nobody knows refuses the call, the standard's own that finds nothing is
+/// told, and one that only tells is left alone.
+#[test]
+fn filters_that_find_nothing_fail_closed_or_are_told() {
+    let check = |kind: &str, action: &str, refused: Option<&str>, idle: usize| {
+        let filters = json!({"guardrails": {"input_filters": [{"type": kind, "action": action}]}});
+        let manifest = crate::manifest::manifest("http://127.0.0.1:1", filters);
+        let made = Guardrails::of(&manifest).map_err(|error| error.to_string());
+        match (made, refused) {
+            (Ok(guardrails), None) => assert_eq!(guardrails.idle().count(), idle, "{kind} {action}"),
+            (Err(error), Some(expected)) => assert_eq!(error, expected),
+            (made, refused) => panic!("{kind} {action}: {made:?} is not {refused:?}"),
+        }
+    };
+    let unknown = |kind: &str| {
+        format!(
+            "guardrail {kind} of mock-one cannot be used: its type is not known, and it names neither patterns nor words, so \
+             it finds nothing"
+        )
+    };
+    for action in ["block", "mask"] {
+        check("no_swearing", action, Some(&unknown("no_swearing")), 0);
+        check("pii_detecton", action, Some(&unknown("pii_detecton")), 0);
+        check("content_safety", action, None, 1);
+        check("pii_detection", action, None, 0);
+    }
+    for action in ["warn", "log"] {
+        check("no_swearing", action, None, 0);
+        check("content_safety", action, None, 0);
+    }
 }
 
 fn problems(guardrails: &Guardrails) -> Vec<String> {

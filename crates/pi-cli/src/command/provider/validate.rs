@@ -50,6 +50,8 @@ struct Finding<'a> {
     rule: &'static str,
     line: u32,
     column: u32,
+    /// How many characters it is about; 0 where nobody knows.
+    length: u32,
     path: &'a str,
     message: &'a str,
     hint: &'a str,
@@ -60,6 +62,9 @@ struct Unknown<'a> {
     path: &'a str,
     line: u32,
     column: u32,
+    /// The known member that may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meant: Option<&'a str>,
 }
 
 #[derive(Default)]
@@ -85,22 +90,27 @@ struct Examined {
 }
 
 pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Result<Exit, Failure> {
-    let inputs = input::expand(&arguments.files, None, Endings::MANIFESTS)?;
-    let count = inputs.len();
+    let sources = input::expand_each(&arguments.files, None, Endings::MANIFESTS)?;
+    let count = sources.iter().map(Vec::len).sum();
     let mut tally = Tally::default();
-    // Files that are checked together are taken for files of one source.
+    let mut done = 0;
     let mut names = Names::default();
-    for (done, (name, input)) in inputs.into_iter().enumerate() {
-        if count > 1 {
-            console.progress(done, count, &name);
+    for source in sources {
+        for (name, input) in source {
+            if count > 1 {
+                console.progress(done, count, &name);
+            }
+            done += 1;
+            let examined = input.and_then(|input| examine(&name, &input, &mut names));
+            tally.add(&examined);
+            if arguments.json {
+                console.line(&json(&name, &examined));
+            } else {
+                show(&name, examined, arguments.quiet, console);
+            }
         }
-        let examined = input.and_then(|input| examine(&name, &input, &mut names));
-        tally.add(&examined);
-        if arguments.json {
-            console.line(&json(&name, &examined));
-        } else {
-            show(&name, examined, arguments.quiet, console);
-        }
+        // As for `--provider-dir`: what is named later is a later source.
+        names.next_source();
     }
     if !arguments.json && count > 1 {
         summarise(&tally, count, console);
@@ -228,14 +238,14 @@ fn json(file: &str, examined: &Result<Examined, Failure>) -> String {
 
 impl<'a> Finding<'a> {
     fn of(found: &'a Diagnostic) -> Self {
-        let Diagnostic { rule, line, column, path, message, hint, severity: _, file: _ } = found;
-        Finding { rule: rule.name(), line: *line, column: *column, path, message, hint }
+        let Diagnostic { rule, line, column, length, path, message, hint, severity: _, file: _ } = found;
+        Finding { rule: rule.name(), line: *line, column: *column, length: *length, path, message, hint }
     }
 }
 
 impl<'a> Unknown<'a> {
     fn of(ignored: &'a Ignored) -> Self {
-        Unknown { path: &ignored.path, line: ignored.line, column: ignored.column }
+        Unknown { path: &ignored.path, line: ignored.line, column: ignored.column, meant: ignored.meant }
     }
 }
 
@@ -267,9 +277,10 @@ fn show(name: &str, examined: Result<Examined, Failure>, quiet: bool, console: &
 
 fn show_ignored(file: &str, ignored: &[Ignored], console: &mut Console) {
     let mark = console.paint(Tone::Accent, "note:");
-    for Ignored { path, line, column, .. } in ignored.iter().take(SHOWN_MEMBERS) {
+    for Ignored { path, line, column, meant } in ignored.iter().take(SHOWN_MEMBERS) {
         let place = printable(&format!("{file}:{line}:{column}: {path}")).into_owned();
-        console.line(&format!("{mark} {place} is not known and ignored"));
+        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        console.line(&format!("{mark} {place} is not known and ignored{meant}"));
     }
     if let Some(more) = ignored.len().checked_sub(SHOWN_MEMBERS + 1) {
         console.line(&format!("{mark} and {} more unknown members; --json shows all", grouped(more + 1)));

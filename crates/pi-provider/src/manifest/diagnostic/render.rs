@@ -32,7 +32,7 @@ pub fn render(diagnostic: &Diagnostic, source: &str, style: Style) -> String {
     };
     push(&mut out, format_args!("{margin}{} {place}", paint.frame("-->")));
     if let Some(line) = line {
-        let (text, offset, length) = cut(line, diagnostic.column);
+        let (text, offset, length) = cut(line, diagnostic.column, diagnostic.length);
         let marks = paint.severity(severity, &"^".repeat(length));
         push(&mut out, format_args!("{margin} {}", paint.frame("|")));
         push(&mut out, format_args!("{} {text}", paint.frame(&format!("{number} |"))));
@@ -50,10 +50,10 @@ fn push(out: &mut String, line: std::fmt::Arguments<'_>) {
 }
 
 /// The part of the line that is shown, where the mark begins in it, and how long the mark is.
-fn cut(line: &str, column: u32) -> (String, usize, usize) {
+fn cut(line: &str, column: u32, length: u32) -> (String, usize, usize) {
     let characters: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let at = (column.max(1) as usize - 1).min(characters.len());
-    let length = word(&characters[at..]).max(1);
+    let length = extent(&characters[at..], length as usize).max(1);
     if characters.len() <= WIDTH {
         return (characters.iter().collect(), at, length);
     }
@@ -65,7 +65,35 @@ fn cut(line: &str, column: u32) -> (String, usize, usize) {
     (format!("{lead}{text}{tail}"), at - from + lead.chars().count(), length.min(to - at))
 }
 
-/// The characters that belong to the thing at the start: a quoted text, or everything up to a separator.
+/// The characters that belong to the thing at the start, of which `known` were counted when it was read. What goes on in the
+/// next line is marked to the end of this one.
+fn extent(rest: &[char], known: usize) -> usize {
+    let line = rest.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);
+    match rest.first() {
+        Some('{' | '[') => bracketed(rest).unwrap_or(line),
+        _ if known > 0 => known.min(line),
+        _ => word(rest),
+    }
+}
+
+/// Everything to the bracket that closes the first one, if that is in this line. Brackets in quotes do not count.
+fn bracketed(rest: &[char]) -> Option<usize> {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (index, &c) in rest.iter().enumerate() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') if depth == 1 => return Some(index + 1),
+            (None, '}' | ']') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// The characters of a word at the start: a quoted text, or everything up to a separator.
 fn word(rest: &[char]) -> usize {
     match rest.first() {
         Some(&quote @ ('"' | '\'')) => rest[1..].iter().position(|&c| c == quote).map_or(rest.len(), |end| end + 2),

@@ -3,7 +3,7 @@
 use super::{Report, ring3::object};
 use crate::{
     error::Side,
-    guardrail::{Fault, problems},
+    guardrail::{Fault, TYPES, problems},
     manifest::{
         diagnostic::{Rule, Severity},
         resilience::{Filter, Guardrails},
@@ -53,12 +53,18 @@ fn check(node: &Node, path: &str, filter: &Filter, side: Side, report: &mut Repo
         let (rule, pattern) = match &problem.fault {
             Fault::NotAPattern { pattern } => (Rule::PatternSyntax, Some(pattern)),
             Fault::NeedsWhole { pattern } => (RULE, Some(pattern)),
-            Fault::TooLarge | Fault::LooksForNothing => (RULE, None),
+            Fault::TooLarge | Fault::LooksForNothing | Fault::UnknownType { .. } => (RULE, None),
         };
-        let (at, path) =
-            pattern.and_then(|pattern| place(patterns, path, pattern)).unwrap_or_else(|| (node.at, path.to_owned()));
+        let (at, path) = pattern.and_then(|pattern| place(patterns, path, pattern)).unwrap_or_else(|| {
+            let kind = node.get("type").filter(|_| matches!(problem.fault, Fault::UnknownType { .. }));
+            kind.map_or_else(|| (node.at, path.to_owned()), |kind| (kind.at, format!("{path}.type")))
+        });
         report.warning(rule, at, &path, problem.fault.to_string());
-        if problem.is_open() {
+        if let Fault::UnknownType { meant } = problem.fault {
+            let refusal = if problem.is_open() { "; calls are refused until then" } else { "" };
+            let advice = meant.map_or_else(|| "give it patterns or words".to_owned(), |it| format!("write {it}"));
+            report.hint(format!("{advice}; known types are {}{refusal}", TYPES.join(", ")));
+        } else if problem.is_open() {
             report.hint("correct it: calls are refused until then, because nothing may pass by it");
         } else if matches!(problem.fault, Fault::NeedsWhole { .. }) {
             report.hint("bound its repetitions, such as {1,64} for +, and leave out ^ and $");

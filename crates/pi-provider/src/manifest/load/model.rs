@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::{Format, Ignored, Report, ring1::is_id, ring3::object};
+use super::{Format, Ignored, Report, ring1::is_id, ring3::object, words};
 use crate::manifest::{
     contract::Contract,
     diagnostic::{Diagnostic, Rule, Severity},
@@ -169,5 +169,6 @@ fn read_contract(mut root: Node, report: &mut Report<'_>) -> Option<(String, Con
         report.error(Rule::ContractProvider, at, "provider_id", format!("{:?} is not an id", written.provider_id));
     }
     let contract = report.read(Severity::Error, Rule::ContractFile, &root, "")?;
+    words::contract(&root, "", Rule::ContractFile, report);
     Some((written.provider_id, contract))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use super::{Report, parameter};
+use super::{Report, parameter, words};
 use crate::{
     manifest::{
         capability::{Capabilities, Capability, FeatureFlags, ToolCalling},
@@ -91,17 +91,37 @@ fn set(node: &Node, path: &str, report: &mut Report<'_>) -> BTreeSet<Capability>
             Some(capability) => {
                 set.insert(capability);
             }
-            None => {
-                report.note(Rule::UnknownCapability, item.at, &path, format!("{name:?} is not known and ignored"));
-                if let Some(known) = names::capability_alias(&name) {
-                    report.hint(format!("the standard name is {known}"));
-                }
-                report.ignore(item.at, path);
-            }
+            None => unknown_capability(&name, item, path, report),
         }
     }
     set
 }
+
+/// A name of others is ignored; one that is nearly a known one was meant as that.
+fn unknown_capability(name: &str, item: &Node, path: String, report: &mut Report<'_>) {
+    let known = Capability::ALL.map(Capability::name);
+    let message = format!("{name:?} is not known and ignored");
+    if let Some(standard) = names::capability_alias(name) {
+        report.note(Rule::UnknownCapability, item.at, &path, message);
+        report.hint(format!("the standard name is {standard}"));
+    } else if words::slip(name, &known).is_some() {
+        report.warning(Rule::UnknownCapability, item.at, &path, message);
+        report.hint(words::advice(name, &known));
+    } else {
+        report.note(Rule::UnknownCapability, item.at, &path, message);
+    }
+    report.ignore(item.at, path);
+}
+
+/// The flags that have a meaning here.
+const FLAGS: [&str; 6] = [
+    "structured_output",
+    "parallel_tool_calls",
+    "extended_thinking",
+    "streaming_usage",
+    "system_messages",
+    "image_generation",
+];
 
 /// Flags are switches; one that is something else is left out, and its neighbours stay.
 fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
@@ -127,6 +147,11 @@ fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
             "system_messages" => flags.system_messages = Some(value),
             "image_generation" => flags.image_generation = Some(value),
             other => {
+                if words::slip(other, &FLAGS).is_some() {
+                    let message = format!("the flag {other:?} is not known and switches nothing");
+                    report.warning(Rule::FeatureFlags, member.at, &path, message);
+                    report.hint(words::advice(other, &FLAGS));
+                }
                 flags.others.insert(other.to_owned(), value);
             }
         }

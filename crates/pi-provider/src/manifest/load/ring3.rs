@@ -32,6 +32,45 @@ const READ_ELSEWHERE: [&str; 9] = [
     "streaming",
 ];
 
+/// Every member of the root that means something.
+const SECTIONS: [&str; 35] = [
+    "id",
+    "aliases",
+    "protocol_version",
+    "endpoint",
+    "error_classification",
+    "capabilities",
+    "parameters",
+    "streaming",
+    "name",
+    "version",
+    "status",
+    "category",
+    "official_url",
+    "support_contact",
+    "endpoints",
+    "services",
+    "rate_limit_headers",
+    "retry_policy",
+    "termination",
+    "guardrails",
+    "provider_contract",
+    "metadata",
+    "default_api_family",
+    "api_families",
+    "availability",
+    "regions",
+    "pricing",
+    "context_policy",
+    "routing",
+    "telemetry",
+    "multimodal",
+    "computer_use",
+    "mcp",
+    "features",
+    "experimental",
+];
+
 pub(super) fn read(root: &Node, first: Ring1, second: Ring2, report: &mut Report<'_>) -> Manifest {
     let mut manifest = Manifest {
         aliases: first.aliases,
@@ -83,7 +122,7 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "features" => manifest.features = or_default(Rule::FeatureSection, member, report),
         "experimental" => manifest.experimental = experimental(member, report),
         other => {
-            report.ignore(member.at, other);
+            report.ignore_member(member, other, &SECTIONS);
             manifest.extensions.insert(other.to_owned(), member.node.to_json());
         }
     }

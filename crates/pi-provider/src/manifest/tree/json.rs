@@ -5,7 +5,7 @@ use super::{super::diagnostic::Rule, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, 
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut parser = Parser { rest: text, at: Position { line: 1, column: 1 }, nodes: 0 };
+    let mut parser = Parser { rest: text, at: Position { line: 1, column: 1, length: 0 }, nodes: 0 };
     let node = parser.value(0)?;
     parser.space();
     if parser.rest.is_empty() { Ok(node) } else { Err(parser.error("the document goes on after its end")) }
@@ -33,7 +33,7 @@ impl<'a> Parser<'a> {
             Some(_) => self.scalar()?,
             None => return Err(self.error("the document ends where a value should be")),
         };
-        Ok(Node { at, value })
+        Ok(Node { at: self.since(at), value })
     }
 
     fn object(&mut self, depth: usize) -> Result<Tree, SyntaxError> {
@@ -50,6 +50,7 @@ impl<'a> Parser<'a> {
                 return Err(self.error("a key in double quotes is expected"));
             }
             let key = self.text()?;
+            let at = self.since(at);
             if members.iter().any(|member| member.key == key) {
                 let message = format!("{key:?} stands here for the second time");
                 return Err(SyntaxError { at, rule: Rule::FileDuplicateKey, message, hint: None });
@@ -148,12 +149,18 @@ impl<'a> Parser<'a> {
         let (passed, rest): (&'a str, &'a str) = self.rest.split_at(bytes);
         for character in passed.chars() {
             if character == '\n' {
-                self.at = Position { line: self.at.line + 1, column: 1 };
+                self.at = Position { line: self.at.line + 1, column: 1, length: 0 };
             } else {
                 self.at.column += 1;
             }
         }
         self.rest = rest;
+    }
+
+    /// The place with the length of what was read since, if it is on one line.
+    fn since(&self, start: Position) -> Position {
+        let length = if self.at.line == start.line { self.at.column - start.column } else { 0 };
+        Position { length, ..start }
     }
 
     fn error(&self, message: &str) -> SyntaxError {

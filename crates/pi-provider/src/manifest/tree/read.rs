@@ -14,7 +14,10 @@ use serde::{
 };
 
 use super::{Member, Node, Position, Tree};
-use crate::manifest::{diagnostic::Rule, expression};
+use crate::{
+    likeness::nearest,
+    manifest::{diagnostic::Rule, expression},
+};
 
 /// A member that is not known, or whose value is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub struct Ignored {
     pub path: String,
     pub line: u32,
     pub column: u32,
+    /// The known member that may have been meant.
+    pub meant: Option<&'static str>,
 }
 
 /// What a value was read into, and what was left out of it because it is wrong.
@@ -59,7 +64,14 @@ pub(in crate::manifest) fn read<T: DeserializeOwned>(
     loop {
         let seen = RefCell::new(Vec::new());
         let context = Context { ignored: &seen, left_out: &left_out };
-        let error = match T::deserialize(Reader { node, at: node.at, trail: Trail::Root(path), context }) {
+        let error = match T::deserialize(Reader {
+            node,
+            at: node.at,
+            trail: Trail::Root(path),
+            context,
+            fields: &[],
+            member: None,
+        }) {
             Ok(value) => {
                 ignored.append(&mut seen.into_inner());
                 return Reading { value: Some(value), faults };
@@ -154,6 +166,10 @@ struct Reader<'de, 't> {
     at: Position,
     trail: Trail<'t>,
     context: Context<'t>,
+    /// The members that its type has, once it is known to be a type with members.
+    fields: &'static [&'static str],
+    /// The same of the object in which it stands, and its own name there.
+    member: Option<(&'de str, &'static [&'static str])>,
 }
 
 impl Context<'_> {
@@ -230,10 +246,10 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        self.deserialize_map(visitor)
+        Self { fields, ..self }.deserialize_map(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -260,8 +276,9 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        let Position { line, column } = self.at;
-        self.context.ignored.borrow_mut().push(Ignored { path: self.trail.to_string(), line, column });
+        let Position { line, column, .. } = self.at;
+        let meant = self.member.and_then(|(name, known)| nearest(name, known.iter().copied()).first().copied());
+        self.context.ignored.borrow_mut().push(Ignored { path: self.trail.to_string(), line, column, meant });
         visitor.visit_unit()
     }
 
@@ -283,7 +300,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
         let context = self.parent.context;
         let Some((index, node)) = self.list.find(|(_, node)| !context.left_out.has(node)) else { return Ok(None) };
         let trail = Trail::Index(&self.parent.trail, index);
-        let value = seed.deserialize(Reader { node, at: node.at, trail, context });
+        let value = seed.deserialize(Reader { node, at: node.at, trail, context, fields: &[], member: None });
         value.map(Some).map_err(|error| context.locate(error, node, trail))
     }
 
@@ -315,7 +332,8 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
         let member = self.current.take().ok_or_else(|| ReadError::custom("a value was asked for before its key"))?;
         let (trail, context) = (Trail::Key(&self.parent.trail, &member.key), self.parent.context);
-        let reader = Reader { node: &member.node, at: member.at, trail, context };
+        let known = Some((member.key.as_str(), self.parent.fields));
+        let reader = Reader { node: &member.node, at: member.at, trail, context, fields: &[], member: known };
         seed.deserialize(reader).map_err(|error| context.locate(error, &member.node, trail))
     }
 }

@@ -63,7 +63,8 @@ static EXPLANATIONS: LazyLock<Vec<Explanation>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("faults.yaml")).expect("our own file, read by a test"));
 
 fn explain(error: &Error, text: &str) -> SyntaxError {
-    let at = error.location().map_or_else(Position::default, |location| position(&location));
+    // Where the reader gave up is a place, and no stretch of text.
+    let at = error.location().map_or_else(Position::default, |location| Position { length: 0, ..position(&location) });
     let plain = |rule, message: String| SyntaxError { at, rule, message, hint: None };
     match error {
         Error::AliasError { error, .. } => SyntaxError { at, ..explain(error, text) },
@@ -116,7 +117,7 @@ fn indenting_tab(at: Position, text: &str) -> Option<Position> {
     let tab = |(index, line): (usize, &str)| {
         let indentation = line.split(|letter: char| !letter.is_whitespace()).next()?;
         let column = indentation.chars().position(|letter| letter == '\t')?;
-        Some(Position { line: u32::try_from(index).ok()? + 1, column: u32::try_from(column).ok()? + 1 })
+        Some(Position { line: u32::try_from(index).ok()? + 1, column: u32::try_from(column).ok()? + 1, length: 1 })
     };
     text.lines().enumerate().skip(passed).find_map(tab)
 }
@@ -150,7 +151,8 @@ fn twice(key: &str) -> String {
 
 fn position(location: &serde_saphyr::Location) -> Position {
     let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    Position { line: number(location.line()), column: number(location.column()) }
+    let length = number(location.span().len());
+    Position { line: number(location.line()), column: number(location.column()), length }
 }
 
 struct Located(Node);
@@ -158,7 +160,10 @@ struct Located(Node);
 impl<'de> Deserialize<'de> for Located {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Bare>::deserialize(deserializer)?;
-        Ok(Self(Node { at: position(&spanned.referenced), value: spanned.value.0 }))
+        let (at, value) = (position(&spanned.referenced), spanned.value.0);
+        // Of a list or an object only the beginning is told.
+        let length = if matches!(value, Tree::List(_) | Tree::Map(_)) { 0 } else { at.length };
+        Ok(Self(Node { at: Position { length, ..at }, value }))
     }
 }
 
