@@ -95,6 +95,9 @@ impl Providers {
         for file in &rejected {
             console.note(&format!("{file} is rejected: no provider comes from it"));
         }
+        if !rejected.is_empty() {
+            console.hint(&rejected_hint(&rejected));
+        }
         if is_untrusted {
             console.note(
                 "this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no \
@@ -242,6 +245,12 @@ impl Shown {
 /// Whether the manifest describes a server that runs on this machine.
 pub(crate) fn is_local(manifest: &Manifest) -> bool {
     manifest.metadata.contains_key("local")
+}
+
+/// What to do about files that cannot be used.
+pub(crate) fn rejected_hint(files: &[String]) -> String {
+    let it = if files.len() == 1 { "it" } else { "them" };
+    format!("`pi provider validate {}` shows what is wrong with {it}", files.join(" "))
 }
 
 /// The manifests of the project in which `pi` was started.

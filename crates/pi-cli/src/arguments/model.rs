@@ -56,6 +56,10 @@ pub(crate) enum Ability {
     Speaks,
     /// Make embeddings
     Embeds,
+    /// Put texts in order
+    Ranks,
+    /// Write down what is said in a recording
+    Transcribes,
 }
 
 impl Ability {
@@ -71,6 +75,8 @@ impl Ability {
             Ability::Draws => "draws",
             Ability::Speaks => "speaks",
             Ability::Embeds => "embeds",
+            Ability::Ranks => "ranks",
+            Ability::Transcribes => "transcribes",
         }
     }
 }
@@ -123,14 +129,49 @@ pub(crate) struct NewArguments {
     /// Where its server answers
     #[arg(long, value_name = "URL", default_value = "https://models.example/v1", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) base_url: String,
+    /// What its server speaks
+    #[arg(long, value_enum, default_value = "openai_chat")]
+    pub(crate) dialect: Speech,
+    /// The model that is listed in it, as the server names it
+    #[arg(long, value_name = "NAME", default_value = "my-model", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: String,
     /// Write it to this file, which must not exist yet, instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
+/// A dialect, as people name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Speech {
+    /// Chat Completions, which nearly all servers speak
+    OpenaiChat,
+    /// OpenAI's Responses
+    OpenaiResponses,
+    /// Anthropic's Messages
+    Anthropic,
+    /// Gemini's generateContent
+    Gemini,
+    /// Cohere's Chat, version 2
+    Cohere,
+}
+
+impl Speech {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Speech::OpenaiChat => "openai_chat",
+            Speech::OpenaiResponses => "openai_responses",
+            Speech::Anthropic => "anthropic",
+            Speech::Gemini => "gemini",
+            Speech::Cohere => "cohere",
+        }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct ManifestArguments {
-    /// Files; `-` is standard input, a folder stands for the .yaml, .yml and .json files below it
+    /// Files; `-` is standard input, a folder stands for the .yaml, .yml and .json files below it. Each argument is a source
+    /// of its own, of which a later one replaces providers of an earlier one
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print one object per file: {file, valid, errors, warnings, …}
@@ -246,7 +287,7 @@ pub(crate) struct HowArguments {
     /// How many tokens the answer may have
     #[arg(long, value_name = "N", value_parser = max_tokens)]
     pub(crate) max_tokens: Option<u64>,
-    /// The answer must be JSON that fits this schema; exit code 1 if it is not JSON
+    /// The answer must be JSON that fits this schema; exit code 1 if it does not
     #[arg(long, value_name = "FILE", conflicts_with = "json_object")]
     pub(crate) json_schema: Option<PathBuf>,
     /// The answer must be a JSON object; exit code 1 if it is none

@@ -158,7 +158,7 @@ fn everything_that_a_manifest_says_is_shown() {
       small:
         context_window: 8192
         max_output_tokens: 1024
-        pricing: { input_per_1m: 1.0, output_per_1m: 2.0 }
+        pricing: { input_per_1m: 1, output_per_1m: 2 }
         model_capabilities: { tool_call: true, reasoning: false }
         modalities:
           input: text, image
@@ -341,6 +341,22 @@ fn models_are_filtered_by_several_patterns_and_by_what_they_can() {
     assert_eq!(names("zeta/ acme/ --can tools,vision"), ["acme/small"]);
     assert_eq!(names("zeta/ acme/ --can tools --can vision"), ["acme/small"]);
     assert_eq!(names("zeta/ acme/ --can video"), [""; 0]);
+}
+
+#[test]
+fn every_model_says_what_it_can() {
+    let shown = run(&quiet_world(), "models --json", &[]);
+    let lines = shown.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mute = |it: &Value| {
+        let says = |member: &str| it[member].as_array().is_some_and(|list| !list.is_empty());
+        !says("capabilities") && !says("maybe")
+    };
+    let mute: Vec<String> = lines.filter(mute).map(|it| format!("{}/{}", it["provider"], it["model"])).collect();
+    assert_eq!(mute, [""; 0]);
+    for (ability, model) in [("ranks", "rerank-v3.5"), ("transcribes", "whisper-large-v3")] {
+        let shown = run(&quiet_world(), &format!("models --can {ability}"), &[]);
+        assert!(shown.contains(model) && !shown.contains("tools"), "{shown}");
+    }
 }
 
 #[test]

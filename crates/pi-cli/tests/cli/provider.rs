@@ -58,7 +58,7 @@ fn valid_manifest_is_told_with_its_version() {
       --> oldie.yaml:14:19
        |
     14 |   by_http_status: { "429": rate_limited }
-       |                   ^
+       |                   ^^^^^^^^^^^^^^^^^^^^^^^
        = in error_classification.by_http_status
        = help: map at least 400, 401, 429 and 500 to standard names
 
@@ -80,7 +80,7 @@ fn faults_are_shown_with_their_place() {
      --> bad.yaml:1:5
       |
     1 | id: Acme Corporation
-      |     ^^^^
+      |     ^^^^^^^^^^^^^^^^
       = in id
       = help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
 
@@ -123,7 +123,7 @@ fn machine_gets_one_object_per_file() {
     let world = World::new().with("acme.yaml", GOOD).with("bad.yaml", BAD);
     assert_snapshot!(world.run("provider validate --json acme.yaml bad.yaml gone.yaml"), @r#"
     {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[],"ignored":[]}
-    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"write the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown"}],"warnings":[],"notes":[],"ignored":[]}
+    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"length":16,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"length":8,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"write the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"length":8,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown"}],"warnings":[],"notes":[],"ignored":[]}
     {"file":"gone.yaml","valid":false,"errors":[{"path":"","message":"cannot read gone.yaml: No such file or directory (os error 2)"}]}
     --- exit 1
     "#);
@@ -138,7 +138,7 @@ fn what_is_assumed_is_told_unless_only_errors_are_wanted() {
      --> acme.yaml:6:9
       |
     6 |   auth: { type: bearer, token_env: ACME_KEY }
-      |         ^
+      |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       = in endpoint.auth.header
       = help: write the name of the header that carries the credential, such as header: Authorization
 
@@ -146,7 +146,7 @@ fn what_is_assumed_is_told_unless_only_errors_are_wanted() {
     --- exit 0
     ");
     assert_snapshot!(world.run("provider validate --json acme.yaml"), @r#"
-    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[{"rule":"ring1.auth-header","line":6,"column":9,"path":"endpoint.auth.header","message":"Authorization is assumed","hint":"write the name of the header that carries the credential, such as header: Authorization"}],"ignored":[]}
+    {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[{"rule":"ring1.auth-header","line":6,"column":9,"length":0,"path":"endpoint.auth.header","message":"Authorization is assumed","hint":"write the name of the header that carries the credential, such as header: Authorization"}],"ignored":[]}
     --- exit 0
     "#);
     assert_snapshot!(world.run("provider validate --quiet acme.yaml"), @"--- exit 0");
@@ -241,6 +241,41 @@ fn two_manifests_of_one_provider_in_a_folder_are_an_error() {
     hint: name the files, or a folder that holds some
     --- exit 1
     ");
+}
+
+#[test]
+fn each_argument_is_a_source_and_the_later_one_counts() {
+    let other = GOOD.replace("id: acme", "id: other\naliases: [acme, handy]");
+    let world = World::new().with("one/a.yaml", GOOD).with("two/a.yaml", GOOD).with("two/b.yaml", other);
+    assert_snapshot!(world.run("provider validate one two"), @r#"
+    valid    one/a.yaml  acme, version 2.0, 0 models
+    note[catalog.replaced]: the id "acme" stands in one/a.yaml:1:5 too, an earlier source; this file replaces it
+     --> two/a.yaml:1:5
+      |
+    1 | id: acme
+      |     ^^^^
+      = in id
+      = help: each argument is a source; of several sources the later counts, of two files in one folder only one may have an id
+
+    valid    two/a.yaml  acme, version 2.0, 0 models
+    warning[catalog.alias]: "acme" is the id of acme in two/a.yaml:1:5, which counts
+     --> two/b.yaml:2:11
+      |
+    2 | aliases: [acme, handy]
+      |           ^^^^
+      = in aliases[0]
+      = help: take the alias out; the provider is found under its id and its other aliases
+
+    valid    two/b.yaml  other, version 2.0, 0 models
+    3 files: 3 valid, 1 warning
+    --- exit 0
+    "#);
+    let shown = world.run("provider validate two one");
+    let told = "the id \"acme\" stands in two/a.yaml:1:5 too, an earlier source; this file replaces it";
+    assert!(shown.contains(told) && shown.ends_with("exit 0"), "{shown}");
+    let shown = world.run("provider validate two/b.yaml one");
+    let told = "warning[catalog.alias]: the id \"acme\" is an alias of other in two/b.yaml:2:11; the id counts";
+    assert!(shown.contains(told) && shown.ends_with("exit 0"), "{shown}");
 }
 
 #[test]
@@ -377,6 +412,18 @@ fn new_manifest_is_valid_and_never_overwrites() {
     hint: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     --- exit 2
     ");
+    for dialect in ["openai_chat", "openai_responses", "anthropic", "gemini", "cohere"] {
+        let printed = output(
+            &world,
+            &format!("provider new workshop --dialect {dialect} --model lathe:2 --base-url http://127.0.0.1:9"),
+        );
+        assert_eq!(world.run_with_input("provider validate --quiet -", &printed), "--- exit 0", "{printed}");
+        let world = World::new().with("p/workshop.yaml", &printed);
+        let dry = world.run("ask Hi --provider-dir p --model workshop/lathe:2 --dry-run");
+        assert!(dry.starts_with("POST http://127.0.0.1:9/") && dry.ends_with("exit 0"), "{dry}");
+    }
+    let unknown = world.run("provider new workshop --dialect klingon");
+    assert!(unknown.contains("[possible values: openai_chat, ") && unknown.ends_with("exit 2"), "{unknown}");
     let built_in = world.run("provider new openai");
     assert!(built_in.contains("note: openai comes with pi; this file would replace it"), "{built_in}");
 }
@@ -434,6 +481,14 @@ fn files_that_cannot_be_read_as_text_say_why() {
 
 #[test]
 fn unknown_members_are_named_with_their_place() {
+    let slips = format!("{GOOD}guardrail: {{}}\nretry_policy: {{ max_retry: 3 }}\n");
+    let shown = World::new().with("acme.yaml", slips).run("provider validate acme.yaml");
+    for told in [
+        "guardrail is not known and ignored; did you mean guardrails?",
+        "retry_policy.max_retry is not known and ignored; did you mean max_retries?",
+    ] {
+        assert!(shown.contains(told), "{shown}");
+    }
     let world = World::new().with("acme.yaml", format!("{GOOD}colour: blue\n"));
     assert_snapshot!(world.run("provider validate acme.yaml"), @r"
     note: acme.yaml:11:1: colour is not known and ignored

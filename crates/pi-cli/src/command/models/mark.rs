@@ -24,6 +24,12 @@ impl fmt::Display for Mark {
     }
 }
 
+/// Whether it takes sound and nothing else, and answers in words.
+fn transcribes(model: &ModelEntry) -> bool {
+    let is = |kinds: &[String], kind: &str| !kinds.is_empty() && kinds.iter().all(|it| it == kind);
+    model.modalities.as_ref().is_some_and(|it| is(&it.input, "audio") && is(&it.output, "text"))
+}
+
 /// What the manifest says of the model or, where it says nothing, of its provider.
 pub(super) fn marks(manifest: &Manifest, model: Option<&ModelEntry>) -> Vec<Mark> {
     let said = model.map(|it| &it.model_capabilities);
@@ -46,6 +52,8 @@ pub(super) fn marks(manifest: &Manifest, model: Option<&ModelEntry>) -> Vec<Mark
         (Ability::Draws, gives("image"), None),
         (Ability::Speaks, gives("audio"), None),
         (Ability::Embeds, gives("embedding"), None),
+        (Ability::Ranks, gives("ranking"), None),
+        (Ability::Transcribes, model.map(transcribes), None),
     ];
     let mark = |(ability, said, declared): (Ability, Option<bool>, Option<Capability>)| match said {
         Some(true) => Some(Mark { ability, is_sure: true }),

@@ -1,12 +1,15 @@
 //! `pi provider new`: a manifest to start from, with comments, that is valid as it is.
 
+use std::{collections::BTreeMap, sync::LazyLock};
+
 use pi_provider::{
     builtin,
     manifest::{Format, load},
 };
+use serde::Deserialize;
 
 use crate::{
-    arguments::model::NewArguments,
+    arguments::model::{NewArguments, Speech},
     choice,
     console::Console,
     exit::Exit,
@@ -14,12 +17,24 @@ use crate::{
     input,
 };
 
-/// A server of the OpenAI kind, as nearly all are.
 const TEMPLATE: &str = include_str!("new.yaml");
+
+/// What differs between dialects, as text.
+#[derive(Deserialize)]
+struct Parts {
+    about: String,
+    chat: String,
+    auth: String,
+    decoder: String,
+    parameters: String,
+}
+
+static PARTS: LazyLock<BTreeMap<String, Parts>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("dialects.yaml")).expect("our own file, read by a test"));
 
 pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exit, Failure> {
     let address = choice::checked(&arguments.base_url)?;
-    let text = filled(&arguments.id, &address);
+    let text = filled(&arguments.id, &address, arguments.dialect, &arguments.model);
     let loaded = load(&text, "the new manifest", Format::Yaml);
     if let Some(error) = loaded.errors().next() {
         let reason = error.hint.clone();
@@ -41,21 +56,43 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn filled(id: &str, address: &str) -> String {
+fn filled(id: &str, address: &str, dialect: Speech, model: &str) -> String {
+    let parts = PARTS.get(dialect.word()).expect("every dialect has parts, which a test looks at");
     let variable = format!("{}_API_KEY", id.to_uppercase().replace('-', "_"));
-    TEMPLATE.replace("{id}", id).replace("{base_url}", address).replace("{variable}", &variable)
+    // Names of models may hold anything; a quoted text of JSON is one of YAML too.
+    let model = serde_json::to_string(model).expect("a text is plain JSON");
+    let blocks = [
+        ("{about}", parts.about.as_str()),
+        ("{chat}", &parts.chat),
+        ("{auth}", parts.auth.trim_end()),
+        ("{decoder}", &parts.decoder),
+        ("{parameters}", parts.parameters.trim_end()),
+        ("{model_key}", &model),
+        ("{variable}", &variable),
+        ("{id}", id),
+        ("{base_url}", address),
+    ];
+    blocks.iter().fold(TEMPLATE.to_owned(), |text, (mark, block)| text.replace(mark, block))
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+    use pi_provider::Dialect;
+
     use super::*;
 
     #[test]
     fn template_is_a_valid_manifest_of_which_everything_is_known() {
-        let loaded = load(&filled("my-server_2", "http://127.0.0.1:8080/v1"), "new.yaml", Format::Yaml);
-        assert_eq!((loaded.diagnostics, loaded.ignored), (vec![], vec![]));
-        let manifest = loaded.manifest.expect("it is valid");
-        assert_eq!(manifest.id.as_str(), "my-server_2");
-        assert_eq!(manifest.endpoint.auth.token_env.as_deref(), Some("MY_SERVER_2_API_KEY"));
+        for dialect in Speech::value_variants() {
+            let text = filled("my-server_2", "http://127.0.0.1:8080/v1", *dialect, "org/model: one");
+            let loaded = load(&text, "new.yaml", Format::Yaml);
+            assert_eq!((loaded.diagnostics, loaded.ignored), (vec![], vec![]), "{text}");
+            let manifest = loaded.manifest.expect("it is valid");
+            assert_eq!(manifest.id.as_str(), "my-server_2");
+            assert_eq!(manifest.endpoint.auth.token_env.as_deref(), Some("MY_SERVER_2_API_KEY"));
+            assert_eq!(manifest.models.keys().collect::<Vec<_>>(), ["org/model: one"]);
+            assert_eq!(Some(Dialect::of(&manifest, None)), Dialect::from_word(dialect.word()), "{text}");
+        }
     }
 }

@@ -133,7 +133,8 @@ fn short(value: &Value) -> Option<String> {
     const LONGEST: usize = 100;
     let plain = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Number(number) => Some(plain_number(number)),
+        Value::Null | Value::Bool(_) => Some(value.to_string()),
         Value::Array(_) | Value::Object(_) => None,
     };
     match value {
@@ -147,6 +148,15 @@ fn short(value: &Value) -> Option<String> {
             Some(format!("{{ {} }}", texts.join(", "))).filter(|text| text.len() <= LONGEST && members.len() > 1)
         }
         simple => plain(simple),
+    }
+}
+
+/// A whole number as such, also where the type has fractions.
+fn plain_number(number: &serde_json::Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        // Displayed without a fraction if there is none.
+        Some(value) => value.to_string(),
+        None => number.to_string(),
     }
 }
 
