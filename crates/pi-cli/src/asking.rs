@@ -57,6 +57,19 @@ pub(crate) struct Answered {
     pub(crate) first: Option<Duration>,
 }
 
+/// A call that has no whole answer.
+pub(crate) struct Unanswered {
+    pub(crate) error: CallError,
+    /// What had come by then; absent where the answer never began.
+    pub(crate) partial: Option<Box<Answered>>,
+}
+
+impl From<CallError> for Unanswered {
+    fn from(error: CallError) -> Self {
+        Unanswered { error, partial: None }
+    }
+}
+
 /// Whether the answer comes in pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
@@ -107,14 +120,14 @@ impl Asker {
         });
     }
 
-    /// Makes the call and hands out its events as they come.
+    /// Makes the call and hands out its events as they come. What came of an answer that breaks off is not lost.
     pub(crate) async fn ask(
         &mut self,
         chosen: &Chosen,
         call: Call<'_>,
         manner: Manner,
         mut take: impl FnMut(News<'_>) -> Wish,
-    ) -> Result<Answered, CallError> {
+    ) -> Result<Answered, Unanswered> {
         let started = instant();
         let target = chosen.target();
         let mut assembly = Assembly::new(Asked {
@@ -135,7 +148,7 @@ impl Asker {
             wish
         };
         let credential = self.credential.as_ref();
-        let (facts, end) = match manner {
+        let (facts, end, broken) = match manner {
             Manner::Whole => {
                 let asked = self.client.complete(&target, call, credential, &self.cancel);
                 let whole = telling_retries(asked, &mut self.retries, &mut take).await?;
@@ -143,25 +156,42 @@ impl Asker {
                 whole.events.into_iter().for_each(|event| {
                     push(event, &mut take);
                 });
-                (whole.facts, End::Proper)
+                (whole.facts, End::Proper, None)
             }
             Manner::Stream => {
                 let asked = self.client.stream(&target, call, credential, &self.cancel);
                 let mut answer = telling_retries(asked, &mut self.retries, &mut take).await?;
                 take(News::Opened(answer.facts()));
-                let mut end = End::Proper;
+                let (mut end, mut broken) = (End::Proper, None);
                 while let Some(event) = answer.next().await {
-                    if push(event?, &mut take) == Wish::Enough {
-                        end = End::Aborted;
-                        break;
+                    match event.map(|event| push(event, &mut take)) {
+                        Ok(Wish::More) => {}
+                        Ok(Wish::Enough) => {
+                            end = End::Aborted;
+                            break;
+                        }
+                        Err(error) => {
+                            let error = chosen.told(error);
+                            end = end_of(&error);
+                            broken = Some(error);
+                        }
                     }
                 }
-                (answer.facts().clone(), end)
+                (answer.facts().clone(), end, broken)
             }
         };
         let time = started.elapsed();
-        Ok(Answered { message: assembly.finish(end, &mut grown), facts, time, first })
+        let answered = Answered { message: assembly.finish(end, &mut grown), facts, time, first };
+        match broken {
+            None => Ok(answered),
+            Some(error) => Err(Unanswered { error, partial: Some(Box::new(answered)) }),
+        }
     }
+}
+
+/// How a message ends that this error broke off.
+fn end_of(error: &CallError) -> End {
+    if matches!(error, CallError::Cancelled) { End::Aborted } else { End::Broken(failure::told(error)) }
 }
 
 /// Waits for the work and tells of retries meanwhile.

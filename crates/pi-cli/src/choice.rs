@@ -14,6 +14,7 @@ use pi_provider::{
     CallError, Target,
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{SourceKind, Trust},
+    guardrail::Guardrails,
     manifest::{Capability, Format, ModelEntry, load},
 };
 use url::Url;
@@ -114,9 +115,17 @@ impl Chosen {
 
     /// An error as it is told of whoever was asked: a server without a manifest has no name but its address.
     pub(crate) fn failure(&self, error: CallError) -> ModelFailure {
-        match (&self.why, &self.base_url) {
-            (Why::ServerAt, Some(address)) => ModelFailure::AtAddress(error.told_of(&without_secrets(address))),
+        match self.why {
+            Why::ServerAt => ModelFailure::AtAddress(self.told(error)),
             _ => ModelFailure::Call(error),
+        }
+    }
+
+    /// The same error with the name under which whoever asked knows the server.
+    pub(crate) fn told(&self, error: CallError) -> CallError {
+        match (&self.why, &self.base_url) {
+            (Why::ServerAt, Some(address)) => error.told_of(&without_secrets(address)),
+            _ => error,
         }
     }
 
@@ -149,7 +158,26 @@ impl fmt::Display for Why {
     }
 }
 
+/// Chooses a model, and tells what nobody would notice of its provider.
 pub(crate) async fn choose(
+    wanted: Wanted<'_>,
+    preference: Option<Preference>,
+    providers: &mut Providers,
+    console: &mut Console,
+) -> Result<Chosen, Failure> {
+    let chosen = find(wanted, preference, providers, console).await?;
+    tell_idle_guardrails(&chosen, console);
+    Ok(chosen)
+}
+
+/// A filter that is to keep something back and finds nothing is not to be relied on.
+fn tell_idle_guardrails(chosen: &Chosen, console: &mut Console) {
+    for problem in Guardrails::compile(&chosen.entry.manifest.guardrails).idle() {
+        console.note(&format!("{problem} and keeps nothing back (manifest of {})", chosen.entry.manifest.id));
+    }
+}
+
+async fn find(
     wanted: Wanted<'_>,
     preference: Option<Preference>,
     providers: &mut Providers,
@@ -187,7 +215,9 @@ pub(crate) async fn of_session(
     providers: &mut Providers,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
-    named(name, Why::Session, providers, console).await
+    let chosen = named(name, Why::Session, providers, console).await?;
+    tell_idle_guardrails(&chosen, console);
+    Ok(chosen)
 }
 
 /// A model behind an address. The manifest of a provider is used if that is named, apart or in front of the model; a name

@@ -50,6 +50,8 @@ struct CallContent {
     request_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<Limits>,
+    /// With which code the command ends.
+    exit_code: u8,
 }
 
 impl Complaint {
@@ -69,6 +71,11 @@ impl Complaint {
         let mut next = |label: &str| paragraphs.next().map(|it| it.strip_prefix(label).unwrap_or(&it).to_owned());
         let (message, hint) = (next("error: ").unwrap_or_default(), next("tip: "));
         Complaint { error: Content { message, hint, file: None, errors: Vec::new(), call: None } }
+    }
+
+    /// What stands under `error`, for an object that says more than that.
+    pub(crate) fn into_content(self) -> serde_json::Value {
+        serde_json::to_value(self.error).expect("messages are plain text")
     }
 
     pub(crate) fn line(&self) -> String {
@@ -91,6 +98,7 @@ impl CallContent {
             provider_code: said.and_then(|said| said.provider_code.clone()),
             request_id: said.and_then(|said| said.request_id.clone()),
             limits: said.and_then(|said| said.limits.as_deref().copied()),
+            exit_code: failure.exit() as u8,
         })
     }
 }

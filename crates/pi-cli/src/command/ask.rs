@@ -1,11 +1,13 @@
 //! `pi ask`: one question to one model, and its answer as it comes.
 
+mod binary;
 pub(super) mod form;
 mod lines;
 mod media;
 mod prompt;
 mod room;
 mod screen;
+mod senses;
 
 use pi_envelope::Prompt;
 use pi_provider::{
@@ -17,12 +19,13 @@ use pi_provider::{
 use pi_transcript::{StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
 
-use self::{form::Lack, prompt::Asked, screen::Screen};
+use self::{prompt::Asked, screen::Screen};
 use crate::{
     amount::{counted, grouped},
     arguments::model::AskArguments,
-    asking::{self, Answered, Asker, Manner, News, Wish},
+    asking::{self, Answered, Asker, Manner, News, Unanswered, Wish},
     choice::{self, Chosen, Preference, Spoken, Wanted},
+    complaint::Complaint,
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
@@ -33,7 +36,7 @@ use crate::{
 
 pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
-    let Asked { prompt, hidden } = prompt::read(arguments, &providers.redactor(), asking::milliseconds())?;
+    let Asked { prompt, hidden, attached } = prompt::read(arguments, &providers.redactor(), asking::milliseconds())?;
     let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), &providers);
     let options = prompt::options(&arguments.how, spoken.level)?;
     check_tool_choice(&options.tool_choice, &prompt)?;
@@ -48,6 +51,7 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }
+        senses::check(&prompt, &attached, &chosen, &mut providers, console).await?;
         if hidden > 0 {
             let them = counted(hidden, "secret");
             console
@@ -128,12 +132,23 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     };
     let answered = asker.ask(chosen, call, manner, take).await;
     screen.finish(console);
-    let answered = answered.map_err(|error| chosen.failure(error))?;
+    let answered = match answered {
+        Ok(answered) => answered,
+        Err(Unanswered { error, partial: None }) => return Err(chosen.failure(error).into()),
+        Err(Unanswered { error, partial: Some(partial) }) => {
+            return Ok(break_off(&partial, chosen.failure(error), asking, console));
+        }
+    };
     tell_findings(&answered.facts, Side::Output, console);
     let lack = form::lack(&answered.message);
     let fault = form::fault(&call.options.response_format, &answered.message).filter(|_| lack.is_none());
+    let exit = if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No };
     match reader {
-        Reader::Machine => console.line(&last_line(&answered, asking, lack, fault.as_deref()).to_string()),
+        Reader::Machine => {
+            let mut last = last_line(&answered, asking, exit);
+            last["form_fault"] = fault.clone().into();
+            console.line(&last.to_string());
+        }
         Reader::Person => conclude(&answered, chosen, console),
     }
     if let Some(lack) = lack {
@@ -143,7 +158,26 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     if let Some(fault) = &fault {
         console.note(&format!("the answer is not what was asked for: {fault}"));
     }
-    Ok(if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No })
+    Ok(exit)
+}
+
+/// Tells why an answer broke off. A machine reads it as an event, and once more in the last object beside what had come.
+fn break_off(partial: &Answered, failure: ModelFailure, asking: &Asking<'_>, console: &mut Console) -> Exit {
+    tell_findings(&partial.facts, Side::Output, console);
+    let event = failure.call().map(lines::broken);
+    let failure = Failure::from(failure);
+    let exit = failure.exit();
+    if console.reader() == Reader::Machine {
+        if let Some(event) = event {
+            console.line(&event.to_string());
+        }
+        let mut last = last_line(partial, asking, exit);
+        last["error"] = Complaint::about(&failure).into_content();
+        console.line(&last.to_string());
+    }
+    console.complaint(&failure.told());
+    console.hint(&failure.hint());
+    exit
 }
 
 /// The provider's word for why the answer ended.
@@ -155,7 +189,7 @@ fn stop_reason(event: &StreamEvent) -> Option<String> {
 }
 
 /// What is known at the end, for a machine.
-fn last_line(answered: &Answered, asking: &Asking<'_>, lack: Option<Lack>, fault: Option<&str>) -> Value {
+fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
     let (facts, chosen) = (&answered.facts, asking.chosen);
     let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
@@ -177,8 +211,9 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, lack: Option<Lack>, fault
         "changes": facts.changes,
         "findings": facts.findings,
         "masked": asking.hidden,
-        "empty": lack.is_some(),
-        "form_fault": fault,
+        "empty": form::lack(&answered.message).is_some(),
+        "form_fault": null,
+        "exit_code": exit as u8,
     })
 }
 

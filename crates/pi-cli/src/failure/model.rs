@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-use pi_provider::{CallError, ErrorCode, catalog::FindError, credential::Unusable};
+use pi_provider::{
+    CallError, ErrorCode,
+    catalog::FindError,
+    credential::Unusable,
+    request::{Exclusion, MediaKind},
+};
 
 use crate::{
     exit::Exit,
+    providers,
     refusal::{Cause, Refusal},
 };
 
@@ -15,6 +21,18 @@ pub(crate) enum ModelFailure {
     NoQuestion,
     #[error("{file} is not text")]
     NotText { file: String },
+    #[error("{file} is not text: it is {what}")]
+    Binary { file: String, what: String, hint: String },
+    #[error("{file} cannot be sent to {model}: {why}")]
+    Unsendable { file: String, model: String, why: Exclusion },
+    #[error("{model} cannot take {file}: it {}", inability(*kind))]
+    CannotTake {
+        file: String,
+        model: String,
+        kind: MediaKind,
+        /// Models that can be asked now and that can.
+        others: Vec<String>,
+    },
     #[error("{file} is UTF-16, and only UTF-8 is read")]
     Utf16 { file: String },
     #[error("{id} is not an id of a provider")]
@@ -79,6 +97,9 @@ impl ModelFailure {
     pub(crate) fn file(&self) -> Option<&str> {
         match self {
             Self::NotText { file }
+            | Self::Binary { file, .. }
+            | Self::Unsendable { file, .. }
+            | Self::CannotTake { file, .. }
             | Self::Utf16 { file }
             | Self::HiddenSource { file, .. }
             | Self::NotAnImage { file }
@@ -149,7 +170,15 @@ impl ModelFailure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::NoQuestion => "write it: pi ask 'What is a monad?'; `-` reads standard input".to_owned(),
-            Self::NotText { .. } => "attach text, a picture, a PDF, audio or video".to_owned(),
+            Self::NotText { file } => {
+                format!("attach text, a picture, a PDF, audio or video; `file {file}` says what it is")
+            }
+            Self::Binary { hint, .. } => hint.clone(),
+            Self::Unsendable { why, .. } => unsendable_hint(why).to_owned(),
+            Self::CannotTake { kind, others, .. } if others.is_empty() => {
+                format!("no model that can be asked now can; `pi models --can {}` shows which could", ability(*kind))
+            }
+            Self::CannotTake { others, .. } => format!("ask one that can: --model {}", others.join(", --model ")),
             Self::Utf16 { .. } => "save it as UTF-8: most editors ask for the encoding under \"save as\"".to_owned(),
             Self::NotAnId { reason, .. } => reason.clone(),
             Self::HiddenSource { provider, .. } => {
@@ -172,9 +201,7 @@ impl ModelFailure {
             Self::NotFound(FindError::Ambiguous { .. }) | Self::Several { .. } => {
                 "write one of them in full".to_owned()
             }
-            Self::Rejected { files, .. } => {
-                format!("`pi provider validate {}` shows what is wrong with it", files.join(" "))
-            }
+            Self::Rejected { files, .. } => providers::rejected_hint(files),
             Self::NotFound(_) | Self::CannotAsk(_) => {
                 "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned()
             }
@@ -205,6 +232,42 @@ impl ModelFailure {
             Self::Call(error) => call_hint(error),
             Self::AtAddress(error) => address_hint(error),
             Self::Interrupted => "the connection was closed; ask again".to_owned(),
+        }
+    }
+}
+
+/// What a model does not do that cannot take this.
+fn inability(kind: MediaKind) -> &'static str {
+    match kind {
+        MediaKind::Image => "does not look at pictures",
+        MediaKind::Document => "does not read documents",
+        MediaKind::Audio => "does not listen to sound",
+        MediaKind::Video => "does not watch films",
+    }
+}
+
+/// The word by which `pi models --can` finds those that can.
+fn ability(kind: MediaKind) -> &'static str {
+    match kind {
+        MediaKind::Image => "vision",
+        MediaKind::Document => "pdf",
+        MediaKind::Audio => "audio",
+        MediaKind::Video => "video",
+    }
+}
+
+fn unsendable_hint(why: &Exclusion) -> &'static str {
+    match why {
+        Exclusion::Kind => "ask another model with --model",
+        Exclusion::Format { .. } => "save it in one of these formats, or ask another provider with --model",
+        Exclusion::Way { .. } => "ask another provider with --model",
+        Exclusion::Size { .. } | Exclusion::Resolution { .. } => {
+            "make it smaller, or ask another provider with --model; the limit stands in the provider's manifest under \
+             multimodal"
+        }
+        Exclusion::Count { .. } => {
+            "attach fewer, or ask another provider with --model; the limit stands in the provider's manifest under \
+             multimodal"
         }
     }
 }
@@ -243,8 +306,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         CallError::AddressVariable { variable, .. } => format!("set it: export {variable}=…"),
         CallError::Option { .. } => "correct the option; --dry-run shows what would be sent".to_owned(),
         CallError::Unguarded { .. } => {
-            "correct its patterns in the provider's manifest under guardrails; until then nothing is sent past it"
-                .to_owned()
+            "correct it in the provider's manifest under guardrails; until then nothing is sent past it".to_owned()
         }
         CallError::Blocked { .. } => "the rule stands in the provider's manifest under guardrails".to_owned(),
         CallError::Truncated { .. } | CallError::Malformed { .. } => {

@@ -133,8 +133,7 @@ fn answer_that_is_not_json_as_asked_ends_with_a_note_and_1() {
     note: the answer is not what was asked for: JSON, but not an object
     --- exit 1
     ");
-    for (answer, arguments) in [("{\"a\": 1}", "--json-object"), ("[1]", "--json-schema schema.json"), ("no JSON", "")]
-    {
+    for (answer, arguments) in [("{\"a\": 1}", "--json-object"), ("{}", "--json-schema schema.json"), ("no JSON", "")] {
         let shown = check(answer, arguments);
         assert!(shown.ends_with("exit 0") && !shown.contains("note:"), "{shown}");
     }
@@ -146,6 +145,41 @@ fn answer_that_is_not_json_as_asked_ends_with_a_note_and_1() {
         .expect("a last line");
     assert_eq!(last["form_fault"], "not JSON: expected a value at line 1, column 1");
     assert!(machine.ends_with("exit 1"), "{machine}");
+}
+
+#[test]
+fn answer_is_checked_against_the_schema() {
+    let schema = r#"{"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}, "name": {"type": "string"}}, "required": ["name"]}"#;
+    let check = |answer: &str, more: &str| {
+        let running = Running::new(Script::new().then(stream(&[answer])));
+        let world = world(&running, &[]).with("schema.json", schema);
+        ask(&world, &running, &format!("Hi --json-schema schema.json {more}"))
+    };
+    assert_snapshot!(check(r#"{"name": "Ada", "age": "old"}"#, ""), @r#"
+    {"name": "Ada", "age": "old"}
+    --- on standard error
+    acme/small · 11 tokens in, 2 out · REST
+    note: the answer is not what was asked for: JSON that does not fit the schema at /age: "old" is not of type "integer"
+    --- exit 1
+    "#);
+    let several = check(r#"{"age": "old"}"#, "");
+    assert!(several.contains("the schema: \"name\" is a required property (and 1 more)\n"), "{several}");
+    let fits = check(r#"{"name": "Ada", "age": 36}"#, "");
+    assert!(fits.ends_with("exit 0") && !fits.contains("note:"), "{fits}");
+    let machine = check("[]", "--json");
+    let last = machine.lines().rfind(|line| line.starts_with('{')).expect("a line");
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(last["form_fault"], "JSON that does not fit the schema: [] is not of type \"object\"");
+    assert_eq!((&last["exit_code"], machine.ends_with("exit 1")), (&json!(1), true), "{machine}");
+}
+
+#[test]
+fn schema_that_is_none_is_refused_before_anything_is_sent() {
+    let running = Running::new(Script::new());
+    let world = world(&running, &[]).with("schema.json", r#"{"type": "objet"}"#);
+    let shown = ask(&world, &running, "Hi --json-schema schema.json");
+    assert!(shown.contains("error: schema.json is not a schema\n") && shown.ends_with("exit 2"), "{shown}");
+    assert_eq!(running.server.requests().len(), 0);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn refusals_say_what_to_do_and_have_their_codes() {
     --- exit 2
     ");
     assert_snapshot!(asked(refusal(401, "invalid_api_key", "Incorrect API key provided: sk-wrong."), "--json"), @r#"
-    {"error":{"message":"acme answered: 401 authentication: Incorrect API key provided: [REDACTED].","hint":"the credential is not accepted; `pi provider show acme` says where it comes from","code":"E1002","name":"authentication","retryable":false,"fallbackable":true,"status":401,"provider_code":"invalid_api_key"}}
+    {"error":{"message":"acme answered: 401 authentication: Incorrect API key provided: [REDACTED].","hint":"the credential is not accepted; `pi provider show acme` says where it comes from","code":"E1002","name":"authentication","retryable":false,"fallbackable":true,"status":401,"provider_code":"invalid_api_key","exit_code":2}}
     --- on standard error
     error: acme answered: 401 authentication: Incorrect API key provided: [REDACTED].
     hint: the credential is not accepted; `pi provider show acme` says where it comes from
@@ -181,7 +181,7 @@ fn refusals_say_what_to_do_and_have_their_codes() {
     --- exit 75
     ");
     assert_snapshot!(asked(limited, "--json"), @r#"
-    {"error":{"message":"acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)","hint":"wait 7 s and ask again","code":"E2001","name":"rate_limited","retryable":true,"fallbackable":true,"retry_after_ms":7000,"status":429,"provider_code":"rate_limit_exceeded","request_id":"req_7","limits":{"requests":{"limit":60,"remaining":0,"reset_ms":11500},"tokens":{"limit":null,"remaining":null,"reset_ms":null}}}}
+    {"error":{"message":"acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)","hint":"wait 7 s and ask again","code":"E2001","name":"rate_limited","retryable":true,"fallbackable":true,"retry_after_ms":7000,"status":429,"provider_code":"rate_limit_exceeded","request_id":"req_7","limits":{"requests":{"limit":60,"remaining":0,"reset_ms":11500},"tokens":{"limit":null,"remaining":null,"reset_ms":null}},"exit_code":75}}
     --- on standard error
     error: acme answered: 429 rate_limited: Slow down. (request id req_7; 0 of 60 requests left, resets in 12 s)
     hint: wait 7 s and ask again
@@ -236,6 +236,59 @@ fn stream_that_breaks_off_is_an_error_after_what_came() {
     hint: ask again; if it stays so, the server is not of the OpenAI kind: --provider takes the manifest of another
     --- exit 75
     ");
+}
+
+/// The lines of standard output as JSON, and the code.
+fn lines(world: &World, running: &Running, arguments: &str) -> (Vec<Value>, Option<i32>) {
+    let output = world.command(&format!("ask {arguments} --json")).output().expect("pi runs");
+    let text = running.without_address(&String::from_utf8(output.stdout).expect("text"));
+    (text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect(), output.status.code())
+}
+
+#[test]
+fn machine_reads_how_an_answer_broke_off_and_what_had_come() {
+    let beginning = |more: Vec<Step>| {
+        let head = Step::Head {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+            framing: Framing::Chunked,
+        };
+        let piece = frame(&json!({"choices": [{"index": 0, "delta": {"content": "Half of"}}]}));
+        Reply { steps: [vec![head, Step::Bytes(piece.into_bytes())], more].concat() }
+    };
+    let busy = frame(&json!({"error": {"message": "Too much.", "type": "overloaded_error", "code": "overloaded"}}));
+    for (reply, code, message, exit) in [
+        (beginning(vec![Step::Cut]), "E3001", "the answer of http://HOST/v1 ended in the middle", 75),
+        (
+            beginning(vec![Step::Bytes(busy.into_bytes())]),
+            "E3002",
+            "http://HOST/v1 answered: overloaded: Too much.",
+            75,
+        ),
+    ] {
+        let running = Running::new(Script::new().then(reply));
+        let (lines, ended) = lines(&World::new(), &running, &format!("Hi --model m --base-url {}", running.base_url()));
+        let [delta, broken, last] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!(delta, &json!({"event": "PartialContentDelta", "content": "Half of"}));
+        assert_eq!((&broken["event"], &broken["error"]["code"]), (&json!("StreamError"), &json!(code)));
+        assert_eq!(last["message"]["content"], json!([{"type": "text", "text": "Half of"}]));
+        assert_eq!(last["message"]["stopReason"], "error");
+        assert_eq!((&last["error"]["code"], &last["error"]["message"]), (&json!(code), &json!(message)));
+        assert_eq!((&last["exit_code"], &last["error"]["exit_code"], ended), (&json!(exit), &json!(exit), Some(exit)));
+    }
+}
+
+#[test]
+fn last_line_has_the_code_whatever_happens() {
+    let running =
+        Running::new(Script::new().then(stream(&["ok"])).then(stream(&[""])).otherwise(refusal(401, "no", "No.")));
+    let arguments = format!("Hi --model m --base-url {}", running.base_url());
+    for expected in [0, 1] {
+        let (lines, code) = lines(&World::new(), &running, &arguments);
+        assert_eq!((&lines.last().expect("a line")["exit_code"], code), (&json!(expected), Some(expected)));
+    }
+    let (lines, code) = lines(&World::new(), &running, &arguments);
+    assert_eq!((&lines.last().expect("a line")["error"]["exit_code"], code), (&json!(2), Some(2)));
 }
 
 #[test]
@@ -403,7 +456,7 @@ fn what_is_not_there_is_told_with_what_may_be_meant() {
     --- exit 2
     ");
     assert_snapshot!(World::new().run("ask Hi --model openai --json"), @r#"
-    {"error":{"message":"there is no credential for openai","hint":"set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none","code":"E1002","name":"authentication","retryable":false,"fallbackable":true}}
+    {"error":{"message":"there is no credential for openai","hint":"set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none","code":"E1002","name":"authentication","retryable":false,"fallbackable":true,"exit_code":2}}
     --- on standard error
     error: there is no credential for openai
     hint: set one of them: OPENAI_API_KEY, /home/me/.pi/agent/auth.json; `pi ask --model demo` needs none

@@ -180,9 +180,16 @@ fn what_guardrails_find_is_told() {
                 rails.replace("words: [moon]", "patterns: ['(']").replace("warn", "block")
             ),
         );
+    let filter = |filter: &str| format!("guardrails: {{ input_filters: [{filter}] }}\n");
+    let slip = filter("{ type: pii_detecton, action: mask }");
+    let idle = filter("{ type: content_safety, action: block }");
+    let world = world
+        .with("agent/providers/slip.yaml", format!("{}{slip}", manifest("slip", &running.base_url())))
+        .with("agent/providers/idle.yaml", format!("{}{idle}", manifest("idle", &running.base_url())));
     let run = |arguments: &str| {
         let mut command = world.command(arguments);
-        command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").env("OPEN_KEY", "k");
+        command.env("PI_CODING_AGENT_DIR", "agent");
+        command.envs(["ACME_KEY", "OPEN_KEY", "SLIP_KEY", "IDLE_KEY"].map(|name| (name, "k")));
         shown(&command.output().expect("pi runs"))
     };
     let found = "guardrail house_rules found something in a text of the prompt\n";
@@ -195,10 +202,22 @@ fn what_guardrails_find_is_told() {
     let expected = r#""findings":[{"filter":"house_rules","action":"warn","side":"input","texts":1},{"filter":"diary","action":"log","side":"output","texts":1}]"#;
     assert!(text.contains(expected), "{text}");
     let before = running.server.requests().len();
+    assert_snapshot!(run("ask moon? --model slip/small"), @r"
+    --- on standard error
+    error: guardrail pii_detecton of slip cannot be used: its type is not known, and it names neither patterns nor words, so it finds nothing
+    hint: correct it in the provider's manifest under guardrails; until then nothing is sent past it
+    --- exit 2
+    ");
+    for arguments in ["ask moon? --model idle/small", "-p moon? --no-session --model idle/small"] {
+        let text = run(arguments);
+        let told = "note: guardrail content_safety: it names neither patterns nor words, so it finds nothing and keeps nothing back (manifest of idle)\n";
+        assert!(text.contains(told) && text.ends_with("exit 0"), "{text}");
+    }
+    let before = before + 2;
     assert_snapshot!(run("ask moon? --model open/small"), @r"
     --- on standard error
     error: guardrail house_rules of open cannot be used: ( is not a regular expression
-    hint: correct its patterns in the provider's manifest under guardrails; until then nothing is sent past it
+    hint: correct it in the provider's manifest under guardrails; until then nothing is sent past it
     --- exit 2
     ");
     assert_eq!(running.server.requests().len(), before);
@@ -230,8 +249,8 @@ fn rejected_file_is_named_where_its_provider_is_missed() {
     note: p/acme.yaml:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
     note: p/acme.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
     note: p/acme.yaml is rejected: no provider comes from it
-    error: there is no provider "acme"; p/acme.yaml was rejected
     hint: `pi provider validate p/acme.yaml` shows what is wrong with it
+    error: there is no provider "acme"; p/acme.yaml was rejected
     --- exit 2
     "#);
     let shown = world.run("provider test acme --provider-dir p");

@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod asked;
+mod attached;
 mod basics;
 mod documents;
 mod envelope;

@@ -1,9 +1,10 @@
 //! Whether an answer has the form that was asked for: models promise JSON and do not always keep to it, and some say nothing.
 //!
-//! Checked is that it is JSON, and an object where one was asked for. Whether it fits a schema is for whoever reads it.
+//! Checked is that it is JSON, an object where one was asked for, and that it fits the schema where there is one.
 
 use pi_provider::ResponseFormat;
 use pi_transcript::{Block, StopReason, json::Open, message::AssistantMessage};
+use serde_json::Value;
 
 use crate::refusal;
 
@@ -62,9 +63,37 @@ pub(super) fn fault(asked: &ResponseFormat, message: &AssistantMessage) -> Optio
                 Ok(value) => value,
                 Err(refusal) => return Some(told(&refusal, &text)),
             };
-            let wants_object = *asked == ResponseFormat::Json;
-            (wants_object && !value.is_object()).then(|| "JSON, but not an object".to_owned())
+            match asked {
+                ResponseFormat::JsonSchema { schema, .. } => misfit(schema, &value),
+                ResponseFormat::Json if !value.is_object() => Some("JSON, but not an object".to_owned()),
+                ResponseFormat::Json | ResponseFormat::Text => None,
+            }
         }
+    }
+}
+
+/// What of a value does not fit a schema, which can be used: it was looked at before it was sent.
+fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    let mut errors = validator.iter_errors(value);
+    let first = errors.next()?;
+    let place = match first.instance_path().to_string() {
+        place if place.is_empty() => String::new(),
+        place => format!(" at {place}"),
+    };
+    let more = match errors.count() {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    };
+    Some(format!("JSON that does not fit the schema{place}: {}{more}", shortened(&first.to_string())))
+}
+
+/// What is wrong quotes the value, which may be long.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The events of an answer as a machine reads them: one object per line, under the standard's names.
 
-use pi_provider::{Failure, Finish, StreamEvent, TokenUsage};
+use pi_provider::{CallError, Failure, Finish, StreamEvent, TokenUsage};
 use serde_json::{Map, Value, json};
+
+use crate::failure::told;
 
 /// The object of an event. Members that nothing is known about are absent.
 pub(super) fn object(event: &StreamEvent) -> Value {
@@ -44,6 +46,18 @@ pub(super) fn object(event: &StreamEvent) -> Value {
         StreamEvent::Other { name, fields } => (name.as_str(), Value::Object(fields.clone())),
     };
     merged(json!({"event": name}), present(members))
+}
+
+/// The event of an answer that broke off, whatever the reason is: a reader of events need not look elsewhere.
+pub(super) fn broken(reason: &CallError) -> Value {
+    let code = reason.code();
+    let said = reason.failure().map(error);
+    let error = said.unwrap_or_else(|| {
+        json!({
+            "code": code.number(), "name": code.name(), "message": told(reason), "retryable": code.is_retryable(),
+        })
+    });
+    json!({"event": "StreamError", "error": error})
 }
 
 /// The first answer is the only one nearly always, and then its number says nothing.

@@ -17,11 +17,14 @@ use pi_session::scrub;
 use pi_transcript::{Block, EntryId, Message, ThinkingLevel, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::media::{self, Kind};
+use super::{
+    binary,
+    media::{self, Kind},
+};
 use crate::{
     arguments::model::{AskArguments, HowArguments, SaidArguments},
     failure::{Failure, ModelFailure},
-    input,
+    input::{self, Document},
     refusal::{self, Cause, Refusal},
 };
 
@@ -29,6 +32,8 @@ use crate::{
 pub(super) struct Asked {
     pub(super) prompt: Prompt,
     pub(super) hidden: usize,
+    /// The files of pictures, sounds, films and documents, in the order in which they stand in the prompt.
+    pub(super) attached: Vec<String>,
 }
 
 /// Text of the question while it is put together, with the stretches that came from elsewhere.
@@ -53,14 +58,18 @@ enum Question {
 /// what was typed is what was meant.
 pub(super) fn read(arguments: &AskArguments, redactor: &Redactor, now: u64) -> Result<Asked, Failure> {
     let mut text = Text { written: String::new(), spans: Vec::new(), redactor, hidden: 0 };
-    let mut blocks = Vec::new();
+    let (mut blocks, mut attached) = (Vec::new(), Vec::new());
     let (said, files) = input::said_and_files(&arguments.words);
     let question = question(&said)?;
     let mentioned = files.iter().map(PathBuf::from);
     for path in arguments.said.file.iter().cloned().chain(mentioned) {
-        attach(&path, &mut text, &mut blocks)?;
+        if let Some(block) = attach(&path, &mut text)? {
+            attached.push(path.display().to_string());
+            blocks.push(block);
+        }
     }
     for path in &arguments.said.image {
+        attached.push(path.display().to_string());
         blocks.push(image(path)?);
     }
     match question {
@@ -83,7 +92,7 @@ pub(super) fn read(arguments: &AskArguments, redactor: &Redactor, now: u64) -> R
         .with_spans(text.spans)
         .expect("spans are whole files in their order");
     let prompt = Prompt { tools: tools(&arguments.said)?, system: system(&arguments.said), messages: vec![said] };
-    Ok(Asked { prompt, hidden: text.hidden })
+    Ok(Asked { prompt, hidden: text.hidden, attached })
 }
 
 /// How the model is to answer; the level is the one behind its name.
@@ -126,7 +135,8 @@ fn question(said: &[String]) -> Result<Question, Failure> {
 }
 
 fn standard_input() -> Result<String, Failure> {
-    input::read_text(Path::new("-"))
+    let path = Path::new("-");
+    Ok(readable(&input::read(path)?, path)?.to_owned())
 }
 
 fn system(said: &SaidArguments) -> Vec<SystemPart> {
@@ -168,18 +178,25 @@ fn tool(path: &Path) -> Result<Tool, Failure> {
     Ok(Tool { definition, provenance })
 }
 
+/// A schema against which the answer can be checked.
 fn schema(path: &Path) -> Result<Value, Failure> {
     let file = path.display().to_string();
-    let refused = |refusal| ModelFailure::NotASchema { file, refusal };
-    Ok(refusal::parse_any(input::read(path)?.bytes()).map_err(refused)?)
+    let refused = |refusal| ModelFailure::NotASchema { file: file.clone(), refusal };
+    let schema = refusal::parse_any(input::read(path)?.bytes()).map_err(refused)?;
+    if let Err(error) = jsonschema::validator_for(&schema) {
+        let path = error.instance_path().to_string();
+        let problems = vec![pi_transcript::json::Problem { path, message: error.to_string() }];
+        return Err(refused(Refusal { cause: Cause::Shape, problems }).into());
+    }
+    Ok(schema)
 }
 
-/// Puts a text file in front of the question; anything else becomes a block of its kind.
-fn attach(path: &Path, text: &mut Text<'_>, blocks: &mut Vec<Block>) -> Result<(), Failure> {
+/// Puts a text file in front of the question; anything else is a block of its kind.
+fn attach(path: &Path, text: &mut Text<'_>) -> Result<Option<Block>, Failure> {
     let document = input::read(path)?;
     let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    match media::kind(document.bytes(), path) {
-        Some((Kind::Image, mime_type)) => blocks.push(Block::image(STANDARD.encode(document.bytes()), mime_type)),
+    Ok(match media::kind(document.bytes(), path) {
+        Some((Kind::Image, mime_type)) => Some(Block::image(STANDARD.encode(document.bytes()), mime_type)),
         Some((kind, mime_type)) => {
             let Value::Object(block) = json!({
                 "type": kind.word(), "data": STANDARD.encode(document.bytes()),
@@ -187,14 +204,21 @@ fn attach(path: &Path, text: &mut Text<'_>, blocks: &mut Vec<Block>) -> Result<(
             }) else {
                 unreachable!("an object was written")
             };
-            blocks.push(Block::Other(block));
+            Some(Block::Other(block))
         }
         None => {
-            let content = document.text(path)?;
-            text.push_file(path, &file_name, content);
+            text.push_file(path, &file_name, readable(&document, path)?);
+            None
         }
-    }
-    Ok(())
+    })
+}
+
+/// A document as text, or what it is instead.
+fn readable<'a>(document: &'a Document, path: &Path) -> Result<&'a str, ModelFailure> {
+    document.text(path).map_err(|failure| match failure {
+        ModelFailure::NotText { .. } => binary::failure(document.bytes(), path),
+        other => other,
+    })
 }
 
 fn image(path: &Path) -> Result<Block, Failure> {

@@ -154,7 +154,7 @@ impl Check {
         };
         let call = Call { prompt: &prompt, options: &options };
         match asker.ask(chosen, call, manner, take).await {
-            Err(error) => (Verdict::Failed(error), None),
+            Err(unanswered) => (Verdict::Failed(unanswered.error), None),
             Ok(answered) => (self.judge(&answered, pieces), Some(answered)),
         }
     }
