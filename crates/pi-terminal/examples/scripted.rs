@@ -84,7 +84,7 @@ async fn play(mut wanted: mpsc::Receiver<Action>, reports: mpsc::Sender<Report>)
                 end(&reports, json!([{ "type": "text", "text": "half an answer" }]), "aborted").await;
                 tell(&reports, json!({ "type": "agent_settled", "aborted": true })).await;
             }
-            Action::SetModel(place) => drop(reports.send(Report::Model(place)).await),
+            Action::SetModel(place) | Action::CycleModel(place) => drop(reports.send(Report::Model(place)).await),
             Action::SetThinking(level) => drop(reports.send(Report::Thinking(level)).await),
             Action::Answer { request, answer } => {
                 tell(&reports, json!({ "type": "extension_ui_resolved", "requestId": request, "outcome": "answered" }))

@@ -357,6 +357,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes the file that is listed")]
     fn of_a_long_session_both_ends_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.jsonl");
