@@ -136,17 +136,26 @@ fn medium(node: &Node, path: &str, report: &mut Report<'_>) {
         let word = Word { node: way, path, rule: Rule::MultimodalSection, known: &WAYS };
         word.tell_unknown("is not a way that is known, so nothing is sent in it", report);
     }
-    let limits: [(&str, fn(&str) -> bool, &str); 2] = [
-        ("max_file_size", |text| media::bytes(text).is_some(), "write a number and a unit, such as 20MB"),
-        ("max_resolution", |text| media::pixels(text).is_some(), "write width and height, such as 4096x4096"),
-    ];
-    for (member, is_known, hint) in limits {
-        let Some(limit) = node.get(member) else { continue };
-        if let Some(text) = limit.as_str().filter(|text| !is_known(text)) {
-            let message = format!("{text:?} is not a limit that is known, and is not kept to");
-            report.warning(Rule::MultimodalSection, limit.at, &format!("{path}.{member}"), message);
-            report.hint(hint);
-        }
+    let is_size = |text: &str| media::bytes(text).is_some();
+    limit(node, "max_file_size", path, is_size, "write a number and a unit, such as 20MB", report);
+    let is_extent = |text: &str| media::pixels(text).is_some();
+    limit(node, "max_resolution", path, is_extent, "write width and height, such as 4096x4096", report);
+}
+
+/// Tells of a limit in words that are not known.
+fn limit(
+    medium: &Node,
+    member: &str,
+    path: &str,
+    is_known: impl Fn(&str) -> bool,
+    hint: &str,
+    report: &mut Report<'_>,
+) {
+    let Some(limit) = medium.get(member) else { return };
+    if let Some(text) = limit.as_str().filter(|text| !is_known(text)) {
+        let message = format!("{text:?} is not a limit that is known, and is not kept to");
+        report.warning(Rule::MultimodalSection, limit.at, &format!("{path}.{member}"), message);
+        report.hint(hint);
     }
 }
 
