@@ -4,8 +4,8 @@
 //! handed over before the model is asked, what the provider counted follows. Every model call of a session goes through
 //! here, those of compactions and of extensions too.
 //!
-//! Prompts that wait to be counted take room, of which there are a few megabytes: whoever would show one more waits. No real
-//! model answers faster than its prompt is counted, so this is felt only where one does.
+//! Prompts that wait to be counted take room, of which there are a few megabytes: whoever would show one more waits. That is
+//! felt where a model answers faster than its prompt is counted.
 
 mod load;
 
