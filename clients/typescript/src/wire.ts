@@ -1065,7 +1065,15 @@ export type Cost = { input: number, output: number, cacheRead: number, cacheWrit
 /**
  * What the provider itself said the call costs.
  */
-totalFromProvider?: number, };
+totalFromProvider?: number, 
+/**
+ * Ours: the price of some tokens is not known, and the total is what they cost at least.
+ */
+atLeast?: boolean, 
+/**
+ * Ours: what they cost at most then, where that is known.
+ */
+totalAtMost?: number, };
 
 /**
  * How a number of tokens is known, the surest first.

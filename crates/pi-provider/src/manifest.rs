@@ -17,6 +17,7 @@ pub mod load;
 pub mod media;
 pub mod model;
 pub(crate) mod names;
+mod number;
 pub mod parameter;
 mod promote;
 pub mod resilience;

@@ -9,7 +9,7 @@ mod markdown;
 use std::{collections::HashMap, io, path::Path};
 
 use pi_envelope::Envelope;
-use pi_transcript::{Block, Entry, Header, Message, ToolCallId, Usage, message::ToolResultMessage, read_line};
+use pi_transcript::{Block, Entry, Header, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line};
 
 pub use self::{html::html, markdown::markdown};
 use crate::{
@@ -168,8 +168,8 @@ fn price(usage: &Usage) -> String {
         return String::new();
     }
     let sent = usage.input + usage.cache_read + usage.cache_write;
-    let cost = usage.cost.total_from_provider.as_ref().unwrap_or(&usage.cost.total).as_f64();
-    let cost = if cost > 0.0 { format!(" · ${cost:.4}") } else { String::new() };
+    let spent = usage.cost.spent();
+    let cost = if spent == Spent::Exact(0.0) { String::new() } else { format!(" · {}", spent.words(4)) };
     format!("{sent} tokens in, {} out{cost}", usage.output)
 }
 

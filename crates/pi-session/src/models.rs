@@ -232,7 +232,7 @@ impl Choice {
             },
             provider: self.entry.manifest.id.clone(),
             model: ModelId::from(self.id.as_str()),
-            pricing: self.known.as_ref().and_then(|known| known.pricing),
+            pricing: self.known.as_ref().and_then(|known| known.pricing.clone()),
             thinking_level: Some(thinking),
             timestamp,
         }

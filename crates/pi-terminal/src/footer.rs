@@ -1,6 +1,6 @@
 //! The last lines: where we are, what is asked, how full the context is and what it has cost.
 
-use pi_transcript::{Model, ThinkingLevel, Usage};
+use pi_transcript::{Model, Spent, ThinkingLevel, Usage};
 use ratatui_core::{
     style::Style,
     text::{Line, Span},
@@ -26,15 +26,20 @@ pub(crate) struct Footer {
 }
 
 /// What all model calls of a session consumed.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Totals {
     pub(crate) input: u64,
     pub(crate) output: u64,
     pub(crate) cache_read: u64,
     pub(crate) cache_write: u64,
-    /// US dollars.
-    pub(crate) cost: f64,
+    pub(crate) cost: Spent,
     pub(crate) calls: u64,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { input: 0, output: 0, cache_read: 0, cache_write: 0, cost: Spent::Exact(0.0), calls: 0 }
+    }
 }
 
 impl Totals {
@@ -43,7 +48,7 @@ impl Totals {
         self.output = self.output.saturating_add(usage.output);
         self.cache_read = self.cache_read.saturating_add(usage.cache_read);
         self.cache_write = self.cache_write.saturating_add(usage.cache_write);
-        self.cost += usage.cost.total.as_f64();
+        self.cost = self.cost.and(usage.cost.spent());
         self.calls += 1;
     }
 }
@@ -84,8 +89,8 @@ impl Footer {
                 spans.push(Span::styled(format!("{mark}{} ", tokens(count)), theme.quiet));
             }
         }
-        if totals.cost > 0.0 {
-            spans.push(Span::styled(format!("${:.3} ", totals.cost), theme.quiet));
+        if totals.cost != Spent::Exact(0.0) {
+            spans.push(Span::styled(format!("{} ", totals.cost.words(3)), theme.quiet));
         }
         spans.push(self.fill(look));
         let left = Line::from(spans);

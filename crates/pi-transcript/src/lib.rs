@@ -29,5 +29,5 @@ pub use self::{
     message::{Message, StopReason, ToolDefinition},
     migrate::migrate,
     model::{Model, ThinkingLevel},
-    usage::{Cost, Usage},
+    usage::{Cost, Spent, Usage},
 };

@@ -27,7 +27,7 @@ pub(super) fn usual_model(entry: &Entry) -> Option<Found<'_>> {
 
 /// US dollars for a million tokens in and a million out.
 pub(super) fn price(model: Option<&ModelEntry>) -> Option<f64> {
-    let pricing = model?.pricing?;
+    let pricing = model?.pricing.as_ref()?;
     Some(pricing.input_per_1m? + pricing.output_per_1m?)
 }
 

@@ -16,7 +16,7 @@ use pi_provider::{
     manifest::resilience::FilterAction,
     request::{Mode, build},
 };
-use pi_transcript::{StopReason, ThinkingLevel, Usage, json::Open};
+use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
 
 use self::{prompt::Asked, screen::Screen};
@@ -278,18 +278,20 @@ pub(crate) fn tokens(usage: &Usage) -> String {
     format!("{} tokens in{cached}, {} out{thought}", grouped(sent), grouped(usage.output))
 }
 
-/// What it cost in US dollars; nothing if no price is known.
-pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<f64> {
-    if let Some(said) = &usage.cost.total_from_provider {
-        return Some(said.as_f64());
+/// What it cost; nothing if no price is known.
+pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<Spent> {
+    if usage.cost.total_from_provider.is_none() {
+        chosen.known.as_ref()?.pricing.as_ref()?;
+        if usage.total() == 0 {
+            return None;
+        }
     }
-    chosen.known.as_ref()?.pricing?;
-    (usage.total() > 0).then(|| usage.cost.total.as_f64())
+    Some(usage.cost.spent())
 }
 
 /// Dollars in words.
-pub(crate) fn dollars(amount: f64) -> String {
-    if amount == 0.0 { "free".to_owned() } else { format!("${amount:.6}") }
+pub(crate) fn dollars(spent: Spent) -> String {
+    if spent == Spent::Exact(0.0) { "free".to_owned() } else { spent.words(6) }
 }
 
 /// Shows the request instead of sending it.

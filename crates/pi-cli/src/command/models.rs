@@ -33,6 +33,11 @@ const COLUMNS: [Column; 8] = [
     Column { title: "credential", align: Align::Left, room: Room::CutToOrLeaveOut(10, 0) },
 ];
 
+/// Behind a price that is higher for long prompts.
+const MORE: &str = "+";
+/// Behind the price of a model whose price for what comes from a cache is not known.
+const UNSURE: &str = "?";
+
 /// What a machine reads about a model.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -46,7 +51,10 @@ struct Line<'a> {
     max_output_tokens: Option<u64>,
     /// US dollars for a million tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pricing: Option<Pricing>,
+    pricing: Option<&'a Pricing>,
+    /// Where this is false, what a cache held makes the cost of a call a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_price_known: Option<bool>,
     capabilities: Vec<&'static str>,
     /// What its provider can do and nobody says of this model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -127,7 +135,8 @@ impl Row<'_> {
             name: model.and_then(|it| it.name.as_deref()),
             context_window: model.and_then(|it| it.context_window),
             max_output_tokens: model.and_then(|it| it.max_output_tokens),
-            pricing: model.and_then(|it| it.pricing),
+            pricing: self.pricing(),
+            cache_price_known: self.pricing().map(Pricing::has_cache_price),
             capabilities: words(sure),
             maybe: words(maybe),
             available: self.is_available,
@@ -138,9 +147,15 @@ impl Row<'_> {
         }
     }
 
+    fn pricing(&self) -> Option<&Pricing> {
+        self.found.model?.pricing.as_ref()
+    }
+
     fn cells(&self) -> Vec<Cell> {
         let (manifest, model) = (&self.found.entry.manifest, self.found.model);
-        let pricing = model.and_then(|it| it.pricing).unwrap_or_default();
+        let pricing = self.pricing().cloned().unwrap_or_default();
+        let more = if pricing.tiers.is_empty() { "" } else { MORE };
+        let unsure = if is_unsure(&pricing) { UNSURE } else { "" };
         let can: Vec<String> = marks(manifest, model).iter().map(Mark::to_string).collect();
         let credential = match (manifest.id.as_str(), is_local(manifest)) {
             (DEMO, _) => Cell::toned(Tone::Warning, "demo: no real model"),
@@ -154,8 +169,8 @@ impl Row<'_> {
             Cell::toned(tone, &self.found.id),
             Cell::plain(size(model.and_then(|it| it.context_window))),
             Cell::plain(size(model.and_then(|it| it.max_output_tokens))),
-            Cell::plain(price(pricing.input_per_1m)),
-            Cell::plain(price(pricing.output_per_1m)),
+            Cell::plain(price(pricing.input_per_1m) + more + unsure),
+            Cell::plain(price(pricing.output_per_1m) + more),
             Cell::plain(can.join(" ")),
             credential,
         ]
@@ -173,6 +188,13 @@ fn show(rows: &[Row], providers: &Providers, console: &mut Console) {
         about.push_str(&format!("; found on this machine: {}", found.join(", ")));
     }
     console.remark(&format!("{about}; prices in US dollars for a million tokens"));
+    let mut prices = rows.iter().filter_map(Row::pricing);
+    if prices.clone().any(|pricing| !pricing.tiers.is_empty()) {
+        console.remark(&format!("{MORE} more for long prompts; `pi provider show PROVIDER` says from which length on"));
+    }
+    if prices.any(is_unsure) {
+        console.remark(&format!("{UNSURE} the price of what comes from a cache is not known: costs are then a range"));
+    }
     if !left_out.is_empty() {
         console.remark(&format!("there was no room for: {}", left_out.join(", ")));
     }
@@ -193,6 +215,11 @@ pub(crate) fn size(tokens: Option<u64>) -> String {
         }
         Some(tokens) => tokens.to_string(),
     }
+}
+
+/// Whether there are prices for questions and answers, and none for what comes from a cache.
+fn is_unsure(pricing: &Pricing) -> bool {
+    pricing.output_per_1m.is_some() && !pricing.has_cache_price()
 }
 
 /// Dollars for a million tokens; nothing where nobody knows.

@@ -6,6 +6,7 @@ use pi_session::{
     directory::{self, Stored},
     export,
 };
+use pi_transcript::Spent;
 use serde_json::json;
 
 use crate::{
@@ -96,29 +97,30 @@ fn row(stored: &Stored, now: u64, length: usize) -> Vec<Cell> {
         Cell::toned(Tone::Accent, id(stored, length)),
         Cell::plain(age(now.saturating_sub(stored.modified))),
         Cell::plain(format!("{}{}", stored.message_count, if stored.skipped > 0 { "+" } else { "" })),
-        Cell::plain(cost(stored).map(|cost| format!("${cost:.4}")).unwrap_or_default()),
+        Cell::plain(cost(stored).map(|cost| cost.words(4)).unwrap_or_default()),
         Cell::plain(line(&stored.cwd)),
         said,
     ]
 }
 
 fn object(stored: &Stored) -> String {
+    let cost = cost(stored);
     json!({
         "id": stored.id, "file": stored.path, "cwd": stored.cwd, "name": stored.name, "created": stored.created,
-        "modified": stored.modified, "messages": stored.message_count, "cost": cost(stored),
+        "modified": stored.modified, "messages": stored.message_count, "cost": cost.map(Spent::least),
+        "costIsAtLeast": cost.is_some_and(|cost| !matches!(cost, Spent::Exact(_))),
         "firstMessage": stored.first_message, "parentSession": stored.parent_session,
     })
     .to_string()
 }
 
 /// In US dollars, where anybody has a price. A very long session would have to be read for it from end to end.
-fn cost(stored: &Stored) -> Option<f64> {
+fn cost(stored: &Stored) -> Option<Spent> {
     if stored.skipped > 0 {
         return None;
     }
-    let usage = export::spent(&stored.path).ok()?;
-    let cost = usage.cost.total_from_provider.as_ref().unwrap_or(&usage.cost.total).as_f64();
-    (cost > 0.0).then_some(cost)
+    let cost = export::spent(&stored.path).ok()?.cost.spent();
+    (cost != Spent::Exact(0.0)).then_some(cost)
 }
 
 fn is_like(stored: &Stored, pattern: &str) -> bool {

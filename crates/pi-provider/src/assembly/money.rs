@@ -7,10 +7,12 @@ use pi_transcript::{
 
 use crate::{event::TokenUsage, manifest::model::Pricing};
 
-/// What a transcript keeps of the provider's counts. Without prices the money is zero.
+/// What a transcript keeps of the provider's counts. Without prices the money is zero. The prices are those for a prompt
+/// of this length.
 ///
-/// Where there is no price for the cache, its tokens cost as much as any others. What is kept for an hour costs twice the
-/// price of input, which is what the one provider asks that has it.
+/// Where there is no price for what a cache held, the sum is what it costs at least, and [`Cost`] says so: reading from a
+/// cache costs something between nothing and the price of input, writing into one that price or more. What is kept for an
+/// hour costs twice the price of input, which is what the one provider asks that has it.
 pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     let (cache_read, cache_write) = (counted.cache_read.unwrap_or(0), counted.cache_write.unwrap_or(0));
     let cached = cache_read.saturating_add(cache_write);
@@ -18,17 +20,23 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     let output = counted.completion.unwrap_or(0);
     let kept_long = counted.cache_write_1h.unwrap_or(0).min(cache_write);
 
-    let pricing = pricing.copied().unwrap_or_default();
-    let base = pricing.input_per_1m.unwrap_or(0.0);
+    let prices = pricing.map(|pricing| pricing.of_prompt(counted.prompt.unwrap_or(0))).unwrap_or_default();
+    let base = prices.input.unwrap_or(0.0);
     let price = |tokens: u64, per_million: f64| tokens as f64 * per_million;
+    let written = cache_write - kept_long;
     let costs = [
         price(input, base),
-        price(output, pricing.output_per_1m.unwrap_or(0.0)),
-        price(cache_read, pricing.cache_hit_input_per_1m.unwrap_or(base)),
-        price(cache_write - kept_long, pricing.cache_write_per_1m.unwrap_or(base)) + price(kept_long, 2.0 * base),
+        price(output, prices.output.unwrap_or(0.0)),
+        price(cache_read, prices.cache_read.unwrap_or(0.0)),
+        price(written, prices.cache_write.unwrap_or(base)) + price(kept_long, 2.0 * base),
     ];
     let costs = costs.map(|millionths| millionths / 1e6);
-    let total = costs.iter().sum();
+    let total: f64 = costs.iter().sum();
+    // Whoever asks nothing for input asks nothing for what it keeps of it, and what the provider says is certain.
+    let is_open =
+        |tokens: u64, price: Option<f64>| tokens > 0 && price.is_none() && base > 0.0 && counted.cost.is_none();
+    let (reads, writes) = (is_open(cache_read, prices.cache_read), is_open(written, prices.cache_write));
+    let at_most = (reads && !writes).then(|| amount(total + price(cache_read, base) / 1e6));
     let [input_cost, output_cost, read_cost, write_cost] = costs.map(amount);
     Usage {
         input,
@@ -45,6 +53,8 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
             cache_write: write_cost,
             total: amount(total),
             total_from_provider: counted.cost.map(amount),
+            at_least: (reads || writes).then_some(true),
+            total_at_most: at_most,
             extra: Extra::new(),
         },
         extra: Extra::new(),
@@ -58,9 +68,11 @@ fn amount(dollars: f64) -> Amount {
 
 #[cfg(test)]
 mod tests {
+    use pi_transcript::Spent;
     use serde_json::json;
 
     use super::*;
+    use crate::manifest::model::PriceTier;
 
     #[test]
     fn every_kind_of_token_has_its_price() {
@@ -79,6 +91,7 @@ mod tests {
             output_per_1m: Some(8.0),
             cache_hit_input_per_1m: Some(0.5),
             cache_write_per_1m: Some(2.5),
+            tiers: Vec::new(),
         };
         let expected = json!({
             "input": 500_000, "output": 500_000, "cacheRead": 200_000, "cacheWrite": 300_000, "cacheWrite1h": 100_000,
@@ -86,6 +99,63 @@ mod tests {
             "cost": {"input": 1, "output": 4, "cacheRead": 0.1, "cacheWrite": 0.9, "total": 6, "totalFromProvider": 9.5},
         });
         assert_eq!(serde_json::to_value(usage(&counted, Some(&pricing))).unwrap(), expected);
+    }
+
+    fn counted(prompt: u64, cache_read: u64, cache_write: u64) -> TokenUsage {
+        TokenUsage {
+            prompt: Some(prompt),
+            completion: Some(100_000),
+            cache_read: Some(cache_read),
+            cache_write: Some(cache_write),
+            ..TokenUsage::default()
+        }
+    }
+
+    fn spent(counted: &TokenUsage, pricing: &Pricing) -> Spent {
+        usage(counted, Some(pricing)).cost.spent()
+    }
+
+    #[test]
+    fn a_long_prompt_has_its_own_prices_for_the_whole_request() {
+        let tier = |above_prompt_tokens, input, output| PriceTier {
+            above_prompt_tokens,
+            input_per_1m: Some(input),
+            output_per_1m: Some(output),
+            cache_hit_input_per_1m: Some(input / 10.0),
+            cache_write_per_1m: None,
+        };
+        let pricing = Pricing {
+            input_per_1m: Some(1.0),
+            output_per_1m: Some(10.0),
+            cache_hit_input_per_1m: Some(0.1),
+            cache_write_per_1m: None,
+            tiers: vec![tier(200_000, 2.0, 15.0), tier(500_000, 4.0, 20.0)],
+        };
+        for (prompt, cached, expected) in [
+            (200_000, 0, 0.2 + 1.0),
+            (200_001, 0, 0.400_002 + 1.5),
+            // Tokens from a cache count for the length too.
+            (300_000, 250_000, 0.1 + 0.05 + 1.5),
+            (500_001, 0, 2.000_004 + 2.0),
+        ] {
+            let Spent::Exact(sum) = spent(&counted(prompt, cached, 0), &pricing) else { panic!("{prompt}") };
+            assert!((sum - expected).abs() < 1e-9, "{prompt}: {sum} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn unknown_prices_of_a_cache_give_a_range_or_a_lower_bound() {
+        let unknown = Pricing { input_per_1m: Some(2.0), output_per_1m: Some(10.0), ..Pricing::default() };
+        assert_eq!(spent(&counted(1_000_000, 0, 0), &unknown), Spent::Exact(3.0));
+        assert_eq!(spent(&counted(1_000_000, 500_000, 0), &unknown), Spent::Between(2.0, 3.0));
+        assert_eq!(spent(&counted(1_000_000, 0, 500_000), &unknown), Spent::AtLeast(3.0));
+        assert_eq!(spent(&counted(1_000_000, 500_000, 500_000), &unknown), Spent::AtLeast(2.0));
+        let known = Pricing { cache_hit_input_per_1m: Some(0.2), ..unknown.clone() };
+        assert_eq!(spent(&counted(1_000_000, 500_000, 0), &known), Spent::Exact(2.1));
+        let free = Pricing { input_per_1m: Some(0.0), output_per_1m: Some(0.0), ..Pricing::default() };
+        assert_eq!(spent(&counted(1_000_000, 500_000, 500_000), &free), Spent::Exact(0.0));
+        let told = TokenUsage { cost: Some(1.5), ..counted(1_000_000, 500_000, 500_000) };
+        assert_eq!(spent(&told, &unknown), Spent::Exact(1.5), "the provider knows");
     }
 
     #[test]

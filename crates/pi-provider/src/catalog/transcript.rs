@@ -30,7 +30,7 @@ impl Found<'_> {
                 model.thinking_levels.as_ref().is_some_and(|levels| levels.values().any(|level| !level.is_null()))
             }),
             input: input(model),
-            cost: model.pricing.map_or_else(ModelCost::default, |pricing| cost(&pricing)),
+            cost: model.pricing.as_ref().map_or_else(ModelCost::default, cost),
             context_window,
             max_tokens: model.max_output_tokens.unwrap_or_else(|| MAX_TOKENS.min(context_window)),
             compat: model.extra.get("compat").cloned(),

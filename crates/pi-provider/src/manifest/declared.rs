@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::number;
+
 /// A section whose members the standard leaves open.
 pub type Hints = Map<String, Value>;
 
@@ -105,6 +107,7 @@ pub enum ProfilePhase {
 pub struct ProfileInputs {
     pub modalities: Vec<String>,
     pub max_references: Option<u32>,
+    #[serde(serialize_with = "number::one")]
     pub max_payload_mb: Option<f64>,
 }
 

@@ -4,12 +4,14 @@
 //! order: ring 1 must be right, ring 2 where its capability is declared, ring 3 falls back to its defaults. Nothing here
 //! touches the file system.
 
+mod activation;
 mod endpoint;
 mod failure;
 mod guardrail;
 mod model;
 mod parameter;
 mod pi_models;
+mod price;
 mod profile;
 mod ring1;
 mod ring2;

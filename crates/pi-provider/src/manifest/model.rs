@@ -68,8 +68,8 @@ pub struct ModelEntry {
 pub(crate) const KEPT: [&str; 7] =
     ["capabilities", "agentic_capabilities", "architecture", "notes", "tags", "thinking", "verification"];
 
-/// US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// What a model costs, in US dollars for a million tokens. `None` is a price that nobody knows, never zero.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pricing {
     #[serde(default)]
     pub input_per_1m: Option<f64>,
@@ -80,6 +80,61 @@ pub struct Pricing {
     /// Ours.
     #[serde(default)]
     pub cache_write_per_1m: Option<f64>,
+    /// Ours: other prices for requests with long prompts, the shortest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<PriceTier>,
+}
+
+/// The prices of a whole request whose prompt is longer than this. What they leave out is not known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PriceTier {
+    /// Tokens of the prompt, those from a cache included.
+    pub above_prompt_tokens: u64,
+    #[serde(default)]
+    pub input_per_1m: Option<f64>,
+    #[serde(default)]
+    pub output_per_1m: Option<f64>,
+    #[serde(default)]
+    pub cache_hit_input_per_1m: Option<f64>,
+    #[serde(default)]
+    pub cache_write_per_1m: Option<f64>,
+}
+
+/// The prices of one request, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prices {
+    pub input: Option<f64>,
+    pub output: Option<f64>,
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
+}
+
+impl Pricing {
+    /// The prices of a request with so many tokens in its prompt.
+    pub fn of_prompt(&self, tokens: u64) -> Prices {
+        let reached = self.tiers.iter().filter(|tier| tokens > tier.above_prompt_tokens);
+        match reached.max_by_key(|tier| tier.above_prompt_tokens) {
+            Some(tier) => Prices {
+                input: tier.input_per_1m,
+                output: tier.output_per_1m,
+                cache_read: tier.cache_hit_input_per_1m,
+                cache_write: tier.cache_write_per_1m,
+            },
+            None => Prices {
+                input: self.input_per_1m,
+                output: self.output_per_1m,
+                cache_read: self.cache_hit_input_per_1m,
+                cache_write: self.cache_write_per_1m,
+            },
+        }
+    }
+
+    /// Whether what comes from a cache has a price, at any length of the prompt. Where everything is free, so is that.
+    pub fn has_cache_price(&self) -> bool {
+        let is_known = |input: Option<f64>, cached: Option<f64>| cached.is_some() || input == Some(0.0);
+        is_known(self.input_per_1m, self.cache_hit_input_per_1m)
+            && self.tiers.iter().all(|tier| is_known(tier.input_per_1m, tier.cache_hit_input_per_1m))
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,15 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::number;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
     #[serde(rename = "type")]
     pub kind: ParameterType,
-    #[serde(default)]
+    #[serde(default, serialize_with = "number::pair")]
     pub range: Option<(f64, f64)>,
-    #[serde(default)]
+    #[serde(default, serialize_with = "number::one")]
     pub min: Option<f64>,
-    #[serde(default)]
+    #[serde(default, serialize_with = "number::one")]
     pub max: Option<f64>,
     #[serde(default)]
     pub default: Option<Value>,

@@ -90,12 +90,64 @@ fn a_model_is_known_or_says_that_it_is_not() {
             assert!(known != unknown, "{}/{id}: window {known}, unknown {unknown}", manifest.id);
             assert!(model["name"].is_string(), "{}/{id}", manifest.id);
             assert!(!model["modalities"]["output"].as_array().unwrap().is_empty(), "{}/{id}", manifest.id);
-            for (kind, price) in model["pricing"].as_object().into_iter().flatten() {
+            let lists = model["pricing"]["tiers"].as_array().into_iter().flatten();
+            for list in lists.chain([&model["pricing"]]) {
+                let prices = list.as_object().into_iter().flatten().filter(|(kind, _)| kind.ends_with("_per_1m"));
+                for (kind, price) in prices {
+                    let is_price = price.as_f64().is_some_and(|price| (0.0..1000.0).contains(&price));
+                    assert!(is_price, "{}/{id} {kind}", manifest.id);
+                }
+            }
+        }
+    }
+}
+
+/// Prices as the providers publish them: for a million tokens of input, output, from a cache and into it.
+#[test]
+fn prices_follow_the_length_of_the_prompt() {
+    for (id, model, prompt, expected) in [
+        ("anthropic", "claude-fable-5-1", 900_000, (10.0, 50.0, Some(0.25), Some(12.5))),
+        ("anthropic", "claude-haiku-5-5", 100_000, (0.1, 0.5, Some(0.01), Some(0.125))),
+        ("anthropic", "claude-haiku-5-5", 100_001, (0.5, 2.5, Some(0.05), Some(0.625))),
+        ("openai", "gpt-6-astra", 272_001, (20.0, 75.0, Some(2.0), Some(25.0))),
+        ("openai", "gpt-6.1-sol", 272_000, (2.0, 10.0, Some(0.1), Some(2.5))),
+        ("openai", "gpt-6.1-sol", 272_001, (4.0, 15.0, Some(0.2), Some(5.0))),
+        ("openai", "gpt-6-sol", 300_000, (4.0, 15.0, Some(0.4), Some(5.0))),
+        ("openai", "gpt-6-luna", 300_000, (0.2, 0.75, Some(0.02), Some(0.25))),
+        ("openai", "gpt-5.5", 300_000, (10.0, 45.0, Some(1.0), None)),
+        ("gemini", "gemini-3.1-pro-preview", 200_001, (4.0, 18.0, Some(0.4), None)),
+        ("gemini", "gemini-2.5-pro", 200_000, (1.25, 10.0, Some(0.125), None)),
+        ("gemini", "gemini-2.5-pro", 200_001, (2.5, 15.0, Some(0.25), None)),
+        ("xai", "grok-4.7", 199_999, (2.0, 6.0, Some(0.5), None)),
+        ("xai", "grok-4.7", 200_000, (4.0, 12.0, Some(1.0), None)),
+    ] {
+        let manifest = manifest(builtin::find(id).unwrap());
+        let prices = manifest.models[model].pricing.as_ref().unwrap().of_prompt(prompt);
+        let found = (prices.input.unwrap(), prices.output.unwrap(), prices.cache_read, prices.cache_write);
+        assert_eq!(found, expected, "{id}/{model} at {prompt}");
+    }
+}
+
+/// Longer prompts never cost less, and a list of prices is a whole one.
+#[test]
+fn tiers_rise_and_leave_nothing_out_that_is_known_below() {
+    for built_in in MANIFESTS {
+        for (model, entry) in &manifest(built_in).models {
+            let Some(pricing) = &entry.pricing else { continue };
+            let mut below = pricing.of_prompt(0);
+            for tier in &pricing.tiers {
+                let prices = pricing.of_prompt(tier.above_prompt_tokens + 1);
+                let pairs = [
+                    (below.input, prices.input),
+                    (below.output, prices.output),
+                    (below.cache_read, prices.cache_read),
+                    (below.cache_write, prices.cache_write),
+                ];
                 assert!(
-                    price.as_f64().is_some_and(|price| (0.0..1000.0).contains(&price)),
-                    "{}/{id} {kind}",
-                    manifest.id
+                    pairs.iter().all(|(low, high)| low < high || (low, high) == (&None, &None)),
+                    "{model}: {pairs:?}"
                 );
+                below = prices;
             }
         }
     }

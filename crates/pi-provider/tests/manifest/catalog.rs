@@ -284,7 +284,7 @@ fn contracts_and_models_find_their_provider_by_any_of_its_names() {
     assert_eq!(roles.get("user").map(String::as_str), Some("person"), "the manifest's own words stay");
     assert_eq!(roles.get("assistant").map(String::as_str), Some("model"));
     assert_eq!(manifest.models["small"].name.as_deref(), Some("Kept"));
-    assert_eq!(manifest.models["big"].pricing.unwrap().input_per_1m, Some(3.0));
+    assert_eq!(manifest.models["big"].pricing.as_ref().unwrap().input_per_1m, Some(3.0));
 }
 
 const MODELS_JSON: &str = r#"{

@@ -102,7 +102,7 @@ fn files_of_models_and_contracts_load_and_find_their_providers() {
         }
     }
     let lines = models.iter().map(|(provider, id, entry)| {
-        let price = entry.pricing.map(|pricing| (pricing.input_per_1m, pricing.output_per_1m));
+        let price = entry.pricing.as_ref().map(|pricing| (pricing.input_per_1m, pricing.output_per_1m));
         format!(
             "{provider}/{id} {:?} {:?} {price:?} {:?}\n",
             entry.model_id, entry.context_window, entry.model_capabilities

@@ -86,7 +86,10 @@ metadata:
     ");
     let model = &manifest(&text).models["one"];
     assert_eq!((model.context_window, model.max_output_tokens), (None, Some(9)));
-    assert_eq!(model.pricing.map(|pricing| (pricing.input_per_1m, pricing.output_per_1m)), Some((None, Some(2.0))));
+    assert_eq!(
+        model.pricing.as_ref().map(|pricing| (pricing.input_per_1m, pricing.output_per_1m)),
+        Some((None, Some(2.0)))
+    );
 }
 
 #[test]

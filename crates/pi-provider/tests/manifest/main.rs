@@ -9,5 +9,6 @@ mod expressions;
 mod faults;
 mod limits;
 mod page;
+mod prices;
 mod promotion;
 mod rules;

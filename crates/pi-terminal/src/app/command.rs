@@ -119,7 +119,7 @@ impl App {
             ("output".to_owned(), format!("{} tokens", totals.output)),
             ("cache read".to_owned(), format!("{} tokens", totals.cache_read)),
             ("cache write".to_owned(), format!("{} tokens", totals.cache_write)),
-            ("cost".to_owned(), format!("${:.4}", totals.cost)),
+            ("cost".to_owned(), totals.cost.words(4)),
         ];
         let lines = self.table(rows);
         self.print(lines);

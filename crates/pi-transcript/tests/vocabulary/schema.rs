@@ -159,7 +159,7 @@ fn typescript_has_optional_members_and_no_extra_ones() {
     assert_eq!(
         typescript::<pi_transcript::Cost>(),
         "type Cost = { input: number, output: number, cacheRead: number, cacheWrite: number, total: number, \
-         totalFromProvider?: number, };"
+         totalFromProvider?: number, atLeast?: boolean, totalAtMost?: number, };"
     );
     assert_eq!(
         typescript::<pi_transcript::entry::ContextEdit>(),

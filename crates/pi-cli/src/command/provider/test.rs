@@ -8,7 +8,7 @@ use pi_envelope::{
     prompt::{Provenance, Said, Tool},
 };
 use pi_provider::{Call, CallError, Options, StreamEvent, ToolChoice, manifest::Capability};
-use pi_transcript::{Block, EntryId, Message, ToolDefinition, Usage, json::Extra};
+use pi_transcript::{Block, EntryId, Message, Spent, ToolDefinition, Usage, json::Extra};
 use serde::Serialize;
 use serde_json::json;
 
@@ -117,7 +117,8 @@ fn sum_up(spent: &[Usage], chosen: &Chosen, console: &mut Console) {
         sum.input += usage.input + usage.cache_read + usage.cache_write;
         sum.output += usage.output;
     }
-    let money: Option<f64> = counted.iter().map(|usage| cost(usage, chosen)).sum();
+    let each: Option<Vec<Spent>> = counted.iter().map(|usage| cost(usage, chosen)).collect();
+    let money = each.and_then(|each| each.into_iter().reduce(Spent::and));
     let parts: Vec<String> = [Some(tokens(&sum)), money.map(dollars)].into_iter().flatten().collect();
     console.line(&console.paint(Tone::Quiet, &format!("  altogether {}", parts.join(" · "))));
 }

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::{Format, Ignored, Report, ring1::is_id, ring3::object, words};
+use super::{Format, Ignored, Report, activation, price, ring1::is_id, ring3::object, words};
 use crate::manifest::{
     contract::Contract,
     diagnostic::{Diagnostic, Rule, Severity},
@@ -118,6 +118,9 @@ fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry>
         }
         is_kept
     });
+    if let Some(pricing) = &mut entry.pricing {
+        price::check(pricing, &node, path, report);
+    }
     // A size of nothing is a size that nobody knows.
     entry.context_window = entry.context_window.filter(|&size| size > 0);
     entry.max_output_tokens = entry.max_output_tokens.filter(|&size| size > 0);
@@ -168,7 +171,8 @@ fn read_contract(mut root: Node, report: &mut Report<'_>) -> Option<(String, Con
         let at = heading.get("provider_id").map_or(root.at, |node| node.at);
         report.error(Rule::ContractProvider, at, "provider_id", format!("{:?} is not an id", written.provider_id));
     }
-    let contract = report.read(Severity::Error, Rule::ContractFile, &root, "")?;
+    let mut contract = report.read(Severity::Error, Rule::ContractFile, &root, "")?;
     words::contract(&root, "", Rule::ContractFile, report);
+    activation::check(&mut contract, &root, "", Severity::Error, report);
     Some((written.provider_id, contract))
 }

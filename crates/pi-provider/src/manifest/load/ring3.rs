@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-use super::{Report, guardrail, model, ring1::Ring1, ring2::Ring2};
+use super::{Report, activation, guardrail, model, ring1::Ring1, ring2::Ring2};
 use crate::{
     event::Termination,
     local,
@@ -102,7 +102,10 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "retry_policy" => manifest.retry_policy = retry_policy(member, report),
         "termination" => manifest.termination = termination(member, report),
         "guardrails" => manifest.guardrails = guardrail::read(member, report),
-        "provider_contract" => manifest.contract = or_default(Rule::ContractSection, member, report),
+        "provider_contract" => {
+            manifest.contract = or_default(Rule::ContractSection, member, report);
+            activation::check(&mut manifest.contract, &member.node, &member.key, Severity::Warning, report);
+        }
         "metadata" => metadata(member, manifest, report),
         "default_api_family" => {
             manifest.default_api_family = optional(Rule::DefaultApiFamily, member, report);

@@ -1,0 +1,112 @@
+//! Prices of models, and what can be wrong with them.
+
+use insta::assert_snapshot;
+use pi_provider::manifest::model::Pricing;
+
+use crate::rules::{and, load, verdict};
+
+fn pricing(written: &str) -> (String, Pricing) {
+    let text = and(&format!("metadata:\n  models:\n    one:\n      pricing:\n        input_per_1m: 1\n{written}"));
+    (verdict(&text), load(&text).manifest.unwrap().models["one"].pricing.clone().unwrap())
+}
+
+#[test]
+fn prices_of_long_prompts_are_read_in_order() {
+    let (verdict, pricing) = pricing(
+        "        tiers:
+          - {above_prompt_tokens: 9000, input_per_1m: 4}
+          - {above_prompt_tokens: 3000, input_per_1m: 2, output_per_1m: 5}
+",
+    );
+    assert_snapshot!(verdict, @r"
+    accepted
+        acme.yaml:21:11: note[ring3.models]: prices for longer prompts stand before those for shorter ones; they are taken in order (metadata.models.one.pricing.tiers)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+    ");
+    let input = |tokens| pricing.of_prompt(tokens).input;
+    assert_eq!([input(3000), input(3001), input(9000), input(9001)], [Some(1.0), Some(2.0), Some(2.0), Some(4.0)]);
+    assert_eq!(pricing.of_prompt(9001).output, None, "what a list leaves out is not known");
+}
+
+#[test]
+fn what_is_wrong_with_prices_is_told_and_left_out() {
+    let (verdict, pricing) = pricing(
+        "        output_per_1m: -2
+        cache_reading: 1
+        tiers:
+          - {above_prompt_tokens: many, input_per_1m: 4}
+          - {above_prompt_tokens: 5, input_per_1m: -1, output_per_1m: 3}
+          - {above_prompt_tokens: 5, input_per_1m: 7}
+",
+    );
+    assert_snapshot!(verdict, @r"
+    accepted
+        acme.yaml:20:24: warning[ring3.models]: a price below zero is left out (metadata.models.one.pricing.output_per_1m)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+        acme.yaml:23:11: warning[ring3.models]: two price lists begin at the same length; the first counts (metadata.models.one.pricing.tiers)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+        acme.yaml:23:35: warning[ring3.models]: a whole number that is not negative is expected, not a text (metadata.models.one.pricing.tiers[0].above_prompt_tokens)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+        acme.yaml:24:52: warning[ring3.models]: a price below zero is left out (metadata.models.one.pricing.tiers[1].input_per_1m)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+        ignored 21:9 metadata.models.one.pricing.cache_reading
+    ");
+    assert_eq!((pricing.output_per_1m, pricing.tiers.len()), (None, 1));
+    assert_eq!((pricing.tiers[0].input_per_1m, pricing.tiers[0].output_per_1m), (None, Some(3.0)));
+}
+
+#[test]
+fn switch_for_thinking_must_be_something_that_can_be_sent() {
+    let text = |method: &str, field: &str| {
+        and(&format!(
+            "provider_contract:
+  capability_contracts:
+    generative:
+      reasoning_mode:
+        activation_method: {method}
+        activation_field: {field:?}
+"
+        ))
+    };
+    let field = |text: &str| {
+        let contract = load(text).manifest.unwrap().contract;
+        contract.capability_contracts.generative.reasoning_mode.activation_field
+    };
+    for (method, name) in [
+        ("parameter", "thinking.enabled"),
+        ("header", "X-Think"),
+        ("model_suffix", ":thinking"),
+        ("model_suffix", "[1m]"),
+    ] {
+        assert_eq!(
+            (verdict(&text(method, name)), field(&text(method, name)).as_deref()),
+            ("accepted\n".to_owned(), Some(name))
+        );
+    }
+    let wrong = [
+        ("parameter", "thinking..on"),
+        ("parameter", "$.thinking"),
+        ("header", "X Think"),
+        ("model_suffix", ""),
+        ("magic", "on"),
+    ];
+    let texts: Vec<String> = wrong.iter().map(|(method, name)| text(method, name)).collect();
+    assert!(texts.iter().all(|text| field(text).is_none()));
+    assert_snapshot!(crate::rules::verdicts(&texts), @r#"
+    accepted
+        acme.yaml:20:27: warning[expression.member]: "thinking..on" has a dot without a name beside it (provider_contract.capability_contracts.generative.reasoning_mode.activation_field)
+            help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
+    accepted
+        acme.yaml:20:27: warning[expression.member]: "$.thinking" is a path for reading; members of a request are named with dots only (provider_contract.capability_contracts.generative.reasoning_mode.activation_field)
+            help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
+    accepted
+        acme.yaml:20:27: warning[ring3.contract]: "X Think" is not the name of a header (provider_contract.capability_contracts.generative.reasoning_mode.activation_field)
+            help: what is wrong is left out, and the dialect's own way counts
+    accepted
+        acme.yaml:20:27: warning[ring3.contract]: "" is not the end of a model's name (provider_contract.capability_contracts.generative.reasoning_mode.activation_field)
+            help: what is wrong is left out, and the dialect's own way counts
+    accepted
+        acme.yaml:19:28: warning[ring3.contract]: "magic" is not a way to switch thinking on: parameter, header or model_suffix is (provider_contract.capability_contracts.generative.reasoning_mode.activation_method)
+            help: what is wrong is left out, and the dialect's own way counts
+    "#);
+}
