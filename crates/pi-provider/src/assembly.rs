@@ -13,7 +13,7 @@ use pi_transcript::{
     json::{Extra, Loose, Open},
     message::AssistantMessage,
 };
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 
 pub use self::{money::usage, partial::PartialReader};
 use crate::{
@@ -21,6 +21,9 @@ use crate::{
     event::{Finish, StreamEvent, Termination, TokenUsage},
     manifest::model::Pricing,
 };
+
+/// What a diagnostic of a call is called whose arguments are not whole.
+const CUT_CALL: &str = "unfinished_tool_call";
 
 /// What is known of an answer before it comes.
 #[derive(Debug, Clone)]
@@ -173,6 +176,9 @@ impl Assembly {
             self.close(place, out);
         }
         self.message.raw_stop_reason = self.finish.as_ref().map(|finish| finish.raw.clone());
+        if end == End::Proper {
+            self.message.diagnostics = self.diagnostics();
+        }
         let (is_aborted, is_proper) = (end == End::Aborted, end == End::Proper);
         let said = self.failure.as_ref().map(Failure::to_string).filter(|_| !is_aborted);
         let refused = self.finish.as_ref().filter(|finish| is_proper && finish.reason == Termination::Refusal);
@@ -197,6 +203,16 @@ impl Assembly {
             Open::Known(_) | Open::Other(_) => AssistantMessageEvent::Done { reason, message },
         });
         self.message
+    }
+
+    /// What whoever goes on with the message has to know: the calls in it that are cut, in Pi's shape of diagnostics.
+    fn diagnostics(&self) -> Option<Value> {
+        let timestamp = self.message.timestamp;
+        let told: Vec<Value> = self
+            .unfinished_calls()
+            .map(|id| json!({"type": CUT_CALL, "timestamp": timestamp, "details": {"toolCallId": id}}))
+            .collect();
+        (!told.is_empty()).then(|| told.into())
     }
 
     fn stop_reason(&self) -> StopReason {
@@ -375,6 +391,14 @@ impl Assembly {
         let is_meant = |block: &Block| matches!(block, Block::ToolCall(call) if call.id.as_str() == id);
         self.message.content.iter().rposition(is_meant)
     }
+}
+
+/// The calls of a finished message whose arguments are not a whole object, by its diagnostics. They must not be run.
+pub fn unfinished_calls(message: &AssistantMessage) -> Vec<ToolCallId> {
+    let told = message.diagnostics.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let cut = told.iter().filter(|told| told.get("type").and_then(Value::as_str) == Some(CUT_CALL));
+    let id = |told: &Value| Some(ToolCallId(told.pointer("/details/toolCallId")?.as_str()?.to_owned()));
+    cut.filter_map(id).collect()
 }
 
 fn index(place: usize) -> u64 {

@@ -11,8 +11,8 @@ mod senses;
 
 use pi_envelope::Prompt;
 use pi_provider::{
-    Call, Side, StreamEvent, ToolChoice,
-    client::Facts,
+    Call, Side, StreamEvent, ToolChoice, assembly,
+    client::{Facts, Timeouts},
     manifest::resilience::FilterAction,
     request::{Mode, build},
 };
@@ -141,6 +141,7 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     };
     tell_findings(&answered.facts, Side::Output, console);
     let lack = form::lack(&answered.message);
+    let cut = assembly::unfinished_calls(&answered.message);
     let fault = form::fault(&call.options.response_format, &answered.message).filter(|_| lack.is_none());
     let exit = if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No };
     match reader {
@@ -154,6 +155,12 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     if let Some(lack) = lack {
         let told = lack.told(&answered.message.stop_reason, reason.as_deref());
         console.note(&format!("the answer is empty: {told}"));
+    }
+    for id in &cut {
+        console.note(&format!("call {id} ends in the middle of its arguments: it must not be run"));
+    }
+    if let Some(missing) = form::missing_call(&call.options.tool_choice, &answered.message) {
+        console.note(&missing);
     }
     if let Some(fault) = &fault {
         console.note(&format!("the answer is not what was asked for: {fault}"));
@@ -214,6 +221,8 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "empty": form::lack(&answered.message).is_some(),
         "form_fault": null,
         "exit_code": exit as u8,
+        "unfinished_calls": assembly::unfinished_calls(&answered.message),
+        "missing_call": form::missing_call(&asking.arguments.how.tool_choice, &answered.message),
     })
 }
 

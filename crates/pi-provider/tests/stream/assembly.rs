@@ -2,10 +2,10 @@
 
 use pi_provider::{
     Dialect, ErrorCode, Failure, Finish, Pipeline, StreamEvent, Termination,
-    assembly::{Asked, Assembly, End},
+    assembly::{Asked, Assembly, End, unfinished_calls},
     manifest::model::Pricing,
 };
-use pi_transcript::{AssistantMessageEvent, Block, ModelId, ProviderId, ThinkingLevel};
+use pi_transcript::{AssistantMessageEvent, Block, ModelId, ProviderId, ThinkingLevel, message::AssistantMessage};
 use serde_json::{Value, json};
 
 use crate::manifest::manifest;
@@ -158,6 +158,28 @@ fn calls_may_arrive_side_by_side_and_unfinished_ones_are_known() {
     assert!(matches!(steps.last(), Some(AssistantMessageEvent::Error { .. })));
     let content = serde_json::to_value(&message.content).unwrap();
     assert_eq!((&content[0]["arguments"], &content[1]["arguments"]), (&json!({"m": 1}), &json!({"n": 2})));
+}
+
+/// Whoever gets the message alone must not run it either.
+#[test]
+fn cut_calls_are_told_in_the_message_of_a_proper_end() {
+    let events = || {
+        let end = Some(Finish { reason: Termination::ToolUse, raw: "tool_calls".to_owned() });
+        vec![
+            call("a"),
+            arguments("a", "{\"m\":1}"),
+            call("b"),
+            arguments("b", "{\"text\": \"half"),
+            StreamEvent::FinalCandidate { candidate: 0, finish: end },
+        ]
+    };
+    let (message, _) = assemble(events(), End::Proper);
+    let expected = json!([{"type": "unfinished_tool_call", "timestamp": 5, "details": {"toolCallId": "b"}}]);
+    assert_eq!((&message["stopReason"], &message["diagnostics"]), (&json!("toolUse"), &expected));
+    let read: AssistantMessage = serde_json::from_value(message).unwrap();
+    assert_eq!(unfinished_calls(&read), ["b".into()]);
+    let (aborted, _) = assemble(events(), End::Aborted);
+    assert_eq!(aborted.get("diagnostics"), None, "nobody runs calls of an answer that was stopped");
 }
 
 #[test]

@@ -11,6 +11,13 @@ use crate::manifest::manifest;
 
 const LIMIT: usize = 2048;
 
+/// Few cases, since each goes through every dialect and every way to cut a stream; `PROPTEST_CASES=5000` tries more.
+fn config() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    let is_chosen = std::env::var_os("PROPTEST_CASES").is_some();
+    if is_chosen { usual } else { ProptestConfig { cases: 24, ..usual } }
+}
+
 /// One pipeline for every dialect and every way to cut a stream, with a small limit.
 fn pipelines() -> Vec<Pipeline> {
     let rules = json!([
@@ -76,7 +83,7 @@ fn any_stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(config())]
 
     #[test]
     fn any_chunking_gives_the_same(stream in any_stream(), sizes in prop::collection::vec(1_usize..200, 1..8)) {

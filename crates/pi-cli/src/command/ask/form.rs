@@ -2,7 +2,7 @@
 //!
 //! Checked is that it is JSON, an object where one was asked for, and that it fits the schema where there is one.
 
-use pi_provider::ResponseFormat;
+use pi_provider::{ResponseFormat, ToolChoice};
 use pi_transcript::{Block, StopReason, json::Open, message::AssistantMessage};
 use serde_json::Value;
 
@@ -94,6 +94,26 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+/// That a call of a tool was demanded and is not there.
+pub(super) fn missing_call(choice: &ToolChoice, message: &AssistantMessage) -> Option<String> {
+    let called = |name: Option<&str>| {
+        let is_meant = |block: &Block| match block {
+            Block::ToolCall(call) => name.is_none_or(|name| call.name == name),
+            Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => false,
+        };
+        message.content.iter().any(is_meant)
+    };
+    match choice {
+        ToolChoice::Auto | ToolChoice::None => None,
+        ToolChoice::Required => {
+            (!called(None)).then(|| "a call of a tool was demanded, and the model made none".to_owned())
+        }
+        ToolChoice::Tool(name) => {
+            (!called(Some(name))).then(|| format!("a call of {name} was demanded, and the model made none"))
+        }
     }
 }
 
