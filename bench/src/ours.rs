@@ -34,7 +34,7 @@ impl Ours {
         let asked = Message::user("What is the capital of France?", 0);
         let said = Said::new(EntryId("1".to_owned()), asked, Provenance::usual(Origin::User));
         Ok(Self {
-            client: Client::new(Settings::new(Network::from_environment(&|_| None)))?,
+            client: Client::new(Settings::new(Network::from_environment(&|_| None))),
             manifest,
             base_url: format!("http://127.0.0.1:{port}/{}/{version}", style.name()),
             prompt: Prompt { messages: vec![said], ..Prompt::default() },

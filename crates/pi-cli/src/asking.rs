@@ -10,7 +10,7 @@ use std::{
 use pi_provider::{
     Call, CallError, Secret, StreamEvent,
     assembly::{Asked, Assembly, End},
-    client::{Client, Facts, Settings},
+    client::{Client, Facts, Settings, Timeouts},
     credential::{Credential, Resolved},
     manifest::endpoint::SecretHeader,
     retry::Retrying,
@@ -95,7 +95,12 @@ pub(crate) enum Wish {
 
 impl Asker {
     /// Finds the credential; without one that is needed there is no asking.
-    pub(crate) fn new(reach: &ReachArguments, chosen: &mut Chosen, providers: &Providers) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        reach: &ReachArguments,
+        chosen: &mut Chosen,
+        providers: &Providers,
+        timeouts: Timeouts,
+    ) -> Result<Self, Failure> {
         let resolved = resolve(reach, chosen, providers)?;
         let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(|error| chosen.failure(error))?;
         add_headers(chosen);
@@ -105,8 +110,8 @@ impl Asker {
             // A full channel means that nobody is told, which harms nobody.
             let _ = sender.try_send(Retry::of(retrying));
         };
-        let settings = Settings { retry_listener: Some(Arc::new(listener)), ..Settings::new(network) };
-        let client = Client::new(settings).map_err(ModelFailure::Network)?;
+        let client =
+            Client::new(Settings { retry_listener: Some(Arc::new(listener)), timeouts, ..Settings::new(network) });
         Ok(Asker { client, credential, cancel: CancellationToken::new(), retries })
     }
 

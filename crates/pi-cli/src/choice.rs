@@ -26,7 +26,10 @@ use crate::{
     providers::{DEMO, Providers, Shown, is_local},
 };
 
-pub(crate) use self::{preference::Preference, spoken::Spoken};
+pub(crate) use self::{
+    preference::{OwnSettings, Preference},
+    spoken::Spoken,
+};
 use self::{spoken::full_name, usual::usual_model};
 
 /// The manifest of a server that has none: of the OpenAI kind, as nearly all are.

@@ -13,7 +13,7 @@ use std::{
 use pi_provider::{
     Catalog, Manifest, Secret,
     catalog::{Entry, Origin, Source},
-    client::{self, Client},
+    client::{self, Client, Timeouts},
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
@@ -104,12 +104,10 @@ impl Providers {
                  credentials and replace nothing",
             );
         }
-        let auth_file = match agent {
-            Some(agent) => AuthFile::read(&agent.join("auth.json")).map_err(ModelFailure::Credentials)?,
-            None => AuthFile::none(),
-        };
-        if let Some(warning) = auth_file.warning() {
-            console.note(&warning);
+        let auth_file = agent.map(|agent| AuthFile::read(&agent.join("auth.json"))).unwrap_or_default();
+        let fault = auth_file.fault().map(|fault| format!("{fault}, so no credential comes from it; {}", fault.hint()));
+        for note in auth_file.warning().iter().chain(&fault) {
+            console.note(note);
         }
         Ok(Providers { catalog, auth_file, now: now(), found: Vec::new(), rejected })
     }
@@ -185,7 +183,7 @@ impl Providers {
         let names: Vec<&str> = probes.iter().map(|probe| probe.provider.as_str()).collect();
         console.activity(&format!("looking for servers on this machine: {}", names.join(", ")));
         // Whoever is asked is on this machine: no proxy, and no certificates to be read.
-        let servers = match Transport::new(&Network::default(), CONNECT) {
+        let servers = match Transport::near(CONNECT) {
             Ok(transport) => local::find(&transport, &probes, USUAL_PATIENCE).await,
             Err(error) => return console.note(&format!("servers on this machine are not looked for: {error}")),
         };
@@ -196,18 +194,11 @@ impl Providers {
     }
 
     /// The same for sessions, with a client that asks; `explicit` is a credential that somebody spelled out.
-    pub(crate) fn into_models(
-        self,
-        explicit: Option<(ProviderId, Secret)>,
-        settings: &Settings,
-    ) -> Result<Models, ModelFailure> {
-        let mut client = client::Settings::new(Network::from_environment(&env::lookup));
-        // Silence before the first byte is silence too; a slow machine gets more time for both by one setting.
-        let patience = Duration::from_millis(settings.http_idle_timeout_ms);
-        (client.timeouts.first_byte, client.timeouts.idle) = (patience, patience);
-        let client = Client::new(client).map_err(ModelFailure::Network)?;
+    pub(crate) fn into_models(self, explicit: Option<(ProviderId, Secret)>, settings: &Settings) -> Models {
+        let network = Network::from_environment(&env::lookup);
+        let client = client::Settings { timeouts: timeouts(settings), ..client::Settings::new(network) };
         let keys = Keys { environment: Arc::new(env::lookup), auth_file: self.auth_file, explicit, now };
-        Ok(Models::new(self.catalog, client, keys))
+        Models::new(self.catalog, Client::new(client), keys)
     }
 
     /// Servers that were found on this machine.
@@ -240,6 +231,18 @@ impl Shown {
             (_, _, None) => "given".to_owned(),
         }
     }
+}
+
+/// How long to wait for what, as the settings say. Silence before the first byte is silence too: a slow machine gets more
+/// time for both by one setting.
+pub(crate) fn timeouts(settings: &Settings) -> Timeouts {
+    let limit = |milliseconds: u64| match milliseconds {
+        0 => Duration::MAX,
+        milliseconds => Duration::from_millis(milliseconds),
+    };
+    let silence = settings.http_idle_timeout_ms.map(limit);
+    let total = Some(settings.http_total_timeout_ms).filter(|&total| total > 0).map(limit);
+    Timeouts { first_byte: silence, idle: silence, total, ..Timeouts::default() }
 }
 
 /// Whether the manifest describes a server that runs on this machine.

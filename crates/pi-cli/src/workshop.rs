@@ -141,7 +141,7 @@ impl Workshop {
         let active_tools = active_tools(arguments, &settings, &tools, console)?;
         let system = system(&arguments.told, &resources, &tools, &active_tools, &directory, console)?;
         let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
-        let models = providers.into_models(answering.key.clone(), &settings)?;
+        let models = providers.into_models(answering.key.clone(), &settings);
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
             places,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::{
-    error::{CallError, ErrorCode},
+    error::{CallError, ErrorCode, Phase, SetBy},
     manifest::Manifest,
 };
 
@@ -150,13 +150,16 @@ impl Outcome {
                 | ErrorCode::Cancelled
                 | ErrorCode::Unknown => Self::Answered,
             },
+            // Whoever has little time for the whole of an answer learns nothing about the provider.
+            CallError::TimedOut { phase: Phase::Total, set_by: SetBy::Caller, .. } => Self::Unknown,
             CallError::Unreachable { .. }
             | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => Self::Failed,
-            CallError::Blocked { .. } => Self::Answered,
+            CallError::WebPage { .. } | CallError::Redirected { .. } | CallError::Blocked { .. } => Self::Answered,
             CallError::Cancelled
+            | CallError::NoNetwork { .. }
             | CallError::CircuitOpen { .. }
             | CallError::NoCredential { .. }
             | CallError::Undeclared { .. }

@@ -9,6 +9,7 @@ mod answer;
 mod deadline;
 mod exchange;
 mod facts;
+mod page;
 mod prepared;
 mod seam;
 mod settings;
@@ -43,12 +44,12 @@ use crate::{
     credential::{Credential, attachments},
     demo,
     dialect::Dialect,
-    error::{CallError, Phase},
+    error::CallError,
     guardrail::Finding,
     manifest::Manifest,
     request::{Mode, Request, Target, build, text_calls},
     text_call::Grammar,
-    transport::{Outgoing, Transport, TransportError},
+    transport::{Outgoing, Routes},
 };
 
 /// Asks providers. Cheap to clone; clones share connections and breakers.
@@ -59,7 +60,7 @@ pub struct Client {
 
 #[derive(Clone)]
 struct Inner {
-    transport: Transport,
+    routes: Arc<Routes>,
     timeouts: Timeouts,
     largest_answer: usize,
     breakers: Breakers,
@@ -83,16 +84,15 @@ struct Terms<'a> {
     attempts: Attempts,
 }
 
-const TOTAL: Duration = Duration::from_secs(600);
-
 impl Client {
-    pub fn new(settings: Settings) -> Result<Self, TransportError> {
+    /// Reads no file and opens nothing: what the network needs is prepared for the first call that needs it.
+    pub fn new(settings: Settings) -> Self {
         let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, retry_listener, demo_pause } =
             settings;
-        let transport = Transport::new(&network, timeouts.connect)?;
+        let routes = Arc::new(Routes::new(network, timeouts.connect));
         let prepared = Arc::default();
         let inner = Inner {
-            transport,
+            routes,
             timeouts,
             largest_answer,
             breakers,
@@ -102,7 +102,7 @@ impl Client {
             demo_pause,
             prepared,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Self { inner: Arc::new(inner) }
     }
 
     /// The same client with another interceptor: connections, breakers and what was prepared are shared.
@@ -130,7 +130,7 @@ impl Client {
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, &call.prompt.tools);
         // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
-        let (mode, deadline) = (request.mode, self.deadline(manifest, request.mode));
+        let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await
@@ -149,7 +149,7 @@ impl Client {
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, &call.prompt.tools);
-        let (mode, deadline) = (Mode::Whole, self.deadline(manifest, Mode::Whole));
+        let (mode, deadline) = (Mode::Whole, self.inner.timeouts.deadline(manifest, Mode::Whole));
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await
@@ -176,7 +176,7 @@ impl Client {
         read: impl FnOnce(&Whole) -> Result<T, CallError>,
     ) -> Result<(T, Whole), CallError> {
         let mut facts = Facts { changes: request.changes.clone(), ..Facts::new(request.dialect) };
-        let deadline = self.deadline(manifest, Mode::Whole);
+        let deadline = self.inner.timeouts.deadline(manifest, Mode::Whole);
         let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential, deadline)?;
         let mut reply = until_cancelled(cancel, exchange.run()).await?;
         facts.take(&mut reply);
@@ -206,7 +206,7 @@ impl Client {
         let replaced_by = masked.iter().map(|_| Replacer::Guardrail).collect();
         let call = Call { prompt: masked.as_ref().unwrap_or(call.prompt), options: call.options };
         let asked = ForeignCall { provider: &manifest.id, model, call, cancel };
-        let deadline = self.deadline(manifest, Mode::Stream);
+        let deadline = self.inner.timeouts.deadline(manifest, Mode::Stream);
         let opened = within(None, deadline, until_cancelled(cancel, foreign.open(asked))).await;
         let events = opened.map_err(|overrun| overrun.into_error(&manifest.id))??;
         let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
@@ -255,7 +255,7 @@ impl Client {
     }
 
     fn answer(&self, terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
-        Answer::new(terms, facts, source, pass, self.inner.timeouts.idle)
+        Answer::new(terms, facts, source, pass, self.inner.timeouts.idle())
     }
 
     /// Lets filters and the interceptor see the request, and change it.
@@ -296,16 +296,6 @@ impl Client {
         Ok((replaced_by, findings))
     }
 
-    /// When a call that begins now has to be over.
-    fn deadline(&self, manifest: &Manifest, mode: Mode) -> Option<Deadline> {
-        let written = manifest.endpoint.timeout_ms.map(Duration::from_millis);
-        let total = match mode {
-            Mode::Stream => self.inner.timeouts.total,
-            Mode::Whole => self.inner.timeouts.total.or(written).or(Some(TOTAL)),
-        };
-        total.map(Deadline::after)
-    }
-
     fn exchange<'a>(
         &'a self,
         manifest: &'a Manifest,
@@ -316,8 +306,10 @@ impl Client {
     ) -> Result<Exchange<'a>, CallError> {
         let attachments = attachments(&manifest.endpoint.auth, credential)
             .map_err(|error| CallError::Option { option: "credential".to_owned(), reason: error.to_string() })?;
+        let transport = self.inner.routes.to(&outgoing.url);
+        let unusable = |source| CallError::NoNetwork { provider: manifest.id.clone(), source };
         Ok(Exchange {
-            transport: &self.inner.transport,
+            transport: transport.map_err(unusable)?,
             breakers: &self.inner.breakers,
             chance: self.inner.chance,
             retry_listener: self.inner.retry_listener.as_ref(),
@@ -326,10 +318,7 @@ impl Client {
             attachments,
             secret: credential.map(|credential| &credential.secret),
             mode,
-            patience: match mode {
-                Mode::Stream => Some((Phase::FirstByte, self.inner.timeouts.first_byte)),
-                Mode::Whole => None,
-            },
+            patience: self.inner.timeouts.patience(manifest, mode),
             deadline,
             largest_answer: self.inner.largest_answer,
             attempts: Attempts::Client,

@@ -21,7 +21,7 @@ use crate::{
 
 pub use self::{
     attach::{AttachError, Attachment, attach, attachments},
-    auth_file::{AuthFile, AuthFileError, Unusable},
+    auth_file::{AuthFile, Unusable},
 };
 
 /// Reads a variable of the environment.
@@ -197,9 +197,15 @@ fn look_in_file(manifest: &Manifest, sources: &Sources<'_>, resolved: &mut Resol
     let Some(path) = sources.auth_file.shown_path() else { return };
     resolved.looked_in.push(path.clone());
     resolved.notes.extend(sources.auth_file.warning());
+    if let Some(fault) = sources.auth_file.fault() {
+        resolved.notes.push(format!("{fault}; {}", fault.hint()));
+        resolved.unusable.push(fault.clone());
+    }
     let id = manifest.id.to_string();
     let names = std::iter::once(&id).chain(&manifest.aliases);
-    for found in names.filter_map(|name| sources.auth_file.find(name, sources.environment, sources.now)) {
+    for found in
+        names.filter_map(|name| sources.auth_file.find(name, &manifest.endpoint.auth, sources.environment, sources.now))
+    {
         match found {
             Ok(credential) => {
                 resolved.credential = Some(credential);

@@ -5,7 +5,12 @@ use std::{fmt, time::Duration};
 use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 
-use crate::{credential::Unusable, limits::Limits, manifest::Capability};
+use crate::{
+    credential::Unusable,
+    limits::Limits,
+    manifest::Capability,
+    transport::{Obstacle, TransportError},
+};
 
 /// A standard error. Every failure of a call has one; it says whether to try again and whether another provider may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +70,17 @@ pub enum Phase {
     Total,
 }
 
+/// Who set a limit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetBy {
+    /// Whoever asks: a setting, or an option.
+    Caller,
+    /// `endpoint.timeout_ms`.
+    Manifest,
+    /// It is the usual one.
+    Nobody,
+}
+
 /// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -74,7 +90,29 @@ pub enum CallError {
     Unreachable {
         provider: ProviderId,
         #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Obstacle,
+    },
+    /// A proxy or certificates that the environment names cannot be used, and this call needs them.
+    #[error("{provider} cannot be asked from here")]
+    NoNetwork {
+        provider: ProviderId,
+        #[source]
+        source: TransportError,
+    },
+    /// There is a server, but for browsers: the address is wrong, or somebody wants a login first.
+    #[error("the server at {address} answered with a web page")]
+    WebPage {
+        provider: ProviderId,
+        /// Scheme, host and port; nothing that may be secret.
+        address: String,
+    },
+    /// Elsewhere, or as another kind of request. It is not followed: it would carry the credential along, or lose its body.
+    #[error("{provider} sends the request elsewhere ({status}{}), where it is not followed", leading(to.as_ref()))]
+    Redirected {
+        provider: ProviderId,
+        status: u16,
+        /// Scheme, host, port and path.
+        to: Option<String>,
     },
     /// A server on this machine: nobody listens at that port. Elsewhere it may be the network, and is unreachable.
     #[error("nothing answers at {address}")]
@@ -83,8 +121,8 @@ pub enum CallError {
         /// Scheme, host and port; nothing that may be secret.
         address: String,
     },
-    #[error("{provider} did not answer in time ({phase}, {})", seconds(*after))]
-    TimedOut { provider: ProviderId, phase: Phase, after: Duration },
+    #[error("{provider} did not answer in time ({phase}, {}{})", seconds(*after), set_by.told())]
+    TimedOut { provider: ProviderId, phase: Phase, after: Duration, set_by: SetBy },
     #[error("the call was cancelled")]
     Cancelled,
     #[error("{provider} failed too often; it is tried again in {}", seconds(*retry_in))]
@@ -237,13 +275,18 @@ impl CallError {
             | Self::Truncated { .. }
             | Self::Malformed { .. } => ErrorCode::ServerError,
             Self::TimedOut { .. } => ErrorCode::Timeout,
+            // Whoever answers with a page does so again.
+            Self::WebPage { .. } => ErrorCode::NotFound,
+            Self::Redirected { .. } => ErrorCode::Unknown,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::CircuitOpen { .. } => ErrorCode::Overloaded,
             Self::NoCredential { .. } => ErrorCode::Authentication,
             Self::Undeclared { .. } => ErrorCode::RequestTooLarge,
-            Self::Option { .. } | Self::AddressVariable { .. } | Self::Blocked { .. } | Self::Unguarded { .. } => {
-                ErrorCode::InvalidRequest
-            }
+            Self::Option { .. }
+            | Self::AddressVariable { .. }
+            | Self::NoNetwork { .. }
+            | Self::Blocked { .. }
+            | Self::Unguarded { .. } => ErrorCode::InvalidRequest,
         }
     }
 
@@ -253,6 +296,9 @@ impl CallError {
         match &mut self {
             Self::Refused { provider, .. }
             | Self::Unreachable { provider, .. }
+            | Self::NoNetwork { provider, .. }
+            | Self::WebPage { provider, .. }
+            | Self::Redirected { provider, .. }
             | Self::NothingAnswers { provider, .. }
             | Self::TimedOut { provider, .. }
             | Self::CircuitOpen { provider, .. }
@@ -273,6 +319,16 @@ impl CallError {
     }
 }
 
+impl SetBy {
+    const fn told(self) -> &'static str {
+        match self {
+            Self::Caller => "",
+            Self::Manifest => ", the timeout_ms of its manifest",
+            Self::Nobody => ", the usual limit",
+        }
+    }
+}
+
 impl Cause {
     pub fn of(error: &CallError) -> Self {
         let causes = std::iter::successors(std::error::Error::source(error), |&cause| cause.source());
@@ -287,6 +343,10 @@ pub(crate) fn seconds(time: Duration) -> String {
         0 => format!("{} ms", time.as_millis()),
         seconds => format!("{} s", seconds + u64::from(time.subsec_nanos() > 0)),
     }
+}
+
+fn leading(to: Option<&String>) -> String {
+    to.map(|to| format!(" to {to}")).unwrap_or_default()
 }
 
 fn because(unusable: &[Unusable]) -> String {

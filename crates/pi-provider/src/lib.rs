@@ -48,7 +48,7 @@ pub use self::{
     call::{Attempts, CacheRetention, Call, Options, ResponseFormat, ToolChoice},
     catalog::Catalog,
     dialect::Dialect,
-    error::{CallError, Cause, ErrorCode, Failure, Phase, Side},
+    error::{CallError, Cause, ErrorCode, Failure, Phase, SetBy, Side},
     event::{Finish, StreamEvent, Termination, TokenUsage},
     limits::{Allowance, Limits},
     manifest::Manifest,

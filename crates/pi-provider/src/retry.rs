@@ -62,6 +62,9 @@ impl Trouble {
         let (status, retry_after) = match error {
             CallError::Refused { failure, .. } => (failure.status, failure.retry_after),
             CallError::Unreachable { .. }
+            | CallError::NoNetwork { .. }
+            | CallError::WebPage { .. }
+            | CallError::Redirected { .. }
             | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Cancelled

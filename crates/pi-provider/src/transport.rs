@@ -2,25 +2,28 @@
 //!
 //! Deliberately without retries, timeouts of its own (but for connecting) and knowledge of models; that is `client`'s.
 //! A credential is put on the wire here and nowhere else. Errors never show an address, because a query may hold one.
-//! Start with [`Network`] (what the environment says) and [`Transport`].
+//! Start with [`Network`] (what the environment says) and [`Routes`]; a [`Transport`] is one way to servers.
 
+mod obstacle;
 mod proxy;
 mod roots;
+mod routes;
 
 use std::{path::PathBuf, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{
-    Method, Response,
+    ClientBuilder, Method, Response,
     header::{HeaderMap, HeaderValue, USER_AGENT},
     redirect,
 };
 use tokio::time::{Instant, timeout_at};
-use url::Url;
+use url::{Host, Url};
 
 use crate::credential::{Attachment, Lookup};
 
-pub use self::{proxy::Proxies, roots::Roots};
+use self::obstacle::Way;
+pub use self::{obstacle::Obstacle, proxy::Proxies, roots::Roots, routes::Routes};
 
 /// Redirects on the same server that are followed.
 const MOST_REDIRECTS: usize = 3;
@@ -55,11 +58,30 @@ pub enum TransportError {
     },
 }
 
+impl TransportError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Proxy { variable } => {
+                format!("write {variable} like http://host:port or socks5://host:port, or unset it")
+            }
+            Self::Roots { variable, .. } => format!("correct {variable}, make the file readable, or unset it"),
+            Self::NoCertificate { variable, .. } => {
+                format!("name a file of PEM certificates (-----BEGIN CERTIFICATE-----) in {variable}, or unset it")
+            }
+            Self::Tls { .. } => {
+                "install the system's certificates (ca-certificates), or name a file in SSL_CERT_FILE".to_owned()
+            }
+        }
+    }
+}
+
 /// A client of HTTP. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Transport {
     http: reqwest::Client,
     connect_timeout: Duration,
+    way: Way,
 }
 
 /// A request that is ready but for the credential. Clones share the body.
@@ -76,8 +98,8 @@ pub struct Outgoing {
 pub enum TransportFault {
     #[error("no connection was made in {after:?}")]
     ConnectTimeout { after: Duration },
-    #[error("the connection failed")]
-    Unreachable(#[source] reqwest::Error),
+    #[error("the server was not reached")]
+    Unreachable(#[source] Obstacle),
     #[error("the connection ended in the middle of the answer")]
     Broken(#[source] reqwest::Error),
     #[error("the answer is larger than {limit} bytes")]
@@ -94,19 +116,20 @@ impl Network {
 impl Transport {
     /// Reads the certificates and prepares TLS; the first call in a process costs some milliseconds.
     pub fn new(network: &Network, connect_timeout: Duration) -> Result<Self, TransportError> {
-        // Whoever was first in this process decides; both outcomes leave one installed.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = reqwest::Client::builder()
-            .connect_timeout(connect_timeout)
-            .pool_idle_timeout(IDLE_CONNECTION)
-            .redirect(redirect::Policy::custom(follow))
-            // Trying again is decided in one place, and not here.
-            .retry(reqwest::retry::never())
-            .referer(false);
-        let builder = network.proxies.apply(builder)?;
+        let builder = network.proxies.apply(builder(connect_timeout))?;
         let builder = network.roots.load()?.apply(builder);
+        let way = if network.proxies.are_none() { Way::Direct } else { Way::PerhapsProxied };
+        Self::made(builder, connect_timeout, way)
+    }
+
+    /// For plain HTTP to this machine: it goes through no proxy and believes no certificate, so none is read.
+    pub fn near(connect_timeout: Duration) -> Result<Self, TransportError> {
+        Self::made(builder(connect_timeout).no_proxy().tls_certs_only([]), connect_timeout, Way::Direct)
+    }
+
+    fn made(builder: ClientBuilder, connect_timeout: Duration, way: Way) -> Result<Self, TransportError> {
         let http = builder.build().map_err(|source| TransportError::Tls { source })?;
-        Ok(Self { http, connect_timeout })
+        Ok(Self { http, connect_timeout, way })
     }
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
@@ -123,14 +146,16 @@ impl Transport {
             }
         }
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("pi/", env!("CARGO_PKG_VERSION"))));
-        let mut request = reqwest::Request::new(method, url);
+        let mut request = reqwest::Request::new(method, url.clone());
         *request.headers_mut() = headers;
         *request.body_mut() = Some(body.into());
         self.http.execute(request).await.map_err(|error| {
             if error.is_connect() && error.is_timeout() {
                 return TransportFault::ConnectTimeout { after: self.connect_timeout };
             }
-            TransportFault::Unreachable(error.without_url())
+            let error = error.without_url();
+            tracing::debug!(error = &error as &dyn std::error::Error, "no server was reached");
+            TransportFault::Unreachable(Obstacle::of(&error, &url, self.way))
         })
     }
 }
@@ -202,6 +227,27 @@ impl Body {
             Self::One(bytes) => bytes,
             Self::Many(bytes) => bytes.freeze(),
         }
+    }
+}
+
+fn builder(connect_timeout: Duration) -> ClientBuilder {
+    // Whoever was first in this process decides; both outcomes leave one installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .redirect(redirect::Policy::custom(follow))
+        // Trying again is decided in one place, and not here.
+        .retry(reqwest::retry::never())
+        .referer(false)
+}
+
+pub(crate) fn is_on_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
     }
 }
 

@@ -92,7 +92,7 @@ fn find(manifest: &Manifest, source: SourceKind, printed: &mut Printed) -> Resol
     let path = folder.path().join("auth.json");
     let entry = json!({manifest.id.as_str(): {"type": "api_key", "key": KEY}});
     std::fs::write(&path, entry.to_string()).unwrap();
-    let auth_file = if source == SourceKind::AuthFile { AuthFile::read(&path).unwrap() } else { AuthFile::none() };
+    let auth_file = if source == SourceKind::AuthFile { AuthFile::read(&path) } else { AuthFile::none() };
     let variables = credential::variables(manifest);
     let environment = |name: &str| match source {
         SourceKind::ManifestEnv => variables.first().filter(|first| *first == name).map(|_| KEY.to_owned()),
@@ -238,10 +238,11 @@ impl Interceptor for Onlooker {
 /// A dry run, a whole answer and a stream.
 async fn call(manifest: &Manifest, server: &Server, credential: Option<&Credential>, printed: &mut Printed) {
     let patience = Duration::from_millis(200);
-    let timeouts = Timeouts { connect: patience, first_byte: patience, idle: patience, total: Some(patience) };
+    let timeouts =
+        Timeouts { connect: patience, first_byte: Some(patience), idle: Some(patience), total: Some(patience) };
     let onlooker = Arc::new(Onlooker::default());
     let interceptor = Some(Arc::clone(&onlooker) as Arc<dyn Interceptor>);
-    let client = Client::new(Settings { timeouts, interceptor, ..Settings::new(Network::default()) }).unwrap();
+    let client = Client::new(Settings { timeouts, interceptor, ..Settings::new(Network::default()) });
     let base = server.url();
     let target = Target { manifest, model: "m-1", entry: None, base_url: Some(&base), lookup: &|_| None };
     let asked = asked();

@@ -67,7 +67,7 @@ impl Stage {
             explicit: None,
             now: || std::time::SystemTime::UNIX_EPOCH,
         };
-        let client = Client::new(ClientSettings::new(Network::default())).unwrap();
+        let client = Client::new(ClientSettings::new(Network::default()));
         let models = Models::new(Catalog::load(&[Source::built_in()]), client, keys);
         Self { runtime: Builder::new_current_thread().enable_all().build().unwrap(), folder, models }
     }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use pi_provider::{CallError, ErrorCode, Failure};
+use pi_provider::{CallError, ErrorCode, Failure, Phase};
 
 /// How often, and after how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +57,17 @@ impl Fault {
         match error {
             CallError::Refused { failure, .. } => Self::of_failure(failure),
             CallError::CircuitOpen { retry_in, .. } => Self::Passing { wait: Some(*retry_in) },
+            // Somebody set how long an answer may take; another try would take as long.
+            CallError::TimedOut { phase: Phase::Total, .. } => Self::Lasting,
             CallError::Unreachable { .. }
             | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => Self::Passing { wait: None },
             CallError::Cancelled
+            | CallError::NoNetwork { .. }
+            | CallError::WebPage { .. }
+            | CallError::Redirected { .. }
             | CallError::NoCredential { .. }
             | CallError::Undeclared { .. }
             | CallError::Option { .. }

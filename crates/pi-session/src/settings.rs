@@ -64,7 +64,10 @@ pub struct Settings {
     pub theme: Option<String>,
     pub quiet_startup: bool,
     pub show_images: bool,
-    pub http_idle_timeout_ms: u64,
+    /// Milliseconds of silence; absent where nobody chose, so that a manifest may.
+    pub http_idle_timeout_ms: Option<u64>,
+    /// Milliseconds for a whole answer; 0 is no limit of ours.
+    pub http_total_timeout_ms: u64,
 }
 
 /// How a provider that offers several ways is reached.

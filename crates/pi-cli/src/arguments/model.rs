@@ -1,6 +1,6 @@
 //! The words of the commands about providers and models: `pi models`, `pi provider` and `pi ask`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use pi_provider::ToolChoice;
@@ -244,6 +244,9 @@ pub(crate) struct AskArguments {
     pub(crate) how: HowArguments,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// Give up if the answer is not complete after this time, all attempts included; 0 waits for ever [default: of the settings; for ever if streamed]
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    pub(crate) timeout: Option<Duration>,
     /// Wait for the whole answer instead of showing it as it comes
     #[arg(long)]
     pub(crate) no_stream: bool,
@@ -301,6 +304,14 @@ pub(super) fn thinking(text: &str) -> Result<ThinkingLevel, String> {
         .into_iter()
         .find(|level| level.as_str() == text)
         .ok_or_else(|| format!("the levels are {}", levels.join(", ")))
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    match text.parse().map(Duration::try_from_secs_f64) {
+        Ok(Ok(Duration::ZERO)) => Ok(Duration::MAX),
+        Ok(Ok(time)) => Ok(time),
+        Ok(Err(_)) | Err(_) => Err("write a number of seconds, such as 90 or 0.5".to_owned()),
+    }
 }
 
 fn max_tokens(text: &str) -> Result<u64, String> {

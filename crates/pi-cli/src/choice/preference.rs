@@ -14,23 +14,36 @@ pub(crate) struct Preference {
     file: String,
 }
 
-impl Preference {
-    /// Pi's `defaultProvider` and `defaultModel`. A file that cannot be read names nothing, and that is said.
-    pub(crate) fn of_settings(environment: &Environment, console: &mut Console) -> Option<Self> {
-        let path = environment.agent_directory.as_ref()?.join("settings.json");
-        let file = path.display().to_string();
-        let layer = match Layer::read(settings::Origin::User, &path) {
-            Ok(layer) => layer?,
-            Err(notice) => {
+/// The person's own settings, for commands that belong to no project.
+pub(crate) struct OwnSettings {
+    pub(crate) settings: Settings,
+    file: String,
+}
+
+impl OwnSettings {
+    /// A file that cannot be read says nothing, and that is told.
+    pub(crate) fn read(environment: &Environment, console: &mut Console) -> Self {
+        let path = environment.agent_directory.as_ref().map(|agent| agent.join("settings.json"));
+        let file = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let layer = match path.map(|path| Layer::read(settings::Origin::User, &path)) {
+            Some(Ok(layer)) => layer,
+            Some(Err(notice)) => {
                 console.note(&format!("{file} is ignored: {}", notice.problem));
-                return None;
+                None
             }
+            None => None,
         };
-        let settings = settings::resolve(vec![layer]).settings;
-        Some(Preference { name: name(&settings)?, file })
+        OwnSettings { settings: settings::resolve(layer.into_iter().collect()).settings, file }
     }
 
-    /// The same of settings that were resolved.
+    /// Pi's `defaultProvider` and `defaultModel`.
+    pub(crate) fn preference(&self) -> Option<Preference> {
+        Some(Preference { name: name(&self.settings)?, file: self.file.clone() })
+    }
+}
+
+impl Preference {
+    /// What settings name that were resolved.
     pub(crate) fn of_resolved(settings: &Settings) -> Option<Self> {
         Some(Preference { name: name(settings)?, file: "settings.json".to_owned() })
     }

@@ -24,13 +24,13 @@ use crate::{
     amount::{counted, grouped},
     arguments::model::AskArguments,
     asking::{self, Answered, Asker, Manner, News, Unanswered, Wish},
-    choice::{self, Chosen, Preference, Spoken, Wanted},
+    choice::{self, Chosen, OwnSettings, Spoken, Wanted},
     complaint::Complaint,
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
     failure::{Failure, ModelFailure},
-    providers::{Providers, Shown},
+    providers::{self, Providers, Shown},
     runtime,
 };
 
@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         base_url: arguments.reach.base_url.as_deref(),
     };
     runtime::start()?.block_on(async {
-        let preference = if wanted.is_anybody() { None } else { Preference::of_settings(environment, console) };
+        let own = OwnSettings::read(environment, console);
+        let preference = if wanted.is_anybody() { None } else { own.preference() };
         let mut chosen = choice::choose(wanted, preference, &mut providers, console).await?;
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
@@ -61,7 +62,9 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         if arguments.dry_run {
             return dry_run(arguments, &chosen, call, &providers, console);
         }
-        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
+        let usual = providers::timeouts(&own.settings);
+        let timeouts = Timeouts { total: arguments.timeout.or(usual.total), ..usual };
+        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers, timeouts)?;
         introduce(&chosen, call, console);
         asker.stop_on_interrupt();
         let level = arguments.how.thinking.or(spoken.level);

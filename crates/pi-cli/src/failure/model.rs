@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pi_provider::{
-    CallError, ErrorCode,
+    CallError, ErrorCode, Phase, SetBy,
     catalog::FindError,
     credential::Unusable,
     request::{Exclusion, MediaKind},
@@ -78,10 +78,6 @@ pub(crate) enum ModelFailure {
     NoSuchVariable { name: String },
     #[error("{file} is not a manifest that can be used")]
     NotAManifest { file: String, findings: Vec<String> },
-    #[error("credentials cannot be read")]
-    Credentials(#[source] pi_provider::credential::AuthFileError),
-    #[error("the network cannot be used")]
-    Network(#[source] pi_provider::transport::TransportError),
     #[error("{questions} questions are one too many")]
     SeveralQuestions { questions: usize },
     #[error(transparent)]
@@ -123,8 +119,6 @@ impl ModelFailure {
             | Self::NoModelAtAddress
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
-            | Self::Credentials(_)
-            | Self::Network(_)
             | Self::SeveralQuestions { .. }
             | Self::Call(_)
             | Self::AtAddress(_)
@@ -227,8 +221,6 @@ impl ModelFailure {
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
             Self::NotAManifest { file, .. } => format!("`pi provider validate {file}` shows what is wrong"),
-            Self::Credentials(_) => "correct the file, or move it away".to_owned(),
-            Self::Network(_) => "correct the variable; `pi --help` lists those that are read".to_owned(),
             Self::Call(error) => call_hint(error),
             Self::AtAddress(error) => address_hint(error),
             Self::Interrupted => "the connection was closed; ask again".to_owned(),
@@ -289,13 +281,23 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         CallError::NoCredential { looked_in, .. } => {
             format!("set one of them: {}; `pi ask --model demo` needs none", looked_in.join(", "))
         }
-        CallError::Unreachable { .. } => "check the address, and whether the server runs".to_owned(),
+        CallError::Unreachable { source, .. } => source.hint().to_owned(),
+        CallError::NoNetwork { source, .. } => source.hint(),
+        CallError::WebPage { .. } => {
+            "is the base URL right? that of a model server often ends in /v1; if a login page \
+             of the network is in the way, log in with a browser first"
+                .to_owned()
+        }
+        CallError::Redirected { to: Some(to), .. } => {
+            format!("if {to} is right, write it, without the path of the operation, as base_url or with --base-url")
+        }
+        CallError::Redirected { to: None, .. } => "check the base URL: the server does not say where to".to_owned(),
         CallError::NothingAnswers { .. } => {
             "start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked \
              now"
             .to_owned()
         }
-        CallError::TimedOut { .. } => "ask again, or ask for a shorter answer with --max-tokens".to_owned(),
+        CallError::TimedOut { provider, phase, set_by, .. } => limit_hint(provider.as_str(), *phase, *set_by),
         CallError::CircuitOpen { provider, retry_in, .. } => format!(
             "wait {}, or ask another provider with --model; `pi provider test {provider}` shows whether it is back",
             seconds(*retry_in)
@@ -347,7 +349,10 @@ fn address_hint(error: &CallError) -> String {
         CallError::NothingAnswers { .. } => {
             "start the server, or correct the address; `pi models --available` shows what can be asked now".to_owned()
         }
-        CallError::Unreachable { .. }
+        CallError::WebPage { .. }
+        | CallError::Redirected { .. }
+        | CallError::NoNetwork { .. }
+        | CallError::Unreachable { .. }
         | CallError::TimedOut { .. }
         | CallError::Cancelled
         | CallError::NoCredential { .. }
@@ -355,6 +360,26 @@ fn address_hint(error: &CallError) -> String {
         | CallError::AddressVariable { .. }
         | CallError::Blocked { .. }
         | CallError::Unguarded { .. } => call_hint(error),
+    }
+}
+
+/// Where a limit of time is changed.
+fn limit_hint(provider: &str, phase: Phase, set_by: SetBy) -> String {
+    let manifest = format!("endpoint.timeout_ms in the manifest of {provider}");
+    match (phase, set_by) {
+        (Phase::Connect, _) => {
+            "check the address, the network and the proxy; the limit for a connection is fixed".to_owned()
+        }
+        (Phase::FirstByte, SetBy::Manifest) => {
+            format!("ask again, or raise {manifest}; httpIdleTimeoutMs in settings.json beats it")
+        }
+        (Phase::FirstByte | Phase::Idle, _) => {
+            "ask again, or raise httpIdleTimeoutMs in settings.json (milliseconds; 0 waits for ever)".to_owned()
+        }
+        (Phase::Total, SetBy::Manifest) => format!("raise {manifest}, or give more time with --timeout SECONDS"),
+        (Phase::Total, SetBy::Caller | SetBy::Nobody) => {
+            "give more time with --timeout SECONDS, or httpTotalTimeoutMs in settings.json (milliseconds)".to_owned()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod envelope;
 mod ext_message;
 mod failure;
 mod models;
+mod network;
 mod policy;
 mod provider;
 mod schema;

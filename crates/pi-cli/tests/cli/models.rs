@@ -21,22 +21,24 @@ fn run(world: &World, arguments: &str, variables: &[(&str, &str)]) -> String {
 fn models_are_listed_with_what_is_known() {
     let world = quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"));
     assert_snapshot!(run(&world, "models acme/", &[]), @r"
-    provider  model  context  output  $ in  $ out  can           credential
-    acme      small       8k      1k  1.00   2.00  tools vision  no credential
+    provider  model  context  output   $ in  $ out  can           credential
+    acme      small       8k      1k  1.00?   2.00  tools vision  no credential
     --- on standard error
     1 model, 0 can be asked now; prices in US dollars for a million tokens
+    ? the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "models --available", &[("ACME_KEY", KEY)]), @r"
-    provider  model  context  output  $ in  $ out  can                  credential
-    acme      small       8k      1k  1.00   2.00  tools vision         ACME_KEY
-    demo      demo       33k      4k     0      0  tools thinking json  demo: no real model
+    provider  model  context  output   $ in  $ out  can                  credential
+    acme      small       8k      1k  1.00?   2.00  tools vision         ACME_KEY
+    demo      demo       33k      4k      0      0  tools thinking json  demo: no real model
     --- on standard error
     2 models, 2 can be asked now; prices in US dollars for a million tokens
+    ? the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "models acme/* --json", &[("ACME_API_KEY", KEY)]), @r#"
-    {"provider":"acme","model":"small","context_window":8192,"max_output_tokens":1024,"pricing":{"input_per_1m":1.0,"output_per_1m":2.0,"cache_hit_input_per_1m":null,"cache_write_per_1m":null},"capabilities":["tools","vision"],"available":true,"local":false,"demo":false,"credential":{"available":true,"source":"conventional_env","name":"ACME_API_KEY","looked_in":["ACME_KEY","ACME_API_KEY"]},"source":"user"}
+    {"provider":"acme","model":"small","context_window":8192,"max_output_tokens":1024,"pricing":{"input_per_1m":1.0,"output_per_1m":2.0,"cache_hit_input_per_1m":null,"cache_write_per_1m":null},"cache_price_known":false,"capabilities":["tools","vision"],"available":true,"local":false,"demo":false,"credential":{"available":true,"source":"conventional_env","name":"ACME_API_KEY","looked_in":["ACME_KEY","ACME_API_KEY"]},"source":"user"}
     --- exit 0
     "#);
     assert_snapshot!(run(&world, "models no-such-model", &[]), @r"
@@ -85,11 +87,12 @@ fn untrusted_project_gets_no_credentials() {
     let world = quiet_world().with(".pi/providers/acme.yaml", manifest("acme", &running.base_url()));
     let variables = [("ACME_KEY", KEY)];
     assert_snapshot!(run(&world, "models acme/", &variables), @r"
-    provider  model  context  output  $ in  $ out  can           credential
-    acme      small       8k      1k  1.00   2.00  tools vision  untrusted project
+    provider  model  context  output   $ in  $ out  can           credential
+    acme      small       8k      1k  1.00?   2.00  tools vision  untrusted project
     --- on standard error
     note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing
     1 model, 0 can be asked now; prices in US dollars for a million tokens
+    ? the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "ask Hi --model acme/small", &variables), @r#"
@@ -103,10 +106,11 @@ fn untrusted_project_gets_no_credentials() {
     let folder = world.path().canonicalize().expect("a folder");
     let world = world.with("agent/trust.json", json!({folder.to_str().expect("text"): true}).to_string());
     assert_snapshot!(run(&world, "models acme/", &variables), @r"
-    provider  model  context  output  $ in  $ out  can           credential
-    acme      small       8k      1k  1.00   2.00  tools vision  ACME_KEY
+    provider  model  context  output   $ in  $ out  can           credential
+    acme      small       8k      1k  1.00?   2.00  tools vision  ACME_KEY
     --- on standard error
     1 model, 1 can be asked now; prices in US dollars for a million tokens
+    ? the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     let answer = run(&world, "ask Hi --model acme/small", &variables);

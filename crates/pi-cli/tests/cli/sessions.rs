@@ -84,7 +84,7 @@ fn machine_reads_one_object_per_session() {
     let line: Value = serde_json::from_str(shown.lines().next().expect("a line")).expect("JSON");
     let expected = json!({"id": FIRST, "file": line["file"], "cwd": "$WORLD", "name": null,
         "created": "2026-01-01T00:00:00.000Z", "modified": SPOKEN, "messages": 2, "cost": 0.03,
-        "firstMessage": "Where is the kumquat?", "parentSession": null});
+        "costIsAtLeast": false, "firstMessage": "Where is the kumquat?", "parentSession": null});
     assert_eq!(line, expected);
 }
 

@@ -151,7 +151,8 @@ fn bearer() -> Placement {
 fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
     let usual = Chat::of(dialect);
     let placement = usual.key_header.clone().map_or_else(bearer, |header| Placement::CustomHeader { header });
-    let auth = Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() };
+    let auth =
+        Auth { placement, token_env: None, extra_headers: Vec::new(), login_refused: None, secret_headers: Vec::new() };
     let endpoint = Endpoint { base_url: versioned(base_url, usual), timeout_ms: None, auth };
     let mut classification = ErrorClassification::default();
     classification.assume_usual();

@@ -1,6 +1,6 @@
 //! An answer, while it comes and when it is there.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Terms,
-    deadline::Deadline,
+    deadline::{Deadline, Patience},
     exchange::now,
     facts::Facts,
     prepared::Prepared,
@@ -49,7 +49,7 @@ pub struct Answer {
     secret: Option<Secret>,
     /// Not here while a piece is waited for.
     watch: Option<Watch>,
-    idle: Duration,
+    idle: Patience,
     deadline: Option<Deadline>,
     cancel: CancellationToken,
     prepared: Prepared,
@@ -76,7 +76,7 @@ enum Ending {
 }
 
 impl Answer {
-    pub(super) fn new(terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Duration) -> Self {
+    pub(super) fn new(terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Patience) -> Self {
         let guardrails = &terms.prepared.guardrails;
         Self {
             provider: terms.manifest.id.clone(),

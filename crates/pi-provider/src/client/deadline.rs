@@ -5,7 +5,7 @@ use std::time::Duration;
 use pi_transcript::ProviderId;
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{CallError, Phase};
+use crate::error::{CallError, Phase, SetBy};
 
 /// When a call has to be over, with all its attempts and its whole answer.
 #[derive(Debug, Clone, Copy)]
@@ -13,19 +13,24 @@ pub(super) struct Deadline {
     /// Absent where it is so far away that no clock reaches it.
     at: Option<Instant>,
     after: Duration,
+    set_by: SetBy,
 }
 
-/// Something took too long.
+/// How long one wait may last; once it has, how long it was allowed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Overrun {
+pub(super) struct Patience {
     pub(super) phase: Phase,
     pub(super) after: Duration,
+    pub(super) set_by: SetBy,
 }
+
+/// Something took too long: this was the limit.
+pub(super) type Overrun = Patience;
 
 impl Deadline {
     /// Counted from now.
-    pub(super) fn after(after: Duration) -> Self {
-        Self { at: Instant::now().checked_add(after), after }
+    pub(super) fn after(after: Duration, set_by: SetBy) -> Self {
+        Self { at: Instant::now().checked_add(after), after, set_by }
     }
 
     /// Whether it will be over after so long a wait.
@@ -34,15 +39,16 @@ impl Deadline {
     }
 }
 
-impl Overrun {
+impl Patience {
     pub(super) fn into_error(self, provider: &ProviderId) -> CallError {
-        CallError::TimedOut { provider: provider.clone(), phase: self.phase, after: self.after }
+        let Self { phase, after, set_by } = self;
+        CallError::TimedOut { provider: provider.clone(), phase, after, set_by }
     }
 }
 
 /// Waits for the work, but not longer than `patience` and not beyond the deadline.
 pub(super) async fn within<T>(
-    patience: Option<(Phase, Duration)>,
+    patience: Option<Patience>,
     deadline: Option<Deadline>,
     work: impl Future<Output = T>,
 ) -> Result<T, Overrun> {
@@ -53,9 +59,9 @@ pub(super) async fn within<T>(
 }
 
 /// When a wait that begins now has lasted too long, and what is to be said then; `None` if it may last for ever.
-pub(super) fn earliest(patience: Option<(Phase, Duration)>, deadline: Option<Deadline>) -> Option<(Instant, Overrun)> {
-    let patience =
-        patience.and_then(|(phase, after)| Some((Instant::now().checked_add(after)?, Overrun { phase, after })));
-    let deadline = deadline.and_then(|Deadline { at, after }| Some((at?, Overrun { phase: Phase::Total, after })));
+pub(super) fn earliest(patience: Option<Patience>, deadline: Option<Deadline>) -> Option<(Instant, Overrun)> {
+    let patience = patience.and_then(|patience| Some((Instant::now().checked_add(patience.after)?, patience)));
+    let deadline = deadline
+        .and_then(|Deadline { at, after, set_by }| Some((at?, Patience { phase: Phase::Total, after, set_by })));
     patience.into_iter().chain(deadline).min_by_key(|(at, _)| *at)
 }

@@ -1,8 +1,6 @@
 //! One request and the beginning of its answer, tried again while there is none.
 
 use std::{
-    error::Error as _,
-    io,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
 };
@@ -10,24 +8,24 @@ use std::{
 use bytes::Bytes;
 use reqwest::{Response, header::HeaderMap};
 use tokio::time::sleep;
-use url::{Host, Url};
 
 use super::{
     RetryListener,
-    deadline::{Deadline, within},
+    deadline::{Deadline, Patience, within},
+    page,
 };
 use crate::{
     breaker::{Breakers, Pass},
     call::Attempts,
     classify::{Refusal, classify},
     credential::Attachment,
-    error::{CallError, Phase},
+    error::{CallError, Phase, SetBy},
     limits::Limits,
     manifest::Manifest,
     request::Mode,
     retry::{Decision, Retrying},
     secret::{Secret, redactor},
-    transport::{Outgoing, Transport, TransportFault, next_piece, read_beginning, read_rest},
+    transport::{Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest},
 };
 
 /// As much of a refusal's body is read, in bytes.
@@ -47,7 +45,7 @@ pub(super) struct Exchange<'a> {
     pub(super) secret: Option<&'a Secret>,
     pub(super) mode: Mode,
     /// For each attempt.
-    pub(super) patience: Option<(Phase, Duration)>,
+    pub(super) patience: Option<Patience>,
     /// For all attempts together.
     pub(super) deadline: Option<Deadline>,
     pub(super) largest_answer: usize,
@@ -143,12 +141,19 @@ impl Exchange<'_> {
         let mut response = sent.map_err(|fault| self.fault(fault))?;
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
+        if status.is_redirection() {
+            let to = page::destination(&self.outgoing.url, &headers);
+            return Err(CallError::Redirected { provider: self.manifest.id.clone(), status: status.as_u16(), to });
+        }
         if !status.is_success() {
             let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
             return Err(refused(self.manifest, status.as_u16(), &headers, &body, self.secret));
         }
         let limits = Limits::read(&self.manifest.rate_limit_headers, &headers, now());
         let first = next_piece(&mut response).await.map_err(|fault| self.fault(fault))?;
+        if first.as_deref().is_some_and(|first| page::is_page(&headers, first)) {
+            return Err(CallError::WebPage { provider: self.manifest.id.clone(), address: self.address() });
+        }
         has_begun.store(first.is_some(), Ordering::Relaxed);
         let body = match (self.mode, first) {
             (Mode::Stream, Some(first)) => ReplyBody::Stream { first, rest: Box::new(response) },
@@ -162,35 +167,28 @@ impl Exchange<'_> {
         Ok(Begun { status: status.as_u16(), headers, limits, body })
     }
 
+    /// Scheme, host and port; nothing that may be secret.
+    fn address(&self) -> String {
+        self.outgoing.url.origin().ascii_serialization()
+    }
+
     fn fault(&self, fault: TransportFault) -> CallError {
         let provider = self.manifest.id.clone();
         match fault {
-            TransportFault::ConnectTimeout { after } => CallError::TimedOut { provider, phase: Phase::Connect, after },
-            TransportFault::Unreachable(source) if is_refused(&source) && is_on_this_machine(&self.outgoing.url) => {
-                CallError::NothingAnswers { provider, address: self.outgoing.url.origin().ascii_serialization() }
+            TransportFault::ConnectTimeout { after } => {
+                Patience { phase: Phase::Connect, after, set_by: SetBy::Nobody }.into_error(&provider)
             }
-            TransportFault::Unreachable(source) => CallError::Unreachable { provider, source: Box::new(source) },
+            TransportFault::Unreachable(obstacle)
+                if obstacle.is_refused() && is_on_this_machine(&self.outgoing.url) =>
+            {
+                CallError::NothingAnswers { provider, address: self.address() }
+            }
+            TransportFault::Unreachable(source) => CallError::Unreachable { provider, source },
             TransportFault::Broken(_) => CallError::Truncated { provider },
             TransportFault::TooLarge { limit } => {
                 CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }
             }
         }
-    }
-}
-
-/// Whether nobody listens at the port.
-fn is_refused(error: &reqwest::Error) -> bool {
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let mut kinds = causes.filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    kinds.any(|kind| kind == io::ErrorKind::ConnectionRefused)
-}
-
-fn is_on_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        None => false,
     }
 }
 

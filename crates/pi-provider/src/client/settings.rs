@@ -2,8 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::seam::Interceptor;
-use crate::{breaker::Breakers, retry::Retrying, transport::Network};
+use super::{
+    deadline::{Deadline, Patience},
+    seam::Interceptor,
+};
+use crate::{
+    breaker::Breakers,
+    error::{Phase, SetBy},
+    manifest::Manifest,
+    request::Mode,
+    retry::Retrying,
+    transport::Network,
+};
 
 /// What a client is made of.
 pub struct Settings {
@@ -26,28 +36,60 @@ pub struct Settings {
 /// Whoever wants to know of retries.
 pub type RetryListener = Arc<dyn Fn(Retrying<'_>) + Send + Sync>;
 
-/// How long to wait for what.
+/// How long to wait for what. What nobody chose is `None`; [`Duration::MAX`] is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of a streamed answer. Models may think for minutes before they say a word.
-    pub first_byte: Duration,
-    /// Between two pieces of a stream.
-    pub idle: Duration,
+    /// From the request to the first byte of a streamed answer, for each attempt. `None` leaves it to the manifest's
+    /// `timeout_ms`, else five minutes: models may think for minutes before they say a word.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of a stream. `None` is five minutes.
+    pub idle: Option<Duration>,
     /// For a call with all its attempts and its whole answer. `None` leaves answers that are not streamed to the manifest's
     /// `timeout_ms`, else ten minutes, and bounds no stream.
     pub total: Option<Duration>,
 }
 
+/// Silence that is borne where nobody says otherwise, before the first byte and after it.
+const SILENCE: Duration = Duration::from_secs(300);
+/// For an answer that is not streamed, where nobody says otherwise.
+const WHOLE: Duration = Duration::from_secs(600);
+
 impl Default for Timeouts {
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(300),
-            idle: Duration::from_secs(300),
-            total: None,
-        }
+        Self { connect: Duration::from_secs(10), first_byte: None, idle: None, total: None }
     }
+}
+
+impl Timeouts {
+    /// When a call that begins now has to be over.
+    pub(super) fn deadline(&self, manifest: &Manifest, mode: Mode) -> Option<Deadline> {
+        let chosen = self.total.map(|total| (total, SetBy::Caller));
+        let (total, set_by) = match mode {
+            Mode::Stream => chosen?,
+            Mode::Whole => chosen.or(written(manifest)).unwrap_or((WHOLE, SetBy::Nobody)),
+        };
+        Some(Deadline::after(total, set_by))
+    }
+
+    /// How long an attempt may go without a byte. What is not streamed has no first byte that says anything.
+    pub(super) fn patience(&self, manifest: &Manifest, mode: Mode) -> Option<Patience> {
+        let chosen = self.first_byte.map(|after| (after, SetBy::Caller));
+        let (after, set_by) = match mode {
+            Mode::Stream => chosen.or(written(manifest)).unwrap_or((SILENCE, SetBy::Nobody)),
+            Mode::Whole => return None,
+        };
+        Some(Patience { phase: Phase::FirstByte, after, set_by })
+    }
+
+    pub(super) fn idle(&self) -> Patience {
+        let set_by = if self.idle.is_some() { SetBy::Caller } else { SetBy::Nobody };
+        Patience { phase: Phase::Idle, after: self.idle.unwrap_or(SILENCE), set_by }
+    }
+}
+
+fn written(manifest: &Manifest) -> Option<(Duration, SetBy)> {
+    manifest.endpoint.timeout_ms.map(|time| (Duration::from_millis(time), SetBy::Manifest))
 }
 
 impl Settings {

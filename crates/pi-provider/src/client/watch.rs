@@ -8,21 +8,19 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
-    time::Duration,
 };
 
 use futures_util::task::AtomicWaker;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::deadline::{Deadline, Overrun, earliest};
-use crate::error::Phase;
+use super::deadline::{Deadline, Overrun, Patience, earliest};
 
 /// Watches over one wait after the other. Asking the timer and the token costs more than most pieces of an answer do, so
 /// they are asked when they ring the [`Alarm`], and not for every piece. The timer is not set anew for every wait either;
 /// when it rings, it is asked how long this wait has lasted.
 pub(super) struct Watch {
-    idle: Duration,
+    idle: Patience,
     deadline: Option<Deadline>,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     is_cancelled: bool,
@@ -58,7 +56,7 @@ impl Wake for Alarm {
 
 impl Watch {
     /// Each wait may last for `idle`, and none beyond the deadline.
-    pub(super) fn new(cancel: CancellationToken, idle: Duration, deadline: Option<Deadline>) -> Self {
+    pub(super) fn new(cancel: CancellationToken, idle: Patience, deadline: Option<Deadline>) -> Self {
         // It has rung, so that the token is asked for the first time.
         let alarm = Arc::new(Alarm { rang: AtomicBool::new(true), task: AtomicWaker::new() });
         Self {
@@ -89,7 +87,7 @@ impl Watch {
             self.wake_with(context.waker());
             // The clock is asked once for a wait, and not at all for what is there already. Limits of later waits are
             // never earlier, so that the timer rings in time for each.
-            let find_limit = || earliest(Some((Phase::Idle, self.idle)), self.deadline);
+            let find_limit = || earliest(Some(self.idle), self.deadline);
             match *limit.get_or_insert_with(find_limit) {
                 Some((at, overrun)) if self.is_over(at) => Poll::Ready(Err(Interruption::Overrun(overrun))),
                 Some(_) | None => Poll::Pending,
@@ -142,17 +140,17 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use std::future::{pending, ready};
+    use std::{
+        future::{pending, ready},
+        time::Duration,
+    };
 
     use tokio::time::{Instant, sleep};
 
     use super::*;
+    use crate::error::{Phase, SetBy};
 
-    const IDLE: Duration = Duration::from_secs(10);
-
-    fn overrun(phase: Phase, after: Duration) -> Interruption {
-        Interruption::Overrun(Overrun { phase, after })
-    }
+    const IDLE: Patience = Patience { phase: Phase::Idle, after: Duration::from_secs(10), set_by: SetBy::Nobody };
 
     #[tokio::test(start_paused = true)]
     async fn every_wait_may_last_as_long() {
@@ -162,22 +160,23 @@ mod tests {
             assert_eq!(watch.over(sleep(Duration::from_secs(seconds))).await, Ok(()));
         }
         assert_eq!(begun.elapsed(), Duration::from_secs(30));
-        assert_eq!(watch.over(pending::<()>()).await, Err(overrun(Phase::Idle, IDLE)));
+        assert_eq!(watch.over(pending::<()>()).await, Err(Interruption::Overrun(IDLE)));
         assert_eq!(begun.elapsed(), Duration::from_secs(40));
         assert_eq!(watch.over(sleep(Duration::from_secs(9))).await, Ok(()), "a later wait has its own time");
-        assert_eq!(watch.over(pending::<()>()).await, Err(overrun(Phase::Idle, IDLE)));
+        assert_eq!(watch.over(pending::<()>()).await, Err(Interruption::Overrun(IDLE)));
         assert_eq!(begun.elapsed(), Duration::from_secs(59));
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_waits_together_may_not_last_longer_than_the_whole() {
         let whole = Duration::from_secs(25);
-        let mut watch = Watch::new(CancellationToken::new(), IDLE, Some(Deadline::after(whole)));
+        let mut watch = Watch::new(CancellationToken::new(), IDLE, Some(Deadline::after(whole, SetBy::Caller)));
         let begun = Instant::now();
         for _ in 0..2 {
             assert_eq!(watch.over(sleep(Duration::from_secs(9))).await, Ok(()));
         }
-        assert_eq!(watch.over(sleep(Duration::from_secs(9))).await, Err(overrun(Phase::Total, whole)));
+        let overrun = Patience { phase: Phase::Total, after: whole, set_by: SetBy::Caller };
+        assert_eq!(watch.over(sleep(Duration::from_secs(9))).await, Err(Interruption::Overrun(overrun)));
         assert_eq!(begun.elapsed(), whole);
     }
 
@@ -196,7 +195,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_time_beyond_all_clocks_never_ends() {
-        let mut watch = Watch::new(CancellationToken::new(), Duration::MAX, None);
+        let mut watch = Watch::new(CancellationToken::new(), Patience { after: Duration::MAX, ..IDLE }, None);
         assert_eq!(watch.over(sleep(Duration::from_secs(1))).await, Ok(()));
     }
 }

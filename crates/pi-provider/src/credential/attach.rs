@@ -84,7 +84,13 @@ mod tests {
     const KEY: &str = "sk-planted-7Qd4";
 
     fn check(placement: Placement, kind: CredentialKind, expected: &str) {
-        let auth = Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() };
+        let auth = Auth {
+            placement,
+            token_env: None,
+            extra_headers: Vec::new(),
+            login_refused: None,
+            secret_headers: Vec::new(),
+        };
         let attachment = attach(&auth, &Credential { secret: Secret::new(KEY), kind }).unwrap();
         assert!(!format!("{attachment:?}").contains(KEY));
         let shown = match attachment {
@@ -118,6 +124,7 @@ mod tests {
             placement: Placement::CustomHeader { header: header.to_owned() },
             token_env: None,
             extra_headers: Vec::new(),
+            login_refused: None,
             secret_headers: Vec::new(),
         };
         let broken = Credential::key(Secret::new("sk-planted\nX-Evil: 1"));

@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::{Credential, CredentialKind, Lookup};
-use crate::secret::Secret;
+use crate::{manifest::Auth, secret::Secret};
 
 /// The credentials of a file. Does not print them.
 #[derive(Default)]
@@ -22,22 +22,11 @@ pub struct AuthFile {
     path: Option<PathBuf>,
     entries: IndexMap<String, Entry>,
     mode: Option<u32>,
+    /// Why nothing was found in it.
+    fault: Option<Unusable>,
 }
 
-/// Why the file is of no use. Nothing of what it holds is in here.
-#[derive(Debug, thiserror::Error)]
-pub enum AuthFileError {
-    #[error("{} cannot be read", path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error("{} is not a table of credentials (line {line}, column {column})", path.display())]
-    Shape { path: PathBuf, line: usize, column: usize },
-}
-
-/// Why an entry cannot be used. Nothing of what it holds is in here.
+/// Why an entry, or the whole file, cannot be used. Nothing of what it holds is in here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     #[error("the login of {provider} has expired, and is not renewed here")]
@@ -46,6 +35,16 @@ pub enum Unusable {
     Command { provider: String },
     #[error("the entry of {provider} is of a kind that is not known here")]
     UnknownKind { provider: String },
+    #[error("the login of {provider} cannot be used here: {reason}")]
+    ForeignLogin {
+        provider: String,
+        /// What the manifest says.
+        reason: String,
+    },
+    #[error("{file} cannot be read: {reason}")]
+    UnreadableFile { file: String, reason: String },
+    #[error("{file} is not a table of credentials (line {line}, column {column})")]
+    BrokenFile { file: String, line: usize, column: usize },
 }
 
 impl Unusable {
@@ -55,6 +54,9 @@ impl Unusable {
             Self::Expired { .. } => "log in again with Pi, or use a key",
             Self::Command { .. } => "write the key into the file, or the name of a variable",
             Self::UnknownKind { .. } => "write an entry of the type api_key or oauth",
+            Self::ForeignLogin { .. } => "use a key",
+            Self::UnreadableFile { .. } => "check who may read the file, or move it away",
+            Self::BrokenFile { .. } => "correct the file, or move it away",
         }
     }
 }
@@ -81,21 +83,19 @@ impl AuthFile {
         Self::default()
     }
 
-    /// Reads the file; one that does not exist is empty.
-    pub fn read(path: &Path) -> Result<Self, AuthFileError> {
-        let failed = |source| AuthFileError::Read { path: path.to_owned(), source };
-        #[expect(clippy::disallowed_methods, reason = "this is the place where the file of credentials is read")]
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => b"{}".to_vec(),
-            Err(error) => return Err(failed(error)),
+    /// Reads the file; one that does not exist is empty. One that cannot be used is empty too, and its
+    /// [`fault`](Self::fault) is told to whoever finds no credential elsewhere.
+    pub fn read(path: &Path) -> Self {
+        let (entries, fault) = match entries(path) {
+            Ok(entries) => (entries, None),
+            Err(fault) => (IndexMap::new(), Some(fault)),
         };
-        let entries = serde_json::from_slice(&bytes).map_err(|error| AuthFileError::Shape {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-        })?;
-        Ok(Self { path: Some(path.to_owned()), entries, mode: mode(path) })
+        Self { path: Some(path.to_owned()), entries, mode: mode(path), fault }
+    }
+
+    /// Why the file cannot be used, if it cannot.
+    pub fn fault(&self) -> Option<&Unusable> {
+        self.fault.as_ref()
     }
 
     pub(super) fn shown_path(&self) -> Option<String> {
@@ -112,6 +112,7 @@ impl AuthFile {
     pub(super) fn find(
         &self,
         provider: &str,
+        auth: &Auth,
         environment: Lookup<'_>,
         now: SystemTime,
     ) -> Option<Result<Credential, Unusable>> {
@@ -123,6 +124,9 @@ impl AuthFile {
                 Ok(Credential::key(Secret::new(value.trim())))
             }
             Entry::Oauth { access, expires } => {
+                if let Some(reason) = auth.login_refused.clone() {
+                    return Some(Err(Unusable::ForeignLogin { provider, reason }));
+                }
                 let until = expires.and_then(|expires| Duration::try_from_secs_f64(expires / 1000.0).ok());
                 match until.and_then(|until| SystemTime::UNIX_EPOCH.checked_add(until)) {
                     Some(until) if until <= now => Err(Unusable::Expired { provider }),
@@ -140,6 +144,19 @@ impl fmt::Debug for AuthFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthFile").field("path", &self.path).field("entries", &self.entries.len()).finish()
     }
+}
+
+fn entries(path: &Path) -> Result<IndexMap<String, Entry>, Unusable> {
+    let file = path.display().to_string();
+    #[expect(clippy::disallowed_methods, reason = "this is the place where the file of credentials is read")]
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexMap::new()),
+        Err(error) => return Err(Unusable::UnreadableFile { file, reason: error.to_string() }),
+    };
+    // What the parser says may quote what it read, so only the place is told.
+    let broken = |error: serde_json::Error| Unusable::BrokenFile { file, line: error.line(), column: error.column() };
+    serde_json::from_slice(&bytes).map_err(broken)
 }
 
 #[cfg(unix)]

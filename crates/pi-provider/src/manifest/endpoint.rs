@@ -15,7 +15,7 @@ use crate::secret::Secret;
 pub struct Endpoint {
     /// May hold `${NAME}` for values of the environment.
     pub base_url: String,
-    /// How long a whole call that does not stream may take.
+    /// How long a call that does not stream may take as a whole, and how long a stream may be silent before its first byte.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
     pub auth: Auth,
@@ -32,6 +32,10 @@ pub struct Auth {
     /// Headers that every request carries.
     #[serde(default)]
     pub extra_headers: Vec<Header>,
+    /// Ours: why the access token of a login (OAuth) is of no use here, where the provider takes it from its own programs
+    /// only. Such a login is then reported instead of sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_refused: Option<String>,
     /// Headers of the user's own, which no file of manifests can hold: they are treated like the credential.
     #[serde(skip)]
     pub secret_headers: Vec<SecretHeader>,

@@ -10,6 +10,9 @@ use crate::credential::Lookup;
 /// A server on this machine is never reached through a proxy, as with Go's and most other clients.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
+/// The ways in which a proxy can be spoken to. With `socks5h` and `socks4a` the proxy looks names up, else this machine.
+const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
+
 type Make = fn(&str) -> reqwest::Result<Proxy>;
 
 /// Which proxy serves which kind of address. Does not print what may hold a password.
@@ -37,6 +40,10 @@ impl Proxies {
         }
     }
 
+    pub(super) fn are_none(&self) -> bool {
+        [&self.http, &self.https, &self.all].into_iter().all(Option::is_none)
+    }
+
     pub(super) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
         let except = match &self.except {
             Some(except) => format!("{except},{LOOPBACK}"),
@@ -51,7 +58,8 @@ impl Proxies {
         ];
         for (variable, url, proxy) in named {
             let Some(url) = url else { continue };
-            let is_usable = !url.contains("://") || url.starts_with("http://") || url.starts_with("https://");
+            let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme);
+            let is_usable = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
             let proxy = Some(url).filter(|_| is_usable).and_then(|url| proxy(url).ok());
             let proxy = proxy.ok_or(TransportError::Proxy { variable })?;
             builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&except)));
@@ -97,7 +105,7 @@ mod tests {
 
     #[test]
     fn password_of_a_proxy_is_shown_nowhere() {
-        let proxies = read(&[("ALL_PROXY", "socks5://user:planted@127.0.0.1:1")]);
+        let proxies = read(&[("ALL_PROXY", "gopher://user:planted@127.0.0.1:1")]);
         let error = proxies.apply(ClientBuilder::new()).unwrap_err();
         assert_eq!(error.to_string(), "ALL_PROXY is not the address of a proxy that can be used");
         assert!(!format!("{proxies:?} {error:?}").contains("planted"));

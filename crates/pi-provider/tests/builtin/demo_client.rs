@@ -17,7 +17,7 @@ use crate::transcription::transcribe;
 async fn ask(model: &str, messages: Value, tools: Option<Value>) -> Result<(String, String), CallError> {
     let built_in = builtin::find("demo").unwrap();
     let manifest = load(built_in.text, &built_in.path(), Format::Yaml).manifest.unwrap();
-    let client = Client::new(Settings::new(Network::default())).unwrap();
+    let client = Client::new(Settings::new(Network::default()));
     let parameters: Map<String, Value> = tools.into_iter().map(|tools| ("tools".to_owned(), tools)).collect();
     let mut plain = plain(messages.as_array().unwrap(), &parameters).unwrap();
     plain.options.thinking = ThinkingLevel::Low;

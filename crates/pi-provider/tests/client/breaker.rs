@@ -64,7 +64,7 @@ async fn broken_and_silent_streams_count_and_finished_ones_do_too() {
     let script = Script::new().then(hello()).then(truncated).then(silent).otherwise(hello());
     let server = Server::start(script).await.unwrap();
     let manifest = manifest(&server.url(), serde_json::from_str(ONCE).unwrap());
-    let timeouts = Timeouts { idle: seconds(10), ..Timeouts::default() };
+    let timeouts = Timeouts { idle: Some(seconds(10)), ..Timeouts::default() };
     let fixture = Fixture::of(server, manifest, Settings { timeouts, ..settings() });
     fixture.text().await.unwrap();
     fixture.error().await;

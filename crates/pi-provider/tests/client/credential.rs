@@ -43,7 +43,7 @@ impl Case<'_> {
         let auth_file = match self.file {
             Some(text) => {
                 write(&path, text, 0o600);
-                AuthFile::read(&path).unwrap()
+                AuthFile::read(&path)
             }
             None => AuthFile::none(),
         };
@@ -185,10 +185,11 @@ fn file_that_others_can_read_is_warned_about() {
     write(&path, FILE, 0o644);
     let shown = path.display();
     let warning = format!("{shown} can be read by others (mode 0644); run chmod 600 on it");
-    assert_eq!(AuthFile::read(&path).unwrap().warning(), Some(warning));
+    assert_eq!(AuthFile::read(&path).warning(), Some(warning));
     write(&path, FILE, 0o600);
-    assert_eq!(AuthFile::read(&path).unwrap().warning(), None);
-    assert_eq!(AuthFile::read(&folder.path().join("absent.json")).unwrap().warning(), None);
+    assert_eq!(AuthFile::read(&path).warning(), None);
+    let absent = AuthFile::read(&folder.path().join("absent.json"));
+    assert_eq!((absent.warning(), absent.fault()), (None, None));
 }
 
 #[test]
@@ -196,10 +197,11 @@ fn nothing_prints_a_credential() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("auth.json");
     write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}, "b": "sk-planted"}"#, 0o600);
-    let error = AuthFile::read(&path).unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("planted"), "{error:?}");
+    let broken = AuthFile::read(&path);
+    let fault = broken.fault().unwrap();
+    assert!(!format!("{fault} {broken:?} {fault:?}").contains("planted"), "{fault:?}");
     write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}}"#, 0o600);
-    let file = AuthFile::read(&path).unwrap();
+    let file = AuthFile::read(&path);
     let resolved = Case { explicit: Some("sk-planted"), ..Case::new() }.resolve();
     assert!(!format!("{file:?} {resolved:?}").contains("planted"));
 }
@@ -209,6 +211,45 @@ fn missing_credential_is_an_error_that_says_where_it_could_be() {
     let error = Case::new().resolve().into_credential(&"mock-one".into()).unwrap_err();
     let CallError::NoCredential { looked_in, .. } = error else { panic!("{error}") };
     assert_eq!(looked_in, ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+}
+
+/// A file that cannot be used: who needs it is told, and nobody else is kept from anything.
+#[test]
+fn broken_file_harms_only_those_who_have_no_other_credential() {
+    let broken = Case { file: Some("{\n  \"mock-one\": "), ..Case::new() };
+    let resolved = broken.resolve();
+    let [Unusable::BrokenFile { file, line: 2, column: 14 }] = resolved.unusable.as_slice() else {
+        panic!("{resolved:?}")
+    };
+    let told = format!("there is no credential for mock-one: {file} is not a table of credentials (line 2, column 14)");
+    assert_eq!(resolved.unusable[0].hint(), "correct the file, or move it away");
+    assert_eq!(resolved.into_credential(&"mock-one".into()).unwrap_err().to_string(), told);
+    let elsewhere = Case { file: Some("["), environment: &[("MOCK_TOKEN", "key")], ..Case::new() }.resolve();
+    assert_eq!((elsewhere.status(), elsewhere.unusable.len()), (Status::Available, 0));
+    let local = json!({"endpoint": {"auth": {"type": "none"}}});
+    let needless = Case { file: Some("["), changes: local, ..Case::new() }.resolve();
+    assert_eq!(needless.into_credential(&"mock-one".into()).unwrap(), None);
+}
+
+#[test]
+fn folder_in_the_place_of_the_file_is_told_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = AuthFile::read(folder.path());
+    let fault = file.fault().unwrap().to_string();
+    assert!(fault.starts_with(&format!("{} cannot be read: ", folder.path().display())), "{fault}");
+}
+
+/// Sending it would end in a refusal that says nothing of why.
+#[test]
+fn login_that_a_provider_takes_from_others_only_is_reported_and_not_sent() {
+    let changes = json!({"endpoint": {"auth": {"login_refused": "it is for its own programs"}}});
+    let file = r#"{"mock-one": {"type": "oauth", "access": "token", "expires": 2000000}}"#;
+    let resolved = Case { changes, file: Some(file), ..Case::new() }.resolve();
+    let told =
+        "there is no credential for mock-one: the login of mock-one cannot be used here: it is for its own programs";
+    assert_eq!(resolved.into_credential(&"mock-one".into()).unwrap_err().to_string(), told);
+    let usual = Case { file: Some(file), ..Case::new() }.resolve();
+    assert_eq!(usual.source_kind, SourceKind::AuthFile);
 }
 
 #[test]

@@ -128,7 +128,7 @@ async fn chat(shown: &str, manifest: &Manifest, style: &Style) {
     let target = Target { manifest, model: MODEL, entry: None, base_url: Some(&base), lookup: &|_| None };
     let asked = request::plain(&messages(), tools().as_object().unwrap()).unwrap();
     let call = Call { prompt: &asked.prompt, options: &asked.options };
-    let client = Client::new(Settings::new(Network::default())).unwrap();
+    let client = Client::new(Settings::new(Network::default()));
     let credential = Credential::key(Secret::new(KEY));
     let cancel = CancellationToken::new();
 

@@ -6,7 +6,7 @@ use pi_provider::{
     catalog::{Catalog, Entry, Source},
     credential::Trust,
     local::{LocalServer, Probe, ProbeError, find},
-    transport::{Network, Transport},
+    transport::Transport,
 };
 use pi_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn nothing(_: &str) -> Option<String> {
 }
 
 fn transport() -> Transport {
-    Transport::new(&Network::default(), PATIENCE).unwrap()
+    Transport::near(PATIENCE).unwrap()
 }
 
 async fn serve(routes: &[(&str, Value)]) -> Server {

@@ -60,7 +60,7 @@ impl Fixture {
     }
 
     fn of(server: Server, manifest: Manifest, settings: Settings) -> Self {
-        let client = Client::new(settings).unwrap();
+        let client = Client::new(settings);
         let cancel = CancellationToken::new();
         Self { server, manifest, client, cancel, prompt: prompt("Hello, ada@example.com"), options: Options::plain() }
     }

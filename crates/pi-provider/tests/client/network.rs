@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use pi_provider::{
-    CallError, ErrorCode,
-    transport::{Network, Proxies, Roots, TransportError},
+    CallError, Cause, ErrorCode,
+    transport::{Network, Obstacle, Proxies, Roots},
 };
 use pi_testkit::{Reply, Script};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -56,7 +56,8 @@ async fn plain_requests_go_through_the_proxy_with_its_password() {
 async fn excepted_hosts_and_this_machine_are_reached_directly() {
     let proxied = |server: &Server| environment(&[("ALL_PROXY", &server.url()), ("NO_PROXY", HOST)]);
     let excepted = fixture(Script::new().otherwise(hello()), "http://provider.test/v1", proxied).await;
-    assert!(matches!(excepted.error().await, CallError::Unreachable { .. }));
+    let error = excepted.error().await;
+    assert!(matches!(error, CallError::Unreachable { source: Obstacle::Proxy { .. }, .. }), "{error:?}");
     assert!(excepted.server.requests().is_empty());
     let local = Server::start(Script::new().otherwise(hello())).await.unwrap();
     let proxied = |server: &Server| environment(&[("ALL_PROXY", &server.url())]);
@@ -73,6 +74,9 @@ async fn redirects_never_carry_the_credential_to_another_server() {
         let fixture = Fixture::new(Script::new().otherwise(away)).await;
         let error = fixture.error().await;
         assert_eq!(error.code(), ErrorCode::Unknown, "{error}");
+        let to = format!("{}/elsewhere", other.url());
+        let told = format!("mock-one sends the request elsewhere ({status} to {to}), where it is not followed");
+        assert_eq!(error.to_string(), told);
         assert_eq!((fixture.server.requests().len(), other.requests().len()), (1, 0), "{status}");
     }
 }
@@ -205,7 +209,10 @@ async fn unknown_authority_is_not_believed_and_gets_no_credential() {
     let tls = tls(b"http/1.1").await;
     let (outcome, _) = ask_tls(&tls, |_| Roots::default()).await;
     let error = outcome.unwrap_err();
-    assert!(matches!(error, CallError::Unreachable { .. }), "{error}");
+    // There is a proxy, but it did its work.
+    let told = "the certificate of provider.test is not believed: nobody here knows who vouches for it";
+    let CallError::Unreachable { source, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(source.to_string(), told);
     assert_eq!(tls.server.await.unwrap(), b"");
 }
 
@@ -218,26 +225,112 @@ async fn second_version_of_http_is_spoken_where_the_server_wants_it() {
     assert!(sent.starts_with(b"PRI * HTTP/2.0\r\n"), "{}", String::from_utf8_lossy(&sent));
 }
 
-#[test]
-fn certificates_that_cannot_be_read_are_an_error_that_names_the_variable() {
+/// Only whoever needs them is told, and only then; the next call finds what was mended.
+#[tokio::test]
+async fn certificates_and_proxies_that_cannot_be_used_stop_only_calls_that_need_them() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.pem");
     drop(new_file(&empty));
-    let check = |roots: Roots, expected: &str| {
-        let network = Network { roots, ..Network::default() };
-        let error = Client::new(Settings { network, ..settings() }).unwrap_err();
-        let shown = error.to_string().replace(&folder.path().display().to_string(), "FOLDER");
-        assert_eq!(shown, expected);
-        assert!(!matches!(error, TransportError::Tls { .. }));
-    };
     let absent = folder.path().join("absent");
-    check(
-        Roots { extra: Some(absent.clone()), ..Roots::default() },
-        "NODE_EXTRA_CA_CERTS: FOLDER/absent cannot be read",
+    let (absent, empty) = (absent.to_str().unwrap(), empty.to_str().unwrap());
+    for (variables, expected) in [
+        (&[("NODE_EXTRA_CA_CERTS", absent)], "NODE_EXTRA_CA_CERTS: FOLDER/absent cannot be read"),
+        (&[("SSL_CERT_FILE", empty)], "SSL_CERT_FILE: there is no certificate in FOLDER/empty.pem"),
+        (&[("SSL_CERT_DIR", absent)], "SSL_CERT_DIR: FOLDER/absent cannot be read"),
+        (&[("ALL_PROXY", "gopher://planted")], "ALL_PROXY is not the address of a proxy that can be used"),
+    ] {
+        let far = fixture(Script::new(), "https://provider.test/v1", |_| environment(variables)).await;
+        let error = far.error().await;
+        assert_eq!((error.to_string(), error.code()), (CANNOT.to_owned(), ErrorCode::InvalidRequest));
+        let CallError::NoNetwork { source, .. } = &error else { panic!("{error:?}") };
+        let shown = source.to_string().replace(&folder.path().display().to_string(), "FOLDER");
+        assert_eq!(shown, expected);
+        assert!(source.hint().contains(variables[0].0), "{}", source.hint());
+        assert!(!format!("{error:?} {}", source.hint()).contains("planted"));
+
+        let server = Server::start(Script::new().otherwise(hello())).await.unwrap();
+        let near = fixture(Script::new(), &server.url(), |_| environment(variables)).await;
+        assert_eq!(near.text().await.unwrap(), "Hello, world", "{expected}");
+    }
+}
+
+const CANNOT: &str = "mock-one cannot be asked from here";
+
+/// A proxy of the kind SOCKS 5 with a password, which leads every connection to one server. Gives back what it was told:
+/// user, password, and where to.
+async fn socks(to: SocketAddr) -> (SocketAddr, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let [5, methods] = read_bytes(&mut client, 2).await[..] else { panic!("not SOCKS 5") };
+        assert!(read_bytes(&mut client, methods.into()).await.contains(&2), "a password is offered");
+        client.write_all(&[5, 2]).await.unwrap();
+        let [1, length] = read_bytes(&mut client, 2).await[..] else { panic!("not a password") };
+        let user = String::from_utf8(read_bytes(&mut client, length.into()).await).unwrap();
+        let [length] = read_bytes(&mut client, 1).await[..] else { panic!("no password") };
+        let password = String::from_utf8(read_bytes(&mut client, length.into()).await).unwrap();
+        client.write_all(&[1, 0]).await.unwrap();
+        let [5, 1, 0, 3, length] = read_bytes(&mut client, 5).await[..] else { panic!("not a name to connect to") };
+        let host = String::from_utf8(read_bytes(&mut client, length.into()).await).unwrap();
+        let port = u16::from_be_bytes(read_bytes(&mut client, 2).await.try_into().unwrap());
+        client.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.unwrap();
+        let mut server = TcpStream::connect(to).await.unwrap();
+        // Either side may hang up; the test looks at what was said.
+        let _ = copy_bidirectional(&mut client, &mut server).await;
+        format!("{user}:{password} {host}:{port}")
+    });
+    (address, task)
+}
+
+async fn read_bytes(stream: &mut (impl AsyncRead + Unpin), count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    stream.read_exact(&mut bytes).await.unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn socks_proxy_is_spoken_to_and_looks_names_up_itself() {
+    let server = Server::start(Script::new().otherwise(hello())).await.unwrap();
+    let (proxy, task) = socks(server.address()).await;
+    let url = format!("socks5h://user:word@{proxy}");
+    let fixture = fixture(Script::new(), "http://provider.test/v1", |_| environment(&[("ALL_PROXY", &url)])).await;
+    assert_eq!(fixture.text().await.unwrap(), "Hello, world");
+    drop((fixture, server));
+    assert_eq!(task.await.unwrap(), "user:word provider.test:80");
+}
+
+/// Whoever listens there serves people: an address without `/v1`, or a login page that is in the way.
+#[tokio::test]
+async fn web_page_is_told_as_one_and_not_asked_for_again() {
+    let named = Reply::whole(200, "text/html; charset=utf-8", b"Welcome");
+    let unnamed = Reply::text(200, "\n<HTML>");
+    for reply in [named, unnamed] {
+        let fixture = Fixture::new(Script::new().otherwise(reply)).await;
+        let told = format!("the server at {} answered with a web page", fixture.server.url());
+        for error in [fixture.error().await, fixture.complete().await.unwrap_err()] {
+            assert_eq!((error.to_string(), error.code().is_retryable()), (told.clone(), false));
+        }
+        assert_eq!(fixture.server.requests().len(), 2, "once for each");
+    }
+}
+
+#[tokio::test]
+async fn server_that_hangs_up_is_told_without_the_words_of_a_library() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            read_head(&mut stream).await;
+        }
+    });
+    let fixture = fixture(Script::new(), &url, |_| Network::default()).await;
+    let error = fixture.error().await;
+    server.abort();
+    let CallError::Unreachable { source, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*source, Obstacle::HungUp);
+    assert_eq!(
+        Cause::of(&error).message,
+        "mock-one cannot be reached: the connection was closed before an answer came"
     );
-    check(
-        Roots { file: Some(empty), ..Roots::default() },
-        "SSL_CERT_FILE: there is no certificate in FOLDER/empty.pem",
-    );
-    check(Roots { folders: vec![absent], ..Roots::default() }, "SSL_CERT_DIR: FOLDER/absent cannot be read");
 }

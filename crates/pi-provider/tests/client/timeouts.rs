@@ -1,6 +1,6 @@
 //! Waiting is bounded everywhere.
 
-use pi_provider::{CallError, Phase};
+use pi_provider::{CallError, Phase, SetBy};
 use pi_testkit::{Reply, Script, server::Step};
 
 use super::*;
@@ -26,7 +26,7 @@ fn phase(error: &CallError) -> (Phase, Duration) {
 async fn silent_server_times_out_before_the_first_byte_and_sees_the_close() {
     let head_only = Reply::events(Vec::<Vec<u8>>::new()).and(Step::Hang);
     for reply in [Reply::hang(), head_only] {
-        let timeouts = Timeouts { first_byte: seconds(20), ..Timeouts::default() };
+        let timeouts = Timeouts { first_byte: Some(seconds(20)), ..Timeouts::default() };
         let fixture = fixture(Script::new().then(reply), timeouts, json!({})).await;
         assert_eq!(phase(&fixture.error().await), (Phase::FirstByte, seconds(20)));
         fixture.server.abandoned(1).await;
@@ -35,7 +35,7 @@ async fn silent_server_times_out_before_the_first_byte_and_sees_the_close() {
 
 #[tokio::test(start_paused = true)]
 async fn stream_that_stops_times_out_between_pieces() {
-    let timeouts = Timeouts { idle: seconds(30), ..Timeouts::default() };
+    let timeouts = Timeouts { idle: Some(seconds(30)), ..Timeouts::default() };
     let reply =
         Reply::events([delta("Hel")]).and(Step::Wait(seconds(29))).and(Step::Bytes(delta("lo").into())).and(Step::Hang);
     let fixture = fixture(Script::new().then(reply), timeouts, json!({})).await;
@@ -56,9 +56,51 @@ async fn whole_answer_has_the_time_that_the_manifest_gives_it() {
     let own = Timeouts { total: Some(seconds(9)), ..Timeouts::default() };
     let patient = fixture(Script::new().then(trickle()), own, written.clone()).await;
     patient.complete().await.unwrap();
-    let streamed =
-        fixture(Script::new().then(hello().after(Step::Wait(seconds(8)))), Timeouts::default(), written).await;
-    assert_eq!(streamed.text().await.unwrap(), "Hello, world", "a stream is not bound by it");
+}
+
+/// For a stream it is the time to the first byte of each attempt; what follows may take as long as it takes.
+#[tokio::test(start_paused = true)]
+async fn stream_has_the_time_to_its_first_byte_that_the_manifest_gives_it() {
+    let written = json!({"endpoint": {"timeout_ms": 7000}});
+    let late = || Script::new().then(hello().after(Step::Wait(seconds(8))));
+    let slow = fixture(late(), Timeouts::default(), written.clone()).await;
+    let error = slow.error().await;
+    assert!(matches!(error, CallError::TimedOut { phase: Phase::FirstByte, set_by: SetBy::Manifest, .. }), "{error:?}");
+    let told = "mock-one did not answer in time (waiting for the first byte, 7 s, the timeout_ms of its manifest)";
+    assert_eq!(error.to_string(), told);
+    slow.server.abandoned(1).await;
+    let own = Timeouts { first_byte: Some(seconds(9)), ..Timeouts::default() };
+    let patient = fixture(late(), own, written.clone()).await;
+    assert_eq!(patient.text().await.unwrap(), "Hello, world", "what the caller says comes first");
+    let trickle = (0..9).fold(Reply::events([delta("a")]), |reply, _| {
+        reply.and(Step::Wait(seconds(6))).and(Step::Bytes(delta("a").into()))
+    });
+    let trickle = trickle.and(Step::Bytes(stop().into())).and(Step::Bytes("data: [DONE]\n\n".into()));
+    let long = fixture(Script::new().then(trickle), Timeouts::default(), written).await;
+    assert_eq!(long.text().await.unwrap(), "aaaaaaaaaa", "54 s in all");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_limit_is_told_with_its_value_and_who_set_it() {
+    let hang = || Script::new().otherwise(Reply::hang());
+    let stops = || Script::new().otherwise(Reply::events([delta("Hel")]).and(Step::Hang));
+    let unlimited = Timeouts { first_byte: Some(Duration::MAX), ..Timeouts::default() };
+    let total = Timeouts { total: Some(seconds(50)), ..unlimited };
+    for (script, timeouts, expected) in [
+        (hang(), Timeouts::default(), "waiting for the first byte, 300 s, the usual limit"),
+        (hang(), Timeouts { first_byte: Some(seconds(20)), ..unlimited }, "waiting for the first byte, 20 s"),
+        (stops(), Timeouts::default(), "waiting for the next piece, 300 s, the usual limit"),
+        (stops(), Timeouts { idle: Some(seconds(30)), ..unlimited }, "waiting for the next piece, 30 s"),
+        (hang(), total, "in all, 50 s"),
+        (stops(), total, "in all, 50 s"),
+    ] {
+        let fixture = fixture(script, timeouts, json!({})).await;
+        let told = fixture.error().await.to_string();
+        assert_eq!(told, format!("mock-one did not answer in time ({expected})"));
+    }
+    let whole = fixture(hang(), Timeouts::default(), json!({})).await;
+    let told = whole.complete().await.unwrap_err().to_string();
+    assert_eq!(told, "mock-one did not answer in time (in all, 600 s, the usual limit)");
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,7 +152,7 @@ async fn refusal_whose_body_never_comes_is_still_a_refusal() {
 
 #[tokio::test(start_paused = true)]
 async fn timeouts_before_the_first_byte_are_tried_again() {
-    let timeouts = Timeouts { first_byte: seconds(20), ..Timeouts::default() };
+    let timeouts = Timeouts { first_byte: Some(seconds(20)), ..Timeouts::default() };
     let script = Script::new().then(Reply::hang()).then(hello());
     let changes = json!({"retry_policy": {"strategy": "fixed_delay"}});
     let fixture = fixture(script, timeouts, changes).await;

@@ -40,7 +40,7 @@ impl Scene {
         let mut manifest = built_in(provider);
         manifest.retry_policy.min_delay_ms = 0;
         manifest.retry_policy.max_delay_ms = 1;
-        let client = Client::new(Settings::new(Network::default())).unwrap();
+        let client = Client::new(Settings::new(Network::default()));
         let credential = Credential::key(Secret::new(KEY));
         Self { url: server.url(), server, manifest, client, credential, cancel: CancellationToken::new() }
     }

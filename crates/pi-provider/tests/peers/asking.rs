@@ -139,9 +139,13 @@ impl Told {
 }
 
 pub(crate) fn client(patience: Duration) -> Client {
-    let timeouts =
-        Timeouts { connect: Duration::from_secs(5), first_byte: patience, idle: patience, total: Some(patience) };
-    Client::new(Settings { timeouts, ..Settings::new(Network::default()) }).unwrap()
+    let timeouts = Timeouts {
+        connect: Duration::from_secs(5),
+        first_byte: Some(patience),
+        idle: Some(patience),
+        total: Some(patience),
+    };
+    Client::new(Settings { timeouts, ..Settings::new(Network::default()) })
 }
 
 pub(crate) fn question(text: &str, parameters: Value) -> Plain {

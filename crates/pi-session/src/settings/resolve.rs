@@ -100,7 +100,8 @@ impl Resolver<'_> {
             theme: self.chosen("theme"),
             quiet_startup: self.value("quietStartup"),
             show_images: self.value("terminal.showImages"),
-            http_idle_timeout_ms: self.value("httpIdleTimeoutMs"),
+            http_idle_timeout_ms: self.chosen("httpIdleTimeoutMs"),
+            http_total_timeout_ms: self.value("httpTotalTimeoutMs"),
         }
     }
 

@@ -192,7 +192,7 @@ fn models(url: &str) -> Models {
         explicit: None,
         now: || std::time::SystemTime::UNIX_EPOCH,
     };
-    Models::new(catalog, Client::new(ClientSettings::new(Network::default())).unwrap(), keys)
+    Models::new(catalog, Client::new(ClientSettings::new(Network::default())), keys)
 }
 
 /// Knows the template `greet` and nothing else.

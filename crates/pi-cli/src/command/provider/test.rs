@@ -16,13 +16,13 @@ use crate::{
     amount::counted,
     arguments::model::TestArguments,
     asking::{self, Answered, Asker, Manner, News, Wish},
-    choice::{self, Chosen, Wanted},
+    choice::{self, Chosen, OwnSettings, Wanted},
     command::ask::{cost, dollars, tokens},
     console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
     failure::{Failure, ModelFailure, call_hint},
-    providers::Providers,
+    providers::{self, Providers},
     runtime,
 };
 
@@ -76,11 +76,12 @@ pub(crate) fn run(
         Some(_) | None => (arguments.id.as_str(), arguments.model.as_deref()),
     };
     providers.get(id)?;
+    let timeouts = providers::timeouts(&OwnSettings::read(environment, console).settings);
     runtime::start()?.block_on(async {
         let wanted = Wanted { model, provider: Some(id), base_url: None };
         let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
         chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
-        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers)?;
+        let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers, timeouts)?;
         asker.stop_on_interrupt();
         let mut exit = Exit::Success;
         let mut spent = Vec::new();

@@ -51,6 +51,8 @@ struct WrittenAuth {
     token_env: Option<String>,
     #[serde(default)]
     extra_headers: Vec<Header>,
+    #[serde(default)]
+    login_refused: Option<String>,
 }
 
 static VARIABLE: LazyLock<Regex> =
@@ -189,7 +191,14 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         }
         report.note(Rule::PromoteAuth, endpoint.at, PATH, "no credential is described: a bearer token is assumed");
         let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
-        return Some(Auth { placement, token_env: None, extra_headers: Vec::new(), secret_headers: Vec::new() });
+        let extra_headers = Vec::new();
+        return Some(Auth {
+            placement,
+            token_env: None,
+            extra_headers,
+            login_refused: None,
+            secret_headers: Vec::new(),
+        });
     };
     let written: WrittenAuth = report.read(Severity::Error, Rule::AuthSection, node, PATH)?;
     let placement = placement(node, &written, generation, report)?;
@@ -203,8 +212,8 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     for (index, header) in written.extra_headers.iter().enumerate() {
         check_header(node, &format!("endpoint.auth.extra_headers[{index}].name"), &header.name, report);
     }
-    let WrittenAuth { token_env, extra_headers, .. } = written;
-    Some(Auth { placement, token_env, extra_headers, secret_headers: Vec::new() })
+    let WrittenAuth { token_env, extra_headers, login_refused, .. } = written;
+    Some(Auth { placement, token_env, extra_headers, login_refused, secret_headers: Vec::new() })
 }
 
 fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report: &mut Report<'_>) -> Option<Placement> {

@@ -38,7 +38,7 @@ async fn call_server(case: &Case) -> Result<Answer, Trouble> {
     let loaded = load::load(&manifest.to_string(), "scripted.json", Format::Json);
     let manifest = loaded.manifest.ok_or_else(|| Trouble::Case(format!("{:?}", loaded.diagnostics)))?;
     let target = Target { manifest: &manifest, model: "", entry: None, base_url: None, lookup: &|_| None };
-    let client = Client::new(Settings::new(Network::default())).map_err(|error| Trouble::Case(error.to_string()))?;
+    let client = Client::new(Settings::new(Network::default()));
     let asking = Asking { client: &client, target: &target, credential: None, cancel: &CancellationToken::new() };
     let response = named::ask(&asking, &operation, &asked).await?;
     let requests = server.requests();

@@ -1,0 +1,179 @@
+//! What stood between us and a server, in words that a person can act on.
+//!
+//! Libraries tell a chain of causes in their own terms, outermost first. What is told here is the one cause that matters,
+//! as a kind. Nothing of an address but scheme, host and port is in it.
+
+use std::{error::Error, io};
+
+use rustls::CertificateError;
+use url::Url;
+
+/// Why a server was not reached.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    #[error("no server of the name {host} is known")]
+    UnknownHost { host: String },
+    #[error("nothing listens at {address}")]
+    Refused { address: String },
+    #[error("no network leads to {address}")]
+    NoRoute { address: String },
+    #[error("the connection was closed before an answer came")]
+    HungUp,
+    #[error("the certificate of {host} is not believed: {reason}")]
+    Certificate { host: String, reason: String },
+    #[error("{address} does not speak TLS")]
+    NotTls { address: String },
+    #[error("the proxy does not lead there: {reason}")]
+    Proxy { reason: String },
+    #[error("{reason}")]
+    Other { reason: String },
+}
+
+/// Whether a request goes straight to its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Direct,
+    /// Some proxy is named; whether it serves this host is the library's decision.
+    PerhapsProxied,
+}
+
+impl Obstacle {
+    /// What to do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::UnknownHost { .. } => "check the name in the address, and whether there is a network",
+            Self::Refused { .. } => "check the port in the address, and whether the server runs",
+            Self::NoRoute { .. } => "check the network, and whether a VPN or a proxy is needed",
+            Self::HungUp => "ask again; if it stays so, look into the log of the server",
+            Self::Certificate { .. } => {
+                "if it is your own or your company's, name its authority in NODE_EXTRA_CA_CERTS=FILE; else do not go on"
+            }
+            Self::NotTls { .. } => "write the address with http:// instead of https://",
+            Self::Proxy { .. } => {
+                "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names hosts that are reached directly"
+            }
+            Self::Other { .. } => "check the address, and whether the server runs",
+        }
+    }
+
+    /// Whether nobody listens at the port.
+    pub const fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused { .. })
+    }
+
+    /// The cause that matters in a chain.
+    pub(super) fn of(error: &(dyn Error + 'static), url: &Url, way: Way) -> Self {
+        let address = url.origin().ascii_serialization();
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let causes: Vec<&(dyn Error + 'static)> = std::iter::successors(Some(error), |&cause| cause.source()).collect();
+        let says = |words: &str| causes.iter().any(|cause| cause.to_string().contains(words));
+        let reason = causes.last().map(ToString::to_string).unwrap_or_default();
+        if says("tunnel error") || says("socks") {
+            return Self::Proxy { reason };
+        }
+        if let Some(fault) = causes.iter().find_map(|&cause| tls(cause)) {
+            return match fault {
+                rustls::Error::InvalidCertificate(fault) => Self::Certificate { host, reason: certificate(fault) },
+                rustls::Error::InvalidMessage(_) => Self::NotTls { address },
+                other => Self::Other { reason: other.to_string() },
+            };
+        }
+        if says("dns error") {
+            return match way {
+                Way::Direct => Self::UnknownHost { host },
+                Way::PerhapsProxied => Self::Proxy { reason: format!("its name or {host} is not known here") },
+            };
+        }
+        let mut kinds = causes.iter().rev().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+        match (kinds.next(), way) {
+            (Some(io::ErrorKind::ConnectionRefused), Way::Direct) => Self::Refused { address },
+            (Some(io::ErrorKind::ConnectionRefused), Way::PerhapsProxied) => Self::Proxy { reason },
+            (Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable), _) => Self::NoRoute { address },
+            (Some(kind), _) if hangs_up(kind) => Self::HungUp,
+            _ if says("connection closed before message completed") => Self::HungUp,
+            _ => Self::Other { reason },
+        }
+    }
+}
+
+fn hangs_up(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
+/// The fault of TLS in this cause. What an error of IO wraps is not among its causes.
+fn tls<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let wrapped = cause.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+    let wrapped = wrapped.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    cause.downcast_ref::<rustls::Error>().or(wrapped)
+}
+
+fn certificate(fault: &CertificateError) -> String {
+    match fault {
+        CertificateError::UnknownIssuer => "nobody here knows who vouches for it".to_owned(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet; is the clock right?".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another name".to_owned()
+        }
+        CertificateError::Revoked => "it was revoked".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use super::*;
+
+    /// A chain as libraries tell it.
+    #[derive(Debug)]
+    struct Told(&'static str, Option<Box<dyn Error>>);
+
+    impl fmt::Display for Told {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Told {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref()
+        }
+    }
+
+    fn check(cause: impl Error + 'static, way: Way, expected: &str) {
+        let chain =
+            Told("error sending request", Some(Box::new(Told("client error (Connect)", Some(Box::new(cause))))));
+        let url = Url::parse("https://models.example:8443/v1/chat?key=planted").unwrap();
+        let obstacle = Obstacle::of(&chain, &url, way);
+        assert_eq!(obstacle.to_string(), expected);
+        assert!(!format!("{obstacle:?}").contains("planted"));
+    }
+
+    #[test]
+    fn the_cause_that_matters_is_told() {
+        let io = |kind: io::ErrorKind| io::Error::from(kind);
+        let wrapped = |fault: rustls::Error| io::Error::new(io::ErrorKind::InvalidData, fault);
+        let dns = || Told("dns error", Some(Box::new(io::Error::other("failed to lookup address information"))));
+        check(dns(), Way::Direct, "no server of the name models.example is known");
+        let refused = "nothing listens at https://models.example:8443";
+        check(io(io::ErrorKind::ConnectionRefused), Way::Direct, refused);
+        let proxied = "the proxy does not lead there: connection refused";
+        check(io(io::ErrorKind::ConnectionRefused), Way::PerhapsProxied, proxied);
+        let closed = "the connection was closed before an answer came";
+        check(io(io::ErrorKind::ConnectionReset), Way::Direct, closed);
+        check(Told("connection closed before message completed", None), Way::Direct, closed);
+        let unknown = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let believed = "the certificate of models.example is not believed: nobody here knows who vouches for it";
+        check(wrapped(unknown), Way::Direct, believed);
+        let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+        check(wrapped(plain), Way::Direct, "https://models.example:8443 does not speak TLS");
+        let tunnel = Told("tunnel error", Some(Box::new(Told("proxy authorization required", None))));
+        check(tunnel, Way::PerhapsProxied, "the proxy does not lead there: proxy authorization required");
+        check(Told("something new", None), Way::Direct, "something new");
+    }
+}
