@@ -313,6 +313,24 @@ impl CallError {
         self
     }
 
+    /// Whoever was asked, or would have been, where the error knows.
+    pub fn provider(&self) -> Option<&ProviderId> {
+        match self {
+            Self::Refused { provider, .. }
+            | Self::Unreachable { provider, .. }
+            | Self::NothingAnswers { provider, .. }
+            | Self::TimedOut { provider, .. }
+            | Self::CircuitOpen { provider, .. }
+            | Self::NoCredential { provider, .. }
+            | Self::Undeclared { provider, .. }
+            | Self::AddressVariable { provider, .. }
+            | Self::Unguarded { provider, .. }
+            | Self::Truncated { provider }
+            | Self::Malformed { provider, .. } => Some(provider),
+            Self::Cancelled | Self::Option { .. } | Self::Blocked { .. } => None,
+        }
+    }
+
     /// What the provider said, if it said anything.
     pub fn failure(&self) -> Option<&Failure> {
         if let Self::Refused { failure, .. } = self { Some(failure) } else { None }
