@@ -154,6 +154,18 @@ impl Saying {
         Self { message: Message::user(blocks, timestamp), spans }
     }
 
+    /// What somebody wrote, to be written anew: without the files that were attached to it. A file that is mentioned in the
+    /// text is attached again when it is said.
+    pub fn written(&self) -> String {
+        let mut text = self.text();
+        for span in self.spans.iter().rev().filter(|span| span.block == 0) {
+            if text.get(span.bytes.clone()).is_some_and(|stretch| stretch.starts_with("<file name=\"")) {
+                text.replace_range(span.bytes.clone(), "");
+            }
+        }
+        text.trim_end().to_owned()
+    }
+
     /// What a person would recognise it by.
     pub fn text(&self) -> String {
         match &self.message {

@@ -332,6 +332,12 @@ impl Session {
         self.ask(Request::ClearQueue).await
     }
 
+    /// The same, and stops what was said before and is still on its way to a queue or a run: it is handed back as well,
+    /// behind the others. Waits until all of that has arrived, so that what was said first is never what comes later.
+    pub async fn take_back(&self) -> Result<Vec<Saying>, SessionGone> {
+        self.ask(Request::TakeBack).await
+    }
+
     pub async fn rename(&self, name: String) -> Result<(), SessionGone> {
         self.ask(|reply| Request::Rename(name, reply)).await
     }

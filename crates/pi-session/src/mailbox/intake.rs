@@ -15,6 +15,7 @@ use pi_extproto::{
     },
 };
 use pi_transcript::{AgentEvent, Block, Content, Message, content::ImageBlock, json::Extra, message::UserMessage};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Letter, Mailbox, answer, guest::Trigger, job::Prompter, lane::Lane};
@@ -73,11 +74,27 @@ pub(crate) struct Intake {
     waiting: usize,
     /// Stops what is on its way.
     cancel: CancellationToken,
+    /// Who wants back what is on its way, the first who asked first.
+    recalls: Vec<Recall>,
+}
+
+/// Somebody wants back what they said.
+struct Recall {
+    /// So much of what was on its way then has not arrived.
+    left: usize,
+    /// What has, and was not said.
+    unsaid: Vec<Saying>,
+    reply: oneshot::Sender<Vec<Saying>>,
 }
 
 impl Intake {
     pub(crate) fn new() -> Self {
-        Self { lane: Lane::new(), waiting: 0, cancel: CancellationToken::new() }
+        Self { lane: Lane::new(), waiting: 0, cancel: CancellationToken::new(), recalls: Vec::new() }
+    }
+
+    /// What arrives goes to whoever wanted it back first; everything that is on its way is counted by each.
+    fn recall(&mut self) -> Option<&mut Recall> {
+        self.recalls.iter_mut().find(|recall| recall.left > 0)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -163,6 +180,49 @@ impl Mailbox {
     pub(super) fn receive(&mut self, received: Received) {
         let Received { arrival, taken } = received;
         self.intake.waiting -= 1;
+        if let Some((arrival, taken)) = self.withhold(arrival, taken) {
+            self.pass_on(arrival, taken);
+        }
+        // What arrives was counted by everybody who wants something back: nothing passes anything else on its way.
+        self.intake.recalls.iter_mut().for_each(|recall| recall.left = recall.left.saturating_sub(1));
+        self.hand_back();
+        self.look_whether_idle();
+    }
+
+    /// Hands back what waits, and what is on its way as soon as it has arrived.
+    pub(super) fn take_back(&mut self, reply: oneshot::Sender<Vec<Saying>>) {
+        self.intake.abort();
+        self.intake.recalls.push(Recall { left: self.intake.waiting, unsaid: Vec::new(), reply });
+        self.hand_back();
+    }
+
+    /// Keeps what somebody wants back from being said. What an extension says, or has taken, is not theirs.
+    fn withhold(&mut self, arrival: Arrival, taken: Taken) -> Option<(Arrival, Taken)> {
+        let Some(recall) = self.intake.recall() else { return Some((arrival, taken)) };
+        let saying = match (&arrival, taken) {
+            (Arrival::Client { .. }, Taken::Ready { saying, notices: _ }) => *saying,
+            (Arrival::Client { .. }, Taken::Aborted(words)) => words.verbatim(),
+            (_, other) => return Some((arrival, other)),
+        };
+        recall.unsaid.push(saying);
+        if let Arrival::Client { reply, .. } = arrival {
+            answer(reply, Ok(Prompted::Ran(Ending::Aborted)));
+        }
+        None
+    }
+
+    /// Answers those for whom nothing is on its way any more.
+    fn hand_back(&mut self) {
+        while self.intake.recalls.first().is_some_and(|recall| recall.left == 0) {
+            let Recall { unsaid, reply, .. } = self.intake.recalls.remove(0);
+            let mut back = self.queues.clear();
+            back.extend(unsaid);
+            self.tell_queues();
+            answer(reply, back);
+        }
+    }
+
+    fn pass_on(&mut self, arrival: Arrival, taken: Taken) {
         match taken {
             Taken::Ready { saying, notices } => {
                 self.tell(notices.into_iter().map(noticed).collect());
@@ -182,7 +242,6 @@ impl Mailbox {
                 Arrival::Guest { from, .. } => self.tell(vec![self.refused(&from, &error)]),
             },
         }
-        self.look_whether_idle();
     }
 
     /// Lets the model hear it, now or at its time.

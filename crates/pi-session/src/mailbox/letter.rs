@@ -83,6 +83,7 @@ pub(crate) enum Request {
     SetActiveTools(Vec<String>, oneshot::Sender<()>),
     SetDelivery(When, Delivery, oneshot::Sender<()>),
     ClearQueue(oneshot::Sender<Vec<Saying>>),
+    TakeBack(oneshot::Sender<Vec<Saying>>),
     Rename(String, oneshot::Sender<()>),
     /// The last one, unless one is named.
     Envelope(Option<RequestId>, oneshot::Sender<Option<Arc<Envelope>>>),

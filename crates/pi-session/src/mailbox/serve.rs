@@ -55,6 +55,7 @@ impl Mailbox {
                 self.tell_queues();
                 answer(reply, cleared);
             }
+            Request::TakeBack(reply) => self.take_back(reply),
             Request::Rename(name, reply) => {
                 self.rename(name);
                 answer(reply, ());

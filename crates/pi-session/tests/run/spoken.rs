@@ -263,3 +263,39 @@ async fn words_that_hooks_still_look_at_when_the_session_closes_are_given_back()
     assert!(matches!(saying.await.unwrap(), Err(PromptError::Gone(_))));
     assert_eq!(Arc::strong_count(&guests[0]), 1, "the session holds nothing any more");
 }
+
+#[tokio::test]
+async fn what_is_on_its_way_comes_back_and_is_never_said() {
+    // Without extensions it is on its way while files are read; with this one, until somebody stops it.
+    for scripts in [&[][..], &["guest g\non input\nheed"]] {
+        let (stage, guests) = Stage::with_guests([Answer::new().hold().text("x").reply(), done()], scripts).await;
+        let running = {
+            let session = stage.session.clone();
+            tokio::spawn(async move { session.prompt(saying("start")).await })
+        };
+        match guests.first() {
+            None => drop(stage.server.received(1).await),
+            Some(guest) => {
+                while guest.heard().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        std::fs::write(stage.path("a.txt"), "one\n").unwrap();
+        let (said, back, aborted) = tokio::join!(
+            stage.session.say_during(Utterance::new("then @a.txt this"), When::FollowUp),
+            stage.session.take_back(),
+            stage.session.abort(),
+        );
+        aborted.unwrap();
+        let written: Vec<String> = back.unwrap().iter().map(pi_session::queue::Saying::written).collect();
+        let expected = if scripts.is_empty() { &["then @a.txt this"][..] } else { &["start", "then @a.txt this"] };
+        assert_eq!(written, expected);
+        // It was queued if it arrived before it was wanted back, which is as good.
+        assert!(matches!(said, Ok(Prompted::Ran(Ending::Aborted) | Prompted::Queued(When::FollowUp))), "{said:?}");
+        assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+        stage.session.idle().await.unwrap();
+        assert_eq!(stage.server.requests().len(), scripts.is_empty().into(), "nothing more is asked");
+        assert_eq!(stage.session.state().await.unwrap().waiting, pi_session::queue::Waiting::default());
+    }
+}
