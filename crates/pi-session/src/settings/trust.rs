@@ -22,6 +22,12 @@ pub enum Trust {
     Untrusted,
 }
 
+impl Trust {
+    fn of(is_trusted: bool) -> Self {
+        if is_trusted { Self::Trusted } else { Self::Untrusted }
+    }
+}
+
 /// The decisions that somebody took.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decisions {
@@ -39,11 +45,15 @@ impl Decisions {
         Self { folders: serde_json::from_slice(text).unwrap_or_default() }
     }
 
+    /// Every folder about which somebody decided, in the order of the file.
+    pub fn list(&self) -> impl Iterator<Item = (&Path, Trust)> {
+        self.folders.iter().filter_map(|(folder, decided)| Some((Path::new(folder), Trust::of(decided.as_bool()?))))
+    }
+
     /// What was decided about a folder or the nearest one above it. The folder is absolute and without links, as Pi
     /// writes it.
     pub fn about(&self, folder: &Path) -> Option<Trust> {
-        let decided = folder.ancestors().find_map(|folder| self.folders.get(folder.to_str()?)?.as_bool())?;
-        Some(if decided { Trust::Trusted } else { Trust::Untrusted })
+        folder.ancestors().find_map(|folder| self.folders.get(folder.to_str()?)?.as_bool()).map(Trust::of)
     }
 
     /// Whether what a folder brings is used when there is nobody to ask.
@@ -57,8 +67,17 @@ impl Decisions {
 
 /// Writes a decision about a folder, which is absolute and without links.
 pub fn decide(agent: &Path, folder: &Path, decision: Trust) -> Result<(), ChangeError> {
+    put(agent, folder, Some(&Value::Bool(decision == Trust::Trusted)))
+}
+
+/// Takes the decision about a folder back; the one about a folder above it counts again, if there is one.
+pub fn forget(agent: &Path, folder: &Path) -> Result<(), ChangeError> {
+    put(agent, folder, None)
+}
+
+fn put(agent: &Path, folder: &Path, decision: Option<&Value>) -> Result<(), ChangeError> {
     let name = folder.to_str().ok_or_else(|| ChangeError::NotText { path: folder.to_owned() })?;
-    change::put(&agent.join("trust.json"), &[name], Some(&Value::Bool(decision == Trust::Trusted)))
+    change::put(&agent.join("trust.json"), &[name], decision)
 }
 
 #[cfg(test)]
@@ -101,5 +120,9 @@ mod tests {
         let decisions = Decisions::read(agent.path());
         assert_eq!(decisions.about(Path::new("/a/b.c/x")), Some(Trust::Trusted));
         assert_eq!(decisions.about(Path::new("/a/b.c/d/x")), Some(Trust::Untrusted));
+        let listed: Vec<_> = decisions.list().collect();
+        assert_eq!(listed, [(Path::new("/a/b.c"), Trust::Trusted), (Path::new("/a/b.c/d"), Trust::Untrusted)]);
+        forget(agent.path(), Path::new("/a/b.c/d")).unwrap();
+        assert_eq!(Decisions::read(agent.path()).about(Path::new("/a/b.c/d/x")), Some(Trust::Trusted));
     }
 }
