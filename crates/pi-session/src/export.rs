@@ -3,6 +3,7 @@
 //! [`read`] takes the branch that a file stands at, without locking it, into a [`Story`]; [`html()`] and [`markdown()`] write
 //! it down. Nothing in a session is trusted: whatever a message, a tool or a file name says is shown and never obeyed.
 
+mod form;
 mod html;
 mod markdown;
 
@@ -11,7 +12,11 @@ use std::{collections::HashMap, io, path::Path};
 use pi_envelope::Envelope;
 use pi_transcript::{Block, Entry, Header, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line};
 
-pub use self::{html::html, markdown::markdown};
+pub use self::{
+    form::{Form, UnknownEnding},
+    html::html,
+    markdown::markdown,
+};
 use crate::{
     directory,
     file::{self, Disk, Notice, OpenError, ReadError, each_line},
