@@ -13,6 +13,9 @@ use serde::Serialize;
 use self::score::Query;
 use crate::resources::{Discovery, Resources};
 
+/// What somebody who misspelt a name may have meant.
+pub use pi_provider::likeness::nearest;
+
 /// How many files and folders are looked at.
 pub const MOST_VISITED: usize = 100_000;
 
