@@ -23,10 +23,13 @@ pub struct Tmux {
     socket: PathBuf,
     /// Gets the code with which the program ended: tmux itself sometimes misses it.
     code: PathBuf,
+    /// Gets the number of the process of the program.
+    process: PathBuf,
 }
 
-/// Runs the rest of its arguments and writes down how that ended.
-const KEEP_CODE: &str = r#"code=$1; shift; "$@"; echo $? > "$code""#;
+/// Runs the rest of its arguments, and writes down as which process and how that ended.
+const KEEP_CODE: &str =
+    r#"code=$1; process=$2; shift 2; sh -c 'echo $$ > "$0"; exec "$@"' "$process" "$@"; echo $? > "$code""#;
 
 impl Tmux {
     /// Whether tmux is installed.
@@ -37,16 +40,18 @@ impl Tmux {
     /// Runs a command in a terminal of that size. The socket of tmux is made in `folder`. Of the environment the program
     /// gets only what the command says, and a `TERM`.
     pub fn start(folder: &Path, (columns, rows): (u16, u16), command: &Command) -> io::Result<Self> {
-        let tmux = Self { socket: folder.join("tmux"), code: folder.join("tmux.code") };
+        let at = |name: &str| folder.join(name);
+        let tmux = Self { socket: at("tmux"), code: at("tmux.code"), process: at("tmux.process") };
         // Of a program that ran here before.
         let _ = fs::remove_file(&tmux.code);
+        let _ = fs::remove_file(&tmux.process);
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let mut new = tmux.command();
         new.args(["set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", &columns, "-y", &rows]);
         if let Some(folder) = command.get_current_dir() {
             new.arg("-c").arg(folder);
         }
-        new.args(["sh", "-c", KEEP_CODE, "sh"]).arg(&tmux.code).args([
+        new.args(["sh", "-c", KEEP_CODE, "sh"]).arg(&tmux.code).arg(&tmux.process).args([
             "env",
             "-i",
             "TERM=screen-256color",
@@ -75,6 +80,21 @@ impl Tmux {
     /// Presses a key by the name that tmux has for it: `Enter`, `Escape`, `C-c`, `M-Enter`.
     pub fn press(&self, key: &str) {
         self.ask(["send-keys", key]);
+    }
+
+    /// Makes the window narrower, wider, lower or higher.
+    pub fn resize(&self, (columns, rows): (u16, u16)) {
+        self.ask(["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// The number of the process of the program, once it runs.
+    pub fn process(&self) -> Option<i32> {
+        fs::read_to_string(&self.process).ok()?.trim().parse().ok()
+    }
+
+    /// Everything that was printed and is not drawn over, also what has scrolled away.
+    pub fn all(&self) -> String {
+        self.ask(["capture-pane", "-p", "-S", "-1000"])
     }
 
     /// What can be seen now.
