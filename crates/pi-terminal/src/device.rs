@@ -4,6 +4,7 @@
 //! and by a panic before its message is printed. Tests make a device of a channel and any writer instead.
 
 mod modes;
+mod rejoin;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,9 +12,9 @@ use crossterm::event::{Event, EventStream, KeyEvent};
 use futures_util::StreamExt;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
-use self::modes::Modes;
+use self::{modes::Modes, rejoin::Rejoin};
 
 /// How many inputs may wait; a terminal that sends more is read later.
 const ROOM: usize = 256;
@@ -145,29 +146,44 @@ impl std::fmt::Debug for Device {
 
 async fn read(sender: mpsc::Sender<Input>) {
     let mut events = EventStream::new();
-    while let Some(event) = events.next().await {
-        let input = match event {
-            Ok(Event::Key(key)) => Input::Key(key),
-            Ok(Event::Paste(text)) => Input::Paste(text),
-            Ok(Event::Resize(..)) => Input::Resize,
-            Ok(Event::FocusGained | Event::FocusLost | Event::Mouse(_)) => continue,
-            Err(error) => {
-                tracing::warn!(%error, "the terminal cannot be read");
-                Input::Terminated
-            }
+    let mut rejoin = Rejoin::default();
+    loop {
+        let event =
+            if rejoin.is_waiting() { timeout(rejoin::GRACE, events.next()).await } else { Ok(events.next().await) };
+        let inputs = match event {
+            Err(_) => rejoin.expire(),
+            Ok(None) => break,
+            Ok(Some(event)) => input(event).map(|input| rejoin.take(input)).unwrap_or_default(),
         };
-        if sender.send(input).await.is_err() {
-            return;
+        for input in inputs {
+            if sender.send(input).await.is_err() {
+                return;
+            }
         }
     }
     // Nobody types any more; if nobody listens either, that is no loss.
     let _ = sender.send(Input::Terminated).await;
 }
 
+/// What an event means here, if anything.
+fn input(event: io::Result<Event>) -> Option<Input> {
+    match event {
+        Ok(Event::Key(key)) => Some(Input::Key(key)),
+        Ok(Event::Paste(text)) => Some(Input::Paste(text)),
+        Ok(Event::Resize(..)) => Some(Input::Resize),
+        Ok(Event::FocusGained | Event::FocusLost | Event::Mouse(_)) => None,
+        Err(error) => {
+            tracing::warn!(%error, "the terminal cannot be read");
+            Some(Input::Terminated)
+        }
+    }
+}
+
 /// The signals that ask a process to end.
 #[cfg(unix)]
 struct Signals {
     terminate: Signal,
+    /// Heard even where somebody wants it ignored: nobody can go on in a terminal that is gone.
     hangup: Signal,
     interrupt: Signal,
 }
