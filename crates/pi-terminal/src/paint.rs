@@ -49,6 +49,9 @@ const SHOW_CURSOR: &str = "\x1b[?25h";
 /// into rows of blanks when the window becomes narrower.
 const CLEAR_LINE: &str = "\x1b[2K";
 const CLEAR_BELOW: &str = "\x1b[J";
+/// The line of the cursor and all below it, wherever that is. What is cleared from the first cell of the screen on counts as
+/// read in tmux, which then keeps it in the scrollback: so the first line is cleared by itself.
+const CLEAR_FROM_HERE: &str = "\x1b[2K\x1b7\x1b[B\x1b[J\x1b8";
 
 impl Painter {
     /// For a terminal whose cursor stands at the beginning of an empty line.
@@ -104,14 +107,14 @@ impl Painter {
         let above: usize = self.shown.iter().take(self.row).map(rows).sum::<usize>() + self.column / self.width;
         let up = above.min(self.height - 1);
         self.forget();
-        format!("{BEGIN}\r{}{CLEAR_BELOW}{END}", upward(up))
+        format!("{BEGIN}\r{}{CLEAR_FROM_HERE}{END}", upward(up))
     }
 
     /// Removes the live lines, so that something else can be written where they were.
     pub fn clear(&mut self) -> String {
         let up = upward(self.row);
         self.forget();
-        format!("\r{up}{CLEAR_BELOW}{SHOW_CURSOR}")
+        format!("\r{up}{CLEAR_FROM_HERE}{SHOW_CURSOR}")
     }
 
     fn forget(&mut self) {

@@ -150,5 +150,6 @@ fn resize_finds_the_live_lines_where_the_terminal_moved_them() {
         cursor: Some((3, 2)),
     });
     // At six columns both long lines take two rows: the cursor is five rows below the first.
-    assert_eq!(painter.resize(6, 10), "\u{1b}[?2026h\r\u{1b}[5A\u{1b}[J\u{1b}[?2026l");
+    let clear = "\u{1b}[2K\u{1b}7\u{1b}[B\u{1b}[J\u{1b}8";
+    assert_eq!(painter.resize(6, 10), format!("\u{1b}[?2026h\r\u{1b}[5A{clear}\u{1b}[?2026l"));
 }
