@@ -318,6 +318,9 @@ impl CallError {
         match self {
             Self::Refused { provider, .. }
             | Self::Unreachable { provider, .. }
+            | Self::NoNetwork { provider, .. }
+            | Self::WebPage { provider, .. }
+            | Self::Redirected { provider, .. }
             | Self::NothingAnswers { provider, .. }
             | Self::TimedOut { provider, .. }
             | Self::CircuitOpen { provider, .. }

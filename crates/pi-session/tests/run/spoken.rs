@@ -295,7 +295,7 @@ async fn what_is_on_its_way_comes_back_and_is_never_said() {
         assert!(matches!(said, Ok(Prompted::Ran(Ending::Aborted) | Prompted::Queued(When::FollowUp))), "{said:?}");
         assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
         stage.session.idle().await.unwrap();
-        assert_eq!(stage.server.requests().len(), scripts.is_empty().into(), "nothing more is asked");
+        assert_eq!(stage.server.requests().len(), usize::from(scripts.is_empty()), "nothing more is asked");
         assert_eq!(stage.session.state().await.unwrap().waiting, pi_session::queue::Waiting::default());
     }
 }
