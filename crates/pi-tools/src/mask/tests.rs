@@ -1,3 +1,5 @@
+//! What is hidden from a model and put back when it writes.
+
 use pi_redact::{Evidence, Options, Personal};
 
 use super::*;
