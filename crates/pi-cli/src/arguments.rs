@@ -16,7 +16,7 @@ use pi_provider::likeness;
 
 use self::{
     model::{AskArguments, ModelsArguments, ProviderCommand},
-    session::{ContextArguments, ExportArguments, SessionsArguments},
+    session::{ContextArguments, ExportArguments, SessionsArguments, TrustArguments},
     talk::{Mode, TalkArguments},
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Builds of releases set `PI_BUILD` to version, commit and date.
-const VERSION: &str = match option_env!("PI_BUILD") {
+pub(crate) const VERSION: &str = match option_env!("PI_BUILD") {
     Some(build) => build,
     None => env!("CARGO_PKG_VERSION"),
 };
@@ -81,6 +81,8 @@ pub(crate) enum Command {
     /// Ask what an extension may do, and why
     #[command(subcommand, arg_required_else_help = true)]
     Policy(PolicyCommand),
+    /// Use what a project brings: settings, skills, templates, models
+    Trust(TrustArguments),
     /// Print a script that lets your shell complete the words of pi
     #[command(arg_required_else_help = true)]
     Completions(CompletionsArguments),
@@ -343,6 +345,7 @@ impl Command {
             Command::Sessions(arguments) => arguments.json,
             Command::Context(arguments) => arguments.json,
             Command::Export(arguments) => arguments.json,
+            Command::Trust(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Schema(_)
@@ -364,6 +367,7 @@ impl Command {
             | Command::Export(_)
             | Command::Context(_)
             | Command::Schema(_)
+            | Command::Trust(_)
             | Command::Completions(_)
             | Command::Envelope(_)
             | Command::ExtMessage(_)

@@ -10,9 +10,10 @@ mod later;
 mod models;
 mod provider;
 pub(crate) mod schema;
-mod sessions;
+pub(crate) mod sessions;
 mod stats;
 mod talk;
+mod trust;
 mod validate;
 
 use crate::{
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
             validate::run(arguments, &validate::EXTENSION_MESSAGES, console)
         }
         Command::Policy(PolicyCommand::Explain(arguments)) => explain::run(arguments, environment, console),
+        Command::Trust(arguments) => trust::run(arguments, environment, console),
         Command::Completions(arguments) => Ok(completions::run(arguments, console)),
         Command::Serve(arguments) => later::serve(arguments),
         Command::Ext(arguments) => later::ext(arguments),

@@ -8,7 +8,7 @@ use std::{error::Error, io, iter};
 use pi_transcript::json::Problem;
 
 pub(crate) use self::{
-    model::{ModelFailure, call_hint},
+    model::{ModelFailure, call_hint, session_hint},
     session::SessionFailure,
 };
 use crate::{exit::Exit, refusal::Refusal};

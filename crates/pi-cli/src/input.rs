@@ -143,16 +143,44 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, text, Existing::Keep)
 }
 
-/// Writes a file.
+/// Writes a file; one that exists is replaced as a whole or not at all.
 pub(crate) fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
-    let mut options = OpenOptions::new();
-    let options = match existing {
-        Existing::Keep => options.write(true).create_new(true),
-        Existing::Replace => options.write(true).create(true).truncate(true),
-    };
-    let mut file = options.open(path).map_err(unwritable)?;
-    file.write_all(text.as_bytes()).map_err(unwritable)
+    match existing {
+        Existing::Keep => write_beside(path, text, None).map_err(unwritable),
+        // What is no file, such as a pipe or a terminal, cannot be replaced and is written to.
+        Existing::Replace if path.exists() && !path.is_file() => OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut it| it.write_all(text.as_bytes()))
+            .map_err(unwritable),
+        Existing::Replace => replace(path, text).map_err(unwritable),
+    }
+}
+
+/// Writes beside the file, and gives that its name when it is complete. A link is replaced where it points to.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let beside = target.with_file_name(name);
+    let permissions = target.metadata().ok().map(|known| known.permissions());
+    let written = write_beside(&beside, text, permissions).and_then(|()| fs::rename(&beside, &target));
+    if written.is_err() {
+        // What was wrong before is told; a leftover that cannot be removed either adds nothing to it.
+        #[expect(clippy::disallowed_methods, reason = "what this function wrote is removed again")]
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_beside(path: &Path, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// Bytes as text, if they are UTF-8.

@@ -20,6 +20,7 @@ mod providers;
 mod refusal;
 mod runtime;
 mod table;
+mod trust;
 mod verdict;
 mod workshop;
 

@@ -101,7 +101,7 @@ impl Providers {
         if is_untrusted {
             console.note(
                 "this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no \
-                 credentials and replace nothing",
+                 credentials and replace nothing; `pi trust` changes that",
             );
         }
         let auth_file = agent.map(|agent| AuthFile::read(&agent.join("auth.json"))).unwrap_or_default();

@@ -29,6 +29,7 @@ use pi_session::{
     settings::{self, Files, Settings, trust::Decisions},
     tree::stamp,
 };
+use pi_terminal::Theme;
 use pi_tools::{
     DEFAULT_ACTIVE, Environment as Variables, Images, Registry, Shell, Withheld, Workspace,
     files::{FileQueue, Folders},
@@ -100,11 +101,31 @@ impl Ground {
         Ok(Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices })
     }
 
-    /// Says what is odd about the settings.
+    /// Says what is odd about the settings. That those of a project are not used is told with what else is not.
     pub(crate) fn tell(&self, console: &mut Console) {
-        for notice in &self.notices {
+        let is_odd = |notice: &&settings::Notice| notice.problem != settings::Problem::Untrusted;
+        for notice in self.notices.iter().filter(is_odd) {
             console.note(&notice.to_string());
         }
+    }
+
+    /// Whether nobody decided about this project, neither for it nor for all of them.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.trust == settings::trust::Trust::Untrusted && self.decisions.about(&self.directory).is_none()
+    }
+
+    /// Whether somebody who is there is to be asked about it.
+    pub(crate) fn is_to_be_asked(&self) -> bool {
+        self.is_undecided() && self.settings.default_project_trust == settings::DefaultTrust::Ask
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trust == settings::trust::Trust::Trusted
+    }
+
+    /// The colours that the settings name.
+    pub(crate) fn theme(&self) -> Theme {
+        self.settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark)
     }
 }
 
@@ -131,7 +152,8 @@ impl Workshop {
             ..Places::usual(environment.agent_directory.clone(), environment.home.clone(), directory.clone(), trust)
         };
         let mut resources = resources::discover(&places);
-        for notice in &resources.notices {
+        let is_odd = |notice: &&resources::Notice| notice.problem != resources::Problem::Untrusted;
+        for notice in resources.notices.iter().filter(is_odd) {
             console.note(&told(notice, &arguments.told, &directory));
         }
         if resources.scrub(&redactor) > 0 {

@@ -126,7 +126,21 @@ struct Called {
 #[serde(rename_all = "lowercase")]
 enum Blow {
     Interrupt,
+    Terminate,
+    Hangup,
     Kill,
+}
+
+impl Blow {
+    fn strike(self, process: i32) {
+        let signal = match self {
+            Blow::Interrupt => Signal::SIGINT,
+            Blow::Terminate => Signal::SIGTERM,
+            Blow::Hangup => Signal::SIGHUP,
+            Blow::Kill => Signal::SIGKILL,
+        };
+        kill(Pid::from_raw(process), signal).expect("it runs");
+    }
 }
 
 /// What somebody does who sits at a terminal, and what is waited for.
@@ -146,6 +160,12 @@ enum Act {
     Asked(usize),
     /// The model goes on.
     Release,
+    /// The process gets a signal.
+    Strike(Blow),
+    /// The window has so many columns and rows from now on.
+    Resize(u16, u16),
+    /// This is printed so often, also where it has scrolled away.
+    Count(String, usize),
 }
 
 /// What is left of a start of `pi`.
@@ -195,7 +215,9 @@ scenarios! {
     json_mode, several_messages, system_prompt, nothing_to_say, parallel_calls, model_switched, answer_cut, retry_in_vain,
     full_disk, compaction_automatic, compaction_after_overflow, chat_streams, chat_aborted, chat_steered,
     chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
-    chat_completion, chat_retry_given_up, chat_errands,
+    chat_completion, chat_retry_given_up, chat_errands, chat_begins, chat_trust, chat_trust_later, chat_interrupted,
+    chat_terminated, chat_hung_up, chat_fails, chat_tries_again, chat_attached, chat_own_server, chat_narrow, chat_resized,
+    refused_by_policy, hung_up,
 }
 
 #[test]
@@ -337,11 +359,7 @@ impl Stage {
         if let Some(blow) = step.signal {
             let wanted = self.seen + step.model.iter().take_while(|spoken| !spoken.hold).count() + 1;
             self.room.runtime.block_on(self.room.server.received(wanted));
-            let signal = match blow {
-                Blow::Interrupt => Signal::SIGINT,
-                Blow::Kill => Signal::SIGKILL,
-            };
-            kill(Pid::from_raw(child.id().try_into().expect("a small number")), signal).expect("it runs");
+            blow.strike(child.id().try_into().expect("a small number"));
         }
         let Output { status, stdout, stderr } = child.wait_with_output().expect("pi ends");
         if step.signal.is_some() {
@@ -365,6 +383,12 @@ impl Stage {
                     self.room.runtime.block_on(self.room.server.received(self.seen + count));
                 }
                 Act::Release => self.room.server.release(1),
+                Act::Strike(blow) => blow.strike(tmux.process().expect("it has begun")),
+                Act::Resize(columns, rows) => tmux.resize((*columns, *rows)),
+                Act::Count(text, count) => {
+                    let is_there = |_: &str| tmux.all().matches(text.as_str()).count() == *count;
+                    tmux.wait(&format!("{text}, {count} times"), is_there);
+                }
             }
         }
         let code = tmux.ended();
@@ -429,7 +453,8 @@ impl Stage {
     fn special(&self, word: &str) -> String {
         let last = self.sessions().pop().map(|path| id(&path)).unwrap_or_default();
         let short: String = last.chars().take(13).collect();
-        word.replace("$SHORT_ID", &short).replace("$ID", &last)
+        let url = format!("{}/v1", self.room.server.url());
+        word.replace("$SHORT_ID", &short).replace("$ID", &last).replace("$URL", &url)
     }
 
     fn sessions(&self) -> Vec<PathBuf> {

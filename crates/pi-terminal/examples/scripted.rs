@@ -50,6 +50,7 @@ fn beginning() -> Beginning {
         directory: "~/project".to_owned(),
         branch: Some("main".to_owned()),
         history: Vec::new(),
+        is_trusted: false,
     }
 }
 
@@ -84,7 +85,9 @@ async fn play(mut wanted: mpsc::Receiver<Action>, reports: mpsc::Sender<Report>)
                 end(&reports, json!([{ "type": "text", "text": "half an answer" }]), "aborted").await;
                 tell(&reports, json!({ "type": "agent_settled", "aborted": true })).await;
             }
-            Action::SetModel(place) | Action::CycleModel(place) => drop(reports.send(Report::Model(place)).await),
+            Action::SetModel { model: id, .. } | Action::CycleModel { model: id, .. } => {
+                drop(reports.send(Report::Model(Box::new(model(id.as_str())))).await);
+            }
             Action::SetThinking(level) => drop(reports.send(Report::Thinking(level)).await),
             Action::Answer { request, answer } => {
                 tell(&reports, json!({ "type": "extension_ui_resolved", "requestId": request, "outcome": "answered" }))

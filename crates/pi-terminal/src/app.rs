@@ -29,6 +29,9 @@ use crate::{
     theme::Theme,
 };
 
+/// What somebody should know who is here for the first time.
+const BEGINNING: &str = "/help for commands, Esc to stop, @ for a file, ! for a shell command, Ctrl+D to leave";
+
 /// What can be picked from a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pick {
@@ -55,6 +58,8 @@ pub struct Beginning {
     pub branch: Option<String>,
     /// What was said before, the oldest first.
     pub history: Vec<String>,
+    /// Whether what the project brings is used already.
+    pub is_trusted: bool,
 }
 
 /// The screen.
@@ -79,19 +84,18 @@ pub struct App {
     below: BTreeMap<String, Vec<String>>,
     working_message: Option<String>,
     title: Option<String>,
-    /// A short word to the user, below the editor, until the next key.
-    hint: Option<String>,
+    /// A short word to the user, below the editor, until the next key, or until that time.
+    hint: Option<(String, Option<Duration>)>,
     last_escape: Option<Duration>,
     last_interrupt: Option<Duration>,
+    is_trusted: bool,
     width: usize,
 }
 
 impl App {
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, models, commands, theme, thoughts, directory, branch, history } = beginning;
-        let mut all = crate::commands::list();
-        all.extend(commands);
-        Self {
+        let Beginning { state, models, commands, theme, thoughts, directory, branch, history, is_trusted } = beginning;
+        let mut app = Self {
             chat: Chat::default(),
             editor: Editor::new(history),
             footer: Footer {
@@ -107,7 +111,7 @@ impl App {
             detail: Detail::default(),
             thoughts,
             models,
-            commands: all,
+            commands: Vec::new(),
             completion: None,
             dismissed: None,
             picker: None,
@@ -121,8 +125,11 @@ impl App {
             hint: None,
             last_escape: None,
             last_interrupt: None,
+            is_trusted,
             width: 80,
-        }
+        };
+        app.set_commands(commands);
+        app
     }
 
     /// Shows a conversation that was opened again, and counts what it has consumed.
@@ -159,7 +166,14 @@ impl App {
 
     /// Whether something on the screen changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.chat.is_moving()
+        self.chat.is_moving() || matches!(self.hint, Some((_, Some(_))))
+    }
+
+    /// Says who is here, above everything that comes: the program, the model, the folder, and how to begin.
+    pub fn introduce(&mut self, program: &str) {
+        let Footer { model, directory, .. } = &self.footer;
+        let title = format!("{program} · {}/{} · {directory}", model.provider, model.id);
+        self.chat.head(title, vec![BEGINNING.to_owned()]);
     }
 
     /// What the window is called.
@@ -174,6 +188,12 @@ impl App {
     fn model_place(&self) -> Option<usize> {
         let current = &self.footer.model;
         self.models.iter().position(|model| model.id == current.id && model.provider == current.provider)
+    }
+
+    /// What can be called with a `/`.
+    fn set_commands(&mut self, commands: Vec<Command>) {
+        self.commands = crate::commands::list();
+        self.commands.extend(commands);
     }
 
     /// Takes note of what a message of the model consumed.

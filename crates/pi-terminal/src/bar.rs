@@ -6,7 +6,13 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use crate::{look::tokens, text::printable};
+use crate::{
+    look::tokens,
+    text::{printable, shorten_line, wrap_plain},
+};
+
+/// A line of the legend with everything in it is as wide as this.
+const WHOLE: usize = 52;
 
 /// The strip, and below it a line for each kind of segment, the largest first. `width` is in cells.
 pub fn envelope_bar(envelope: &Envelope, width: usize) -> Vec<Line<'static>> {
@@ -14,8 +20,8 @@ pub fn envelope_bar(envelope: &Envelope, width: usize) -> Vec<Line<'static>> {
     let sizes: Vec<(Kind, u64)> =
         envelope.segments().map(|(_, segment)| (segment.body.kind(), segment.tokens().count)).collect();
     let mut lines = vec![strip(&sizes, width.max(1))];
-    lines.extend(legend(&stats));
-    lines.push(sum(envelope, &stats));
+    lines.extend(legend(&stats, width));
+    lines.extend(wrap_plain(sum(envelope, &stats), width.max(1)));
     lines
 }
 
@@ -58,7 +64,8 @@ fn strip(sizes: &[(Kind, u64)], width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-fn legend(stats: &Stats) -> Vec<Line<'static>> {
+/// A line for each kind; where there is little room it says less.
+fn legend(stats: &Stats, width: usize) -> Vec<Line<'static>> {
     let mut kinds: Vec<(Kind, u64, usize, f64)> = Kind::ALL
         .into_iter()
         .filter_map(|kind| {
@@ -69,10 +76,13 @@ fn legend(stats: &Stats) -> Vec<Line<'static>> {
     let row = |(kind, size, segments, share): (Kind, u64, usize, f64)| {
         let style = Style::new().fg(colour(kind));
         let word = if segments == 1 { "segment" } else { "segments" };
-        Line::from(vec![
-            Span::styled("■ ", style),
-            Span::raw(format!("{:<18}{:>8}  {:>5.1}%  {segments} {word}", kind.as_str(), tokens(size), share * 100.0)),
-        ])
+        let (kind, share) = (kind.as_str(), share * 100.0);
+        let words = if width < WHOLE {
+            format!("{kind:<18}{:>6} {share:>5.1}%", tokens(size))
+        } else {
+            format!("{kind:<18}{:>8}  {share:>5.1}%  {segments} {word}", tokens(size))
+        };
+        shorten_line(Line::from(vec![Span::styled("■ ", style), Span::raw(words)]), width.max(1))
     };
     kinds.into_iter().map(row).collect()
 }
@@ -86,6 +96,22 @@ fn sum(envelope: &Envelope, stats: &Stats) -> Line<'static> {
 mod tests {
     use super::*;
     use crate::text::line_width;
+
+    #[test]
+    fn everything_fits_into_a_narrow_window() {
+        let text = r#"{"version":"1.0","model":"a-provider/a-model-with-a-rather-long-name","messages":[
+            {"id":"m1","role":"system","timestamp":1,"segments":[
+                {"kind":"system_prompt","content":"You help with a small project.","collapsed":false},
+                {"kind":"memory","items":[{"title":"AGENTS.md","content":"Use tabs."}],"collapsed":true}]},
+            {"id":"m2","role":"user","timestamp":2,"segments":[{"kind":"text","content":"Hello there"}]}]}"#;
+        let envelope: Envelope = serde_json::from_str(text).unwrap();
+        for width in [1, 20, 40, 60, 120] {
+            let lines = envelope_bar(&envelope, width);
+            assert!(lines.iter().all(|line| line_width(line) <= width), "{width}: {lines:?}");
+        }
+        let narrow: Vec<String> = envelope_bar(&envelope, 40).iter().map(ToString::to_string).collect();
+        assert!(narrow[1].starts_with("■ system_prompt") && narrow[1].ends_with('%'), "{narrow:?}");
+    }
 
     #[test]
     fn stretches_fill_the_strip_in_order() {

@@ -5,23 +5,30 @@
 //! conversation is.
 
 mod activity;
+mod attached;
 mod card;
 mod item;
 mod stream;
 
 use std::{collections::VecDeque, time::Duration};
 
-use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput};
+use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput, event::CompactionReason, json::Open};
 use ratatui_core::text::Line;
 
 pub(crate) use self::stream::outcome;
 pub use self::{
     activity::Activity,
+    attached::Attached,
     card::{Card, CardState},
     item::{Item, Tone},
 };
 use self::{card::Finished, stream::Streaming};
 use crate::look::{Detail, Look};
+
+/// What somebody said, without what was attached to it.
+pub(crate) fn words(message: &str) -> String {
+    attached::split(message).0
+}
 
 /// How many messages of a conversation that was opened again are printed.
 pub const MOST_RECALLED: usize = 200;
@@ -40,6 +47,16 @@ pub struct Chat {
     recent: VecDeque<Card>,
     /// Commands of the user whose end was shown before the session told of it.
     shown_commands: usize,
+    /// An error that is told only if nobody tries again.
+    failed: Option<Failed>,
+}
+
+/// An answer that ended in an error.
+#[derive(Debug)]
+struct Failed {
+    error: String,
+    /// Whether some of the answer was shown.
+    has_begun: bool,
 }
 
 impl Chat {
@@ -48,7 +65,11 @@ impl Chat {
         self.activity.apply(event, now);
         match event {
             AgentEvent::AgentStart => self.recent.clear(),
-            AgentEvent::AgentEnd { .. } | AgentEvent::AgentSettled { .. } => self.settle(),
+            AgentEvent::AgentEnd { .. } => self.settle(),
+            AgentEvent::AgentSettled { .. } => {
+                self.settle();
+                self.fail();
+            }
             AgentEvent::MessageStart { message } => self.start(message, now),
             AgentEvent::MessageUpdate { assistant_message_event, .. } => self.update(assistant_message_event),
             AgentEvent::MessageEnd { message } => self.end(message, now),
@@ -67,8 +88,13 @@ impl Chat {
             }
             AgentEvent::AutoRetryEnd { success: false, final_error, attempt } => {
                 let error = final_error.as_deref().unwrap_or("the model cannot be reached");
-                self.note(Tone::Bad, format!("gave up after {attempt} attempts: {error}"));
+                let count =
+                    if *attempt == 1 { "1 more attempt".to_owned() } else { format!("{attempt} more attempts") };
+                self.failed = Some(Failed { error: format!("gave up after {count}: {error}"), has_begun: false });
             }
+            AgentEvent::AutoRetryStart { .. } => self.try_again(),
+            // What was too long is made shorter and asked for again.
+            AgentEvent::AutoCompactionStart { reason: Open::Known(CompactionReason::Overflow) } => self.failed = None,
             AgentEvent::ExtensionError { extension_path, event, error } => {
                 self.note(Tone::Bad, format!("{extension_path} ({event}): {error}"));
             }
@@ -79,7 +105,6 @@ impl Chat {
             AgentEvent::TurnStart
             | AgentEvent::TurnEnd { .. }
             | AgentEvent::AutoCompactionStart { .. }
-            | AgentEvent::AutoRetryStart { .. }
             | AgentEvent::AutoRetryEnd { success: true, .. }
             | AgentEvent::QueueUpdate { .. }
             | AgentEvent::EntryAppended { .. }
@@ -87,6 +112,25 @@ impl Chat {
             | AgentEvent::ThinkingLevelChanged { .. }
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiResolved { .. } => {}
+        }
+    }
+
+    /// Says who is here.
+    pub fn head(&mut self, title: String, words: Vec<String>) {
+        self.items.push_back(Item::Heading { title, words });
+    }
+
+    /// Tells the error that nobody tries to mend any more.
+    fn fail(&mut self) {
+        if let Some(failed) = self.failed.take() {
+            self.note(Tone::Bad, failed.error);
+        }
+    }
+
+    /// The error is in the line that counts the seconds; only what it cut off is told here.
+    fn try_again(&mut self) {
+        if let Some(failed) = self.failed.take().filter(|failed| failed.has_begun) {
+            self.note(Tone::Quiet, format!("the answer broke off and is asked for again: {}", failed.error));
         }
     }
 
@@ -101,6 +145,7 @@ impl Chat {
             self.end(message, now);
         }
         self.settle();
+        self.fail();
     }
 
     /// Says something that belongs to nobody's message.

@@ -17,6 +17,7 @@ pub(crate) enum BuiltIn {
     Usage,
     Export,
     Name,
+    Trust,
     Hotkeys,
     Quit,
 }
@@ -33,8 +34,9 @@ const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Compact, "compact", Some("[instructions]"), "sum the conversation up to make room"),
     (BuiltIn::Context, "context", None, "show what the model is shown"),
     (BuiltIn::Usage, "usage", None, "show tokens and cost of this session"),
-    (BuiltIn::Export, "export", Some("[file]"), "write the session to a file: .html, .md or .jsonl"),
+    (BuiltIn::Export, "export", Some("[file]"), "write the session to a file: .html, .md, .json or .jsonl"),
     (BuiltIn::Name, "name", Some("[name]"), "name the session"),
+    (BuiltIn::Trust, "trust", None, "use what this project brings: settings, skills, templates, models"),
     (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
     (BuiltIn::Quit, "quit", None, "leave"),
 ];
@@ -48,6 +50,19 @@ impl BuiltIn {
         let row = TABLE.iter().find(|row| row.1 == name)?;
         Some((row.0, rest.trim()))
     }
+}
+
+/// The name of a command that somebody calls and that there is not. A path is no call, and what a skill is called is for the
+/// session to say.
+pub(crate) fn unknown<'a>(text: &'a str, commands: &[Command]) -> Option<&'a str> {
+    let name = text.strip_prefix('/')?.split_whitespace().next()?;
+    let is_letter = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
+    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_letter) && !name.starts_with("skill:");
+    (is_name
+        && text[1..].starts_with(name)
+        && BuiltIn::read(text).is_none()
+        && commands.iter().all(|command| command.name != name))
+    .then_some(name)
 }
 
 /// The commands that can be called, and the names of those that cannot because the terminal has one of that name.
@@ -75,7 +90,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("shift+enter, ctrl+j", "a new line"),
     ("esc", "stop the model; queued messages come back into the editor"),
     ("esc esc", "go to another place in the session"),
-    ("ctrl+c", "clear the editor; twice: leave"),
+    ("ctrl+c", "clear the editor, or stop the model; twice within a second: leave"),
     ("ctrl+d", "leave, if the editor is empty"),
     ("ctrl+z", "suspend"),
     ("shift+tab", "think harder, or not at all"),
@@ -104,6 +119,25 @@ mod tests {
         };
         let (visible, hidden) = visible(vec![command("review"), command("tree")]);
         assert_eq!((visible, hidden), (vec![command("review")], vec!["tree".to_owned()]));
+    }
+
+    #[test]
+    fn call_of_nothing_is_told_from_a_path() {
+        for (text, expected) in [
+            ("/modle", Some("modle")),
+            ("/modle gpt", Some("modle")),
+            ("/model gpt", None),
+            ("/exit", None),
+            ("/etc/hosts", None),
+            ("/tmp", Some("tmp")),
+            ("/skill:none", None),
+            ("/ what", None),
+            ("/2", None),
+            (" /modle", None),
+            ("plain", None),
+        ] {
+            assert_eq!(unknown(text, &list()), expected, "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! Start with [`App`], then [`Frame`] and [`Action`].
 
 mod app;
+mod ask;
 mod bar;
 pub mod chat;
 mod code;
@@ -36,12 +37,14 @@ mod wish;
 
 pub use self::{
     app::{App, Beginning},
+    ask::ask,
     bar::{colour, envelope_bar},
     device::{Device, DeviceError, Input},
     files::branch,
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
+    serve::Advice,
     theme::{Colours, Theme},
-    wish::{Action, Fetch, Point, Report, Wish},
+    wish::{Action, Catalogue, Fetch, Point, Report, Wish},
 };

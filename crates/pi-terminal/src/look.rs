@@ -64,6 +64,21 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// How long ago something was, as people say it.
+pub fn ago(milliseconds: u64) -> String {
+    let days = milliseconds / 86_400_000;
+    let several = |count: u64, unit: &str| format!("{count} {unit} ago");
+    match milliseconds / 1000 {
+        0..60 => "just now".to_owned(),
+        seconds @ 60..3600 => several(seconds / 60, "min"),
+        seconds @ 3600..86_400 => several(seconds / 3600, "h"),
+        86_400..172_800 => "yesterday".to_owned(),
+        _ if days < 60 => several(days, "days"),
+        _ if days < 730 => several(days / 30, "months"),
+        _ => several(days / 365, "years"),
+    }
+}
+
 /// A number of tokens as people say it: `950`, `12.3k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     let tenths = |unit: u64, letter: char| format!("{}.{}{letter}", count / unit, count % unit * 10 / unit);
@@ -84,6 +99,18 @@ mod tests {
         let times = [(0, "0.0s"), (1_250, "1.2s"), (12_900, "12s"), (61_000, "1m 1s"), (3_720_000, "1h 2m")];
         for (milliseconds, expected) in times {
             assert_eq!(duration(Duration::from_millis(milliseconds)), expected);
+        }
+        let ages = [
+            (0, "just now"),
+            (60_000, "1 min ago"),
+            (7_200_000, "2 h ago"),
+            (90_000_000, "yesterday"),
+            (864_000_000, "10 days ago"),
+            (8_640_000_000, "3 months ago"),
+            (86_400_000_000, "2 years ago"),
+        ];
+        for (milliseconds, expected) in ages {
+            assert_eq!(ago(milliseconds), expected);
         }
         for (count, expected) in [(0, "0"), (999, "999"), (1_234, "1.2k"), (123_456, "123k"), (1_250_000, "1.2M")] {
             assert_eq!(tokens(count), expected);

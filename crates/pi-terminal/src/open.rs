@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 
 use crate::{
     app::{App, Beginning},
-    chat::Tone,
+    chat::{Tone, words},
     commands,
     device::Device,
     look::Thoughts,
     run::{Link, drive},
-    serve::{Service, shown_directory},
+    serve::{Advice, Service, of_extension, shown_directory},
     theme::{Colours, Theme},
     wish::{Report, Wish},
 };
@@ -31,10 +31,16 @@ const REPORTS: usize = 1024;
 /// What the terminal is opened with.
 pub struct Options {
     pub session: Session,
-    /// Every model that can be chosen, in the order of the list.
-    pub models: Vec<Arc<Choice>>,
-    /// Templates, skills and commands of extensions.
+    /// Models that can be chosen beside those of the session, such as one that was named by its address.
+    pub own: Vec<Arc<Choice>>,
+    /// Templates and skills; commands of extensions are asked of the session.
     pub commands: Vec<Command>,
+    /// What to do about a call to a model that failed.
+    pub advice: Advice,
+    /// Milliseconds since 1970.
+    pub clock: fn() -> u64,
+    /// Who is here: the name of the program and its version, said at the top. Nothing where that was said before.
+    pub heading: Option<String>,
     /// Where other sessions are; `None` if none are kept.
     pub project: Option<Project>,
     /// Files behind an `@` are looked for here.
@@ -49,8 +55,12 @@ pub struct Options {
     pub opening: Vec<Utterance>,
     /// Stands in the editor.
     pub draft: String,
-    /// Told before anything else.
+    /// What is odd, told before anything else.
     pub notices: Vec<String>,
+    /// What was just done.
+    pub done: Option<String>,
+    /// Whether what the project brings is used already.
+    pub is_trusted: bool,
     /// Where the session is written; `None` if it is not.
     pub file: Option<PathBuf>,
 }
@@ -87,41 +97,52 @@ pub async fn run(
     let (state, events) = options.session.subscribe().await?;
     let spoken = options.session.messages().await?;
     let said = spoken.iter().filter_map(|(_, message)| match &**message {
-        Message::User(user) => Some(user.content.text()),
+        Message::User(user) => Some(words(&user.content.text())),
         _ => None,
     });
-    let (commands, hidden) = commands::visible(options.commands);
+    let (actions, wanted) = mpsc::channel(ACTIONS);
+    let (reports, told) = mpsc::channel(REPORTS);
+    let service = Service {
+        session: options.session.clone(),
+        own: options.own,
+        commands: options.commands.clone(),
+        advice: options.advice,
+        clock: options.clock,
+        project: options.project,
+        directory: options.directory.clone(),
+        file: options.file,
+        reports: reports.clone(),
+    };
+    let of_extensions = options.session.commands().await?.into_iter().filter_map(of_extension);
+    let (commands, hidden) = commands::visible(of_extensions.chain(options.commands).collect());
     let mut app = App::new(Beginning {
         state,
-        models: options.models.iter().map(|choice| choice.model().clone()).collect(),
+        models: service.models().await?.iter().map(|choice| choice.model().clone()).collect(),
         commands,
         theme: options.theme,
         thoughts: options.thoughts,
         directory: shown_directory(&options.directory, options.home.as_deref()),
         branch: options.branch,
         history: said.collect(),
+        is_trusted: options.is_trusted,
     });
+    if let Some(program) = options.heading {
+        app.introduce(&program);
+    }
     for name in hidden {
         app.note(Tone::Warning, format!("/{name} is a command of the terminal; another one of that name is hidden"));
     }
     for notice in options.notices {
         app.note(Tone::Warning, notice);
     }
+    if let Some(done) = options.done {
+        app.note(Tone::Good, done);
+    }
     app.recall(spoken.iter().map(|(_, message)| &**message), Duration::ZERO);
     for question in options.session.open_questions().await? {
         app.report(&Report::Event(Arc::new(question.to_event())), Duration::ZERO);
     }
     app.write(&options.draft);
-    let (actions, wanted) = mpsc::channel(ACTIONS);
-    let (reports, told) = mpsc::channel(REPORTS);
-    let service = Service {
-        session: options.session,
-        models: options.models,
-        project: options.project,
-        directory: options.directory,
-        file: options.file,
-        reports: reports.clone(),
-    };
     let mut link = Link { actions, reports: told };
     let mut asked = None;
     let wish = {

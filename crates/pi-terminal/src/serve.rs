@@ -9,21 +9,28 @@ use std::{
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_session::{
-    Journey, PromptError, Session, SessionGone, Silence, Subscription,
+    Cause, CommandInfo, CommandSource, Ending, Journey, PromptError, Prompted, Session, SessionGone, Silence,
+    Subscription,
     context::Spoken,
     directory::{self, Project},
-    export,
-    input::{Utterance, complete},
+    export::{self, Form},
+    input::{
+        Utterance,
+        complete::{self, Command, CommandKind},
+    },
     models::Choice,
     queue::{Saying, When},
 };
-use pi_transcript::Message;
+use pi_transcript::{AgentEvent, Message, ModelId, ProviderId};
 use tokio::sync::mpsc;
 
 use crate::{
-    files, tree,
-    wish::{Action, Fetch, Point, Report},
+    commands, files, tree,
+    wish::{Action, Catalogue, Fetch, Point, Report},
 };
+
+/// What to do about a call to a model that failed, in words.
+pub type Advice = Arc<dyn Fn(&Cause) -> String + Send + Sync>;
 
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
@@ -32,7 +39,13 @@ const MOST_FILES: usize = 50;
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) session: Session,
-    pub(crate) models: Vec<Arc<Choice>>,
+    /// Models that the session does not list: one that was named by its address.
+    pub(crate) own: Vec<Arc<Choice>>,
+    /// Templates and skills.
+    pub(crate) commands: Vec<Command>,
+    pub(crate) advice: Advice,
+    /// Milliseconds since 1970.
+    pub(crate) clock: fn() -> u64,
     pub(crate) project: Option<Project>,
     pub(crate) directory: PathBuf,
     /// Where the session is written; `None` if it is not.
@@ -56,12 +69,19 @@ impl Service {
         }
         loop {
             tokio::select! {
+                // What happened is told before what came of it.
+                biased;
                 action = actions.recv() => match action {
                     Some(action) => self.take(action, &mut work),
                     None => return,
                 },
                 event = events.next() => match event {
-                    Ok(event) => self.tell(Report::Event(event)).await,
+                    Ok(event) => {
+                        if is_offer(&event) {
+                            work.push(Box::pin(self.clone().offer()));
+                        }
+                        self.tell(Report::Event(event)).await;
+                    }
                     Err(Silence::Ended) => return self.tell(Report::Failed("the session has ended".to_owned())).await,
                     Err(Silence::Lagged) => match self.session.subscribe().await {
                         Ok((_, anew)) => {
@@ -85,12 +105,41 @@ impl Service {
 
     async fn say(self, said: Utterance, when: When) {
         match self.session.say_during(said, when).await {
+            Ok(Prompted::Ran(Ending::Failed { message: _, cause: Some(cause) })) => {
+                // The error itself is told by events; they are out when everything is written.
+                if self.session.flush().await.is_ok() {
+                    self.tell(Report::Advice((self.advice)(&cause))).await;
+                }
+            }
             // How a run or a command ended was told by its events.
             Ok(_) => {}
             Err(error @ (PromptError::Busy | PromptError::Input(_) | PromptError::Gone(_))) => {
                 self.tell(Report::Failed(error.to_string())).await
             }
         }
+    }
+
+    /// Tells which models and commands there are now.
+    async fn offer(self) {
+        // Of a session that is gone nobody wants anything.
+        let (Ok(models), Ok(commands)) = (self.models().await, self.session.commands().await) else { return };
+        let models = models.iter().map(|choice| choice.model().clone()).collect();
+        let commands = commands.into_iter().filter_map(of_extension).chain(self.commands.iter().cloned()).collect();
+        let (commands, _) = commands::visible(commands);
+        self.tell(Report::Offers { models, commands }).await;
+    }
+
+    /// Every model that can be chosen.
+    pub(crate) async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
+        let mut models = self.session.models().await?;
+        models.retain(|listed| self.own.iter().all(|own| own.name() != listed.name()));
+        Ok(self.own.iter().cloned().chain(models).collect())
+    }
+
+    /// The one of this name; none if it is not offered any more.
+    async fn model(&self, provider: &ProviderId, model: &ModelId) -> Result<Option<Arc<Choice>>, SessionGone> {
+        let is_it = |choice: &Arc<Choice>| choice.provider() == provider && choice.id() == model.as_str();
+        Ok(self.models().await?.into_iter().find(is_it))
     }
 
     async fn perform(self, action: Action) {
@@ -107,23 +156,22 @@ impl Service {
         let gone = |error: SessionGone| error.to_string();
         match action {
             Action::Abort => {
-                let waiting = session.clear_queue().await.map_err(gone)?;
-                self.tell(taken_back(&waiting)).await;
-                session.abort_bash().await.map_err(gone)?;
-                session.abort().await.map_err(gone)?;
-                Ok(None)
+                // What was said before comes back even if it has not arrived anywhere; the run need not wait for that.
+                let (waiting, bash, run) = tokio::join!(session.take_back(), session.abort_bash(), session.abort());
+                self.tell(taken_back(&waiting.map_err(gone)?)).await;
+                bash.and(run).map(|()| None).map_err(gone)
             }
             Action::AbortRetry => session.abort_retry().await.map(|()| None).map_err(gone),
-            Action::TakeBack => Ok(Some(taken_back(&session.clear_queue().await.map_err(gone)?))),
-            Action::SetModel(place) => {
-                let Some(choice) = self.models.get(place) else { return Ok(None) };
-                session.set_model(Arc::clone(choice)).await.map_err(gone)?;
-                Ok(Some(Report::Model(place)))
+            Action::TakeBack => Ok(Some(taken_back(&session.take_back().await.map_err(gone)?))),
+            Action::SetModel { provider, model } => {
+                let Some(choice) = self.model(&provider, &model).await.map_err(gone)? else { return Ok(None) };
+                session.set_model(Arc::clone(&choice)).await.map_err(gone)?;
+                Ok(Some(Report::Model(Box::new(choice.model().clone()))))
             }
-            Action::CycleModel(place) => {
-                let Some(choice) = self.models.get(place) else { return Ok(None) };
-                session.cycle_to(Arc::clone(choice)).await.map_err(gone)?;
-                Ok(Some(Report::Model(place)))
+            Action::CycleModel { provider, model } => {
+                let Some(choice) = self.model(&provider, &model).await.map_err(gone)? else { return Ok(None) };
+                session.cycle_to(Arc::clone(&choice)).await.map_err(gone)?;
+                Ok(Some(Report::Model(Box::new(choice.model().clone()))))
             }
             Action::SetThinking(level) => {
                 session.set_thinking_level(level).await.map(|level| Some(Report::Thinking(level))).map_err(gone)
@@ -141,8 +189,8 @@ impl Service {
             }
             Action::Navigate(journey) => self.go(journey).await.map(Some),
             Action::Export { path } => {
-                let path = self.export(path).await?;
-                Ok(Some(Report::Told(format!("written to {}", path.display()))))
+                let (path, form) = self.export(path).await?;
+                Ok(Some(Report::Told(format!("written to {} as {}", path.display(), form.told()))))
             }
             Action::Answer { request, answer } => {
                 let taken = session.answer(request, answer).await.map_err(gone)?;
@@ -158,10 +206,15 @@ impl Service {
                 self.session.last_envelope().await.map(Report::Envelope).map_err(|gone| gone.to_string())
             }
             Fetch::Sessions => {
-                let Some(project) = self.project.clone() else { return Ok(Report::Sessions(Vec::new())) };
-                let listed = tokio::task::spawn_blocking(move || directory::list(&project)).await;
-                let listed = listed.map_err(|error| error.to_string())?;
-                listed.map(Report::Sessions).map_err(|error| error.to_string())
+                let (current, now) = (self.file.clone(), (self.clock)());
+                let stored = match self.project.clone() {
+                    None => Vec::new(),
+                    Some(project) => {
+                        let listed = tokio::task::spawn_blocking(move || directory::list(&project)).await;
+                        listed.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?
+                    }
+                };
+                Ok(Report::Sessions(Catalogue { stored, current, now }))
             }
             Fetch::ForkPoints => {
                 let spoken = self.session.messages().await.map_err(|gone| gone.to_string())?;
@@ -197,14 +250,16 @@ impl Service {
         read.map_err(|error| error.to_string())?
     }
 
-    async fn export(&self, path: Option<PathBuf>) -> Result<PathBuf, String> {
+    async fn export(&self, path: Option<PathBuf>) -> Result<(PathBuf, Form), String> {
         let Some(file) = self.file.clone() else { return Err("the session is not written to a file".to_owned()) };
-        self.session.flush().await.map_err(|gone| gone.to_string())?;
         let target = match path {
             Some(path) => self.directory.join(path),
             None => self.directory.join(file.with_extension("html").file_name().unwrap_or_default()),
         };
-        let written = tokio::task::spawn_blocking(move || write_story(&file, &target).map(|()| target)).await;
+        let form = Form::of_file(&target).map_err(|unknown| format!("{unknown}; {}", unknown.hint()))?;
+        self.session.flush().await.map_err(|gone| gone.to_string())?;
+        let written =
+            tokio::task::spawn_blocking(move || write_story(&file, &target, form).map(|()| (target, form))).await;
         written.map_err(|error| error.to_string())?
     }
 
@@ -214,19 +269,44 @@ impl Service {
     }
 }
 
-/// Writes a session in the form that the ending of the target asks for. Blocks.
-fn write_story(file: &Path, target: &Path) -> Result<(), String> {
-    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or("html");
-    if ending == "jsonl" {
-        return directory::export(file, target).map_err(|error| error.to_string());
+/// Writes a session down. Blocks.
+fn write_story(file: &Path, target: &Path, form: Form) -> Result<(), String> {
+    let story = || export::read(file).map_err(|error| error.to_string());
+    let text = match form {
+        Form::Session => return directory::export(file, target).map_err(|error| error.to_string()),
+        Form::Markdown => export::markdown(&story()?),
+        Form::Html => export::html(&story()?),
+        Form::Envelope => {
+            let envelope = export::envelope(file, None).map_err(|error| error.to_string())?;
+            serde_json::to_string_pretty(&envelope).map_err(|error| error.to_string())? + "\n"
+        }
+    };
+    files::write(target, &text).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => format!("{} exists already; choose another name", target.display()),
+        _ => format!("{} cannot be written: {error}", target.display()),
+    })
+}
+
+/// Whether extensions offer something else now.
+fn is_offer(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "offers_changed"))
+}
+
+/// Templates and skills are listed with what is known of them elsewhere.
+pub(crate) fn of_extension(info: CommandInfo) -> Option<Command> {
+    match info.source {
+        CommandSource::Extension { .. } => Some(Command {
+            name: info.definition.name,
+            description: info.definition.description.unwrap_or_default(),
+            hint: None,
+            kind: CommandKind::Extension,
+        }),
+        CommandSource::BuiltIn | CommandSource::Prompt { .. } | CommandSource::Skill { .. } => None,
     }
-    let story = export::read(file).map_err(|error| error.to_string())?;
-    let text = if ending == "md" { export::markdown(&story) } else { export::html(&story) };
-    files::write(target, &text).map_err(|error| error.to_string())
 }
 
 fn taken_back(waiting: &[Saying]) -> Report {
-    Report::TakenBack(waiting.iter().map(Saying::text).collect())
+    Report::TakenBack(waiting.iter().map(Saying::written).collect())
 }
 
 fn fork_point(spoken: &Spoken) -> Option<Point> {

@@ -6,11 +6,12 @@ use pi_envelope::Envelope;
 use pi_session::{
     Departure, Exposure, Journey, Went,
     directory::{ForkPoint, Stored},
-    input::complete::Listing,
+    input::complete::{Command, Listing},
     queue::When,
 };
 use pi_transcript::{
-    AgentEvent, EntryId, Message, RequestId, ThinkingLevel, message::BashExecutionMessage, question::Answer,
+    AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, message::BashExecutionMessage,
+    question::Answer,
 };
 
 /// Something that the person wants done.
@@ -32,10 +33,15 @@ pub enum Action {
         command: String,
         exposure: Exposure,
     },
-    /// The model at this place of the list.
-    SetModel(usize),
+    SetModel {
+        provider: ProviderId,
+        model: ModelId,
+    },
     /// The same for somebody who goes through them.
-    CycleModel(usize),
+    CycleModel {
+        provider: ProviderId,
+        model: ModelId,
+    },
     SetThinking(ThinkingLevel),
     Rename(String),
     Compact {
@@ -83,6 +89,8 @@ pub enum Wish {
     Fork(ForkPoint),
     /// The same session, with its extensions loaded anew.
     Reload,
+    /// The same session, in a project that is trusted from now on.
+    Trust,
 }
 
 impl Wish {
@@ -121,10 +129,15 @@ pub enum Report {
         listing: Listing,
     },
     TakenBack(Vec<String>),
-    Model(usize),
+    Model(Box<Model>),
     Thinking(ThinkingLevel),
     Envelope(Option<Arc<Envelope>>),
-    Sessions(Vec<Stored>),
+    Sessions(Catalogue),
+    /// Extensions brought other models or commands; these are all that there are now.
+    Offers {
+        models: Vec<Model>,
+        commands: Vec<Command>,
+    },
     ForkPoints(Vec<Point>),
     Tree(Vec<Point>),
     /// The user's command ended, or was refused.
@@ -138,4 +151,16 @@ pub enum Report {
     Leave(Wish),
     Told(String),
     Failed(String),
+    /// What to do about the error with which a run ended.
+    Advice(String),
+}
+
+/// The sessions of a folder, to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    pub stored: Vec<Stored>,
+    /// The file of the one that is open, if it has one.
+    pub current: Option<PathBuf>,
+    /// Milliseconds since 1970.
+    pub now: u64,
 }

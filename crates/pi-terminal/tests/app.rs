@@ -7,11 +7,13 @@ use std::{sync::Arc, time::Duration};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
     Exposure, Journey, State, Summarise, Went,
-    directory::ForkPoint,
-    input::complete::{Listed, Listing},
+    directory::{ForkPoint, Stored},
+    input::complete::{Command, CommandKind, Listed, Listing},
     queue::{Waiting, When},
 };
-use pi_terminal::{Action, App, Beginning, Fetch, Point, Report, Theme, Wish, look::Thoughts, text::line_width};
+use pi_terminal::{
+    Action, App, Beginning, Catalogue, Fetch, Point, Report, Theme, Wish, look::Thoughts, text::line_width,
+};
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, question::Answer};
 use serde_json::{Value, json};
 
@@ -43,6 +45,7 @@ fn app() -> App {
         directory: "~/p".to_owned(),
         branch: None,
         history: vec!["first".to_owned(), "second".to_owned()],
+        is_trusted: false,
     })
 }
 
@@ -107,6 +110,14 @@ fn check(text: &str, expected: &[Action]) {
     assert_eq!(press(&mut app(), text), expected, "{text}");
 }
 
+fn choose(id: &str) -> Action {
+    Action::SetModel { provider: "p".into(), model: id.into() }
+}
+
+fn cycle(id: &str) -> Action {
+    Action::CycleModel { provider: "p".into(), model: id.into() }
+}
+
 fn say(text: &str, when: When) -> Action {
     Action::Say { text: text.to_owned(), when }
 }
@@ -134,7 +145,7 @@ fn history_comes_back_and_what_was_written_too() {
 fn commands_do_what_they_say() {
     check("/quit<enter>", &[Action::Leave(Wish::Quit)]);
     check("/new<enter>", &[Action::Leave(Wish::NewSession)]);
-    check("/model two<enter>", &[Action::SetModel(1)]);
+    check("/model two<enter>", &[choose("two")]);
     check("/thinking high<enter>", &[Action::SetThinking(ThinkingLevel::High)]);
     check("/name My session<enter>", &[Action::Rename("My session".to_owned())]);
     check("/compact<enter>", &[Action::Compact { instructions: None }]);
@@ -144,18 +155,21 @@ fn commands_do_what_they_say() {
     check("/resume<enter>", &[Action::Fetch(Fetch::Sessions)]);
     check("/fork<enter>", &[Action::Fetch(Fetch::ForkPoints)]);
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
-    check("/unknown x<enter>", &[say("/unknown x", When::Steer)]);
+    check("/trust<enter>", &[Action::Leave(Wish::Trust)]);
+    check("exit<enter>", &[Action::Leave(Wish::Quit)]);
+    check("quit<enter>", &[Action::Leave(Wish::Quit)]);
+    check("quit it<enter>", &[say("quit it", When::Steer)]);
     check("!ls -l<enter>", &[Action::Run { command: "ls -l".to_owned(), exposure: Exposure::Shown }]);
     check("!!ls<enter>", &[Action::Run { command: "ls".to_owned(), exposure: Exposure::Hidden }]);
 }
 
 #[test]
 fn keys_choose_models_and_levels() {
-    check("<ctrl+p>", &[Action::CycleModel(1)]);
-    check("<ctrl+shift+p>", &[Action::CycleModel(1)]);
+    check("<ctrl+p>", &[cycle("two")]);
+    check("<ctrl+shift+p>", &[cycle("two")]);
     check("<backtab>", &[Action::SetThinking(ThinkingLevel::Minimal)]);
-    check("/model<enter>two<enter>", &[Action::SetModel(1)]);
-    check("<ctrl+l><down><enter>", &[Action::SetModel(1)]);
+    check("/model<enter>two<enter>", &[choose("two")]);
+    check("<ctrl+l><down><enter>", &[choose("two")]);
     check("/thinking<enter>med<enter>", &[Action::SetThinking(ThinkingLevel::Medium)]);
 }
 
@@ -171,7 +185,23 @@ fn leaving_takes_two_interrupts_or_an_empty_editor() {
     check("<ctrl+z>", &[Action::Suspend]);
     let mut app = app();
     app.key(named("ctrl+c"), Duration::ZERO);
+    assert!(shows(&mut app, "ctrl+c again leaves"));
+    app.frame(40, 24, Duration::from_secs(2));
+    assert!(!shows(&mut app, "ctrl+c again leaves"), "it does not any more");
     assert_eq!(app.key(named("ctrl+c"), Duration::from_secs(2)), [], "the second came too late");
+}
+
+#[test]
+fn interrupt_clears_what_is_written_before_it_stops_what_runs() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "agent_start" }));
+    let at = Duration::from_secs;
+    press(&mut app, "half");
+    assert_eq!(app.key(named("ctrl+c"), at(1)), []);
+    assert!(!shows(&mut app, "half") && shows(&mut app, "esc to stop"));
+    assert_eq!(app.key(named("ctrl+c"), at(3)), [Action::Abort]);
+    assert!(shows(&mut app, "stopping; ctrl+c again leaves"));
+    assert_eq!(app.key(named("ctrl+c"), at(3)), [Action::Leave(Wish::Quit)]);
 }
 
 #[test]
@@ -240,8 +270,96 @@ fn places_are_picked_from_lists() {
     app.report(&Report::Tree(vec![point("e1", "one"), point("e2", "two")]), Duration::ZERO);
     let journey = Journey { target: EntryId::from("e1"), summarise: Summarise::Yes, label: None };
     assert_eq!(press(&mut app, "<up><enter><down><enter>"), [Action::Navigate(journey)]);
-    app.report(&Report::Sessions(Vec::new()), Duration::ZERO);
+    app.report(&Report::Sessions(catalogue(Vec::new())), Duration::ZERO);
     assert!(shows(&mut app, "there is no other session here"));
+}
+
+fn catalogue(stored: Vec<Stored>) -> Catalogue {
+    Catalogue { stored, current: Some("/s/one.jsonl".into()), now: 10_000_000 }
+}
+
+#[test]
+fn sessions_are_listed_by_name_and_age() {
+    let stored = |path: &str, name: Option<&str>, modified: u64, message_count: u64| Stored {
+        path: path.into(),
+        id: "01".into(),
+        cwd: "/p".to_owned(),
+        name: name.map(str::to_owned),
+        parent_session: None,
+        created: "2026-01-01T00:00:00.000Z".to_owned(),
+        modified,
+        message_count,
+        first_message: "Fix the tests".to_owned(),
+        skipped: 0,
+    };
+    let mut app = app();
+    let listed =
+        vec![stored("/s/one.jsonl", None, 9_999_000, 1), stored("/s/two.jsonl", Some("the plan"), 2_800_000, 4)];
+    app.report(&Report::Sessions(catalogue(listed)), Duration::ZERO);
+    let lines = screen(&mut app);
+    assert!(lines.contains(&"→ Fix the tests  just now · 1 message ·…".to_owned()), "{lines:#?}");
+    assert!(lines.contains(&"  the plan  2 h ago · 4 messages".to_owned()), "{lines:#?}");
+    assert_eq!(press(&mut app, "<down><enter>"), [Action::Leave(Wish::Resume("/s/two.jsonl".into()))]);
+}
+
+#[test]
+fn command_that_is_not_there_is_told_and_comes_back() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "/modle x<enter>"), []);
+    let shown = screen(&mut app).join(" ").replace("▌ ", "").replace("  ", " ");
+    assert!(shown.contains("there is no command /modle; did you mean /model?"), "{shown}");
+    assert!(shows(&mut app, "❯ /modle x"), "it can be corrected");
+    check("/etc/hosts what is it?<enter>", &[say("/etc/hosts what is it?", When::Steer)]);
+    check(" /modle<enter>", &[say(" /modle", When::Steer)]);
+}
+
+#[test]
+fn model_that_does_not_think_is_not_asked_how_hard() {
+    let mut app = app();
+    let plain = Model { reasoning: false, ..model("one") };
+    app.report(&Report::Model(Box::new(plain)), Duration::ZERO);
+    assert_eq!(press(&mut app, "/thinking high<enter>"), []);
+    assert!(shows(&mut app, "▌ p/one does not think"));
+    assert_eq!(press(&mut app, "<backtab>"), []);
+    assert!(shows(&mut app, "p/one does not think"));
+}
+
+#[test]
+fn heading_says_who_is_here_and_how_to_begin() {
+    let mut app = app();
+    app.introduce("pi 1.2.3");
+    let lines = screen(&mut app);
+    assert_eq!(lines[1], "pi 1.2.3 · p/one · ~/p");
+    assert!(lines[2].starts_with("/help for commands, Esc to stop"), "{lines:#?}");
+}
+
+#[test]
+fn tables_fit_and_stay_readable_in_a_narrow_window() {
+    let mut app = app();
+    screen(&mut app);
+    press(&mut app, "/hotkeys<enter>");
+    let lines = screen(&mut app);
+    let at = lines.iter().position(|line| line == "ctrl+p, shift+ctrl+p").expect("a key on its own line");
+    assert_eq!(lines[at + 1], "  next model, previous model");
+    press(&mut app, "/usage<enter>");
+    assert!(screen(&mut app).contains(&"cache write  0 tokens".to_owned()), "what fits stays beside");
+}
+
+#[test]
+fn offers_of_extensions_take_the_place_of_those_before() {
+    let mut app = app();
+    let command = Command {
+        name: "deploy".to_owned(),
+        description: "ship it".to_owned(),
+        hint: None,
+        kind: CommandKind::Extension,
+    };
+    let offers = Report::Offers { models: vec![model("one"), model("three")], commands: vec![command] };
+    app.report(&offers, Duration::ZERO);
+    assert_eq!(press(&mut app, "<ctrl+p>"), [cycle("three")]);
+    press(&mut app, "/dep");
+    assert!(shows(&mut app, "→ /deploy  ship it"));
+    assert_eq!(press(&mut app, "loy<esc><enter>"), [say("/deploy", When::Steer)]);
 }
 
 #[test]

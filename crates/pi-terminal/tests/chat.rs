@@ -191,7 +191,44 @@ fn abort_and_error_close_what_is_open() {
     events.push(end(&json!([{ "type": "text", "text": "half" }]), "aborted"));
     check(&events, &["", "half", "", "▌ stopped by you", "---"]);
     let block = json!({ "type": "toolCall", "id": "c1", "name": "ls", "arguments": {} });
-    check(&[start(), end(&json!([block]), "error")], &["", "– ls .  not run", "", "▌ it broke", "---"]);
+    let settled = event(json!({ "type": "agent_settled" }));
+    check(&[start(), end(&json!([block]), "error"), settled], &["", "– ls .  not run", "", "▌ it broke", "---"]);
+}
+
+#[test]
+fn error_that_is_tried_again_is_told_once_and_at_the_end() {
+    let retry = |attempt: u64| {
+        event(json!({ "type": "auto_retry_start", "attempt": attempt, "maxAttempts": 2, "delayMs": 1,
+            "errorMessage": "it broke" }))
+    };
+    let settled = || event(json!({ "type": "agent_settled" }));
+    let none = json!([]);
+    let over = |success: bool| {
+        event(json!({ "type": "auto_retry_end", "success": success, "attempt": 2, "finalError": "it broke" }))
+    };
+    let mut events = vec![start(), end(&none, "error"), retry(1), start(), end(&none, "error"), retry(2), start()];
+    check(&events, &["---"]);
+    events.extend([end(&none, "error"), over(false), settled()]);
+    check(&events, &["", "▌ gave up after 2 more attempts: it", "▌ broke", "---"]);
+    let words = json!([{ "type": "text", "text": "half" }]);
+    let helped = [start(), end(&words, "error"), retry(1), start(), end(&words, "stop"), over(true), settled()];
+    let told = ["", "half", "", "▌ the answer broke off and is asked for", "▌ again: it broke", "", "half", "---"];
+    check(&helped, &told);
+}
+
+#[test]
+fn attached_file_is_a_name_and_not_its_text() {
+    let text = format!("see @big.txt\n\n<file name=\"/p/big.txt\">\n{}</file>\n", "line\n".repeat(1000));
+    let said =
+        event(json!({ "type": "message_start", "message": { "role": "user", "content": text, "timestamp": 0 } }));
+    check(&[said], &["", "❯ see @big.txt", "  + big.txt  1000 lines", "---"]);
+    let long = "line\n".repeat(100);
+    let said =
+        event(json!({ "type": "message_start", "message": { "role": "user", "content": long, "timestamp": 0 } }));
+    let mut expected = vec!["", "❯ line"];
+    expected.extend(["  line"; 39]);
+    expected.extend(["  … 60 more lines", "---"]);
+    check(&[said], &expected);
 }
 
 #[test]

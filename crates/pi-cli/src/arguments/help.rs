@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look into sessions", &["sessions", "export", "context"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
-    ("Run", &["serve", "ext", "completions", "help"]),
+    ("Run", &["trust", "serve", "ext", "completions", "help"]),
 ];
 
 const EXAMPLES: [(&str, &str); 10] = [

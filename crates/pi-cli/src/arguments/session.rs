@@ -1,4 +1,5 @@
-//! The words of the commands about sessions that are kept: `pi sessions`, `pi export` and `pi context`.
+//! The words of the commands about sessions that are kept, and about the projects that they are in: `pi sessions`,
+//! `pi export`, `pi context` and `pi trust`.
 
 use std::path::PathBuf;
 
@@ -58,6 +59,21 @@ pub(crate) struct ExportArguments {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) folder: FolderArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct TrustArguments {
+    /// The folder of the project [default: the current folder]
+    pub(crate) directory: Option<PathBuf>,
+    /// Take the decision back: neither trusted nor refused
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// List every decision
+    #[arg(long, conflicts_with_all = ["directory", "remove"])]
+    pub(crate) list: bool,
+    /// With --list: print one object per decision
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -61,8 +61,9 @@ impl Row {
         let origin =
             meta.and_then(|meta| meta.origin.as_ref()).map_or_else(|| "unknown".to_owned(), ToString::to_string);
         let trust = meta.and_then(|meta| meta.trust);
-        let sent = segment.sent();
-        let begins: String = sent.split_whitespace().take(12).collect::<Vec<_>>().join(" ").chars().take(60).collect();
+        // Name, description and parameters of a tool are texts of their own, and are read apart.
+        let texts = segment.body.texts().join(" · ");
+        let begins: String = texts.split_whitespace().take(12).collect::<Vec<_>>().join(" ").chars().take(60).collect();
         Row {
             kind: segment.body.kind(),
             role: message.role.as_str(),

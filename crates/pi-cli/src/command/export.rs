@@ -7,7 +7,7 @@ use std::{
 
 use pi_envelope::Envelope;
 use pi_session::{
-    export::{self, ExportError},
+    export::{self, ExportError, Form},
     sidecar::Listed,
     tree::stamp,
 };
@@ -43,8 +43,9 @@ pub(crate) fn run(
     if arguments.list {
         return list(&path, console);
     }
-    let form = form(arguments, console);
+    let form = form(arguments, console)?;
     let text = match form {
+        Form::Session => input::read_text(&path)?,
         Form::Envelope => {
             let envelope = envelope(&path, arguments.request.as_deref())?;
             serde_json::to_string_pretty(&envelope).expect("an envelope is JSON")
@@ -96,45 +97,19 @@ pub(super) fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, F
     Ok(export::envelope(path, whole.as_deref()).map_err(SessionFailure::Export)?)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Html,
-    Markdown,
-    Envelope,
-}
-
-impl Form {
-    /// What the ending of a file promises.
-    fn of_file(file: &Path) -> Self {
-        match file.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
-            Some("md" | "markdown" | "txt") => Form::Markdown,
-            Some("json") => Form::Envelope,
-            _ => Form::Html,
-        }
-    }
-
-    fn told(self) -> &'static str {
-        match self {
-            Form::Html => "a page",
-            Form::Markdown => "Markdown",
-            Form::Envelope => "a prompt envelope",
-        }
-    }
-}
-
-fn form(arguments: &ExportArguments, console: &mut Console) -> Form {
-    match arguments {
+fn form(arguments: &ExportArguments, console: &mut Console) -> Result<Form, SessionFailure> {
+    Ok(match arguments {
         ExportArguments { envelope: true, .. } => Form::Envelope,
         ExportArguments { md: true, .. } => Form::Markdown,
         ExportArguments { html: true, .. } => Form::Html,
-        ExportArguments { output: Some(file), .. } => Form::of_file(file),
+        ExportArguments { output: Some(file), .. } => Form::of_file(file).map_err(SessionFailure::Ending)?,
         ExportArguments { output: None, .. } if console.width().is_some() => {
             // Nobody reads the text of a page.
             console.remark("as Markdown, because a terminal shows it; -o session.html writes the page");
             Form::Markdown
         }
         ExportArguments { output: None, .. } => Form::Html,
-    }
+    })
 }
 
 fn story(path: &Path, console: &mut Console) -> Result<export::Story, Failure> {
@@ -196,19 +171,6 @@ mod tests {
     fn request_is_shown_by_the_end_of_its_id() {
         for (request, expected) in [("0199-ab-cd-19a8f2-0", "19a8f2-0"), ("one-2", "one-2"), ("one", "one")] {
             assert_eq!(short(request), expected);
-        }
-    }
-
-    #[test]
-    fn ending_of_a_file_says_what_is_written() {
-        for (file, expected) in [
-            ("a.html", Form::Html),
-            ("a.md", Form::Markdown),
-            ("a.TXT", Form::Markdown),
-            ("a.json", Form::Envelope),
-            ("a", Form::Html),
-        ] {
-            assert_eq!(Form::of_file(Path::new(file)), expected, "{file}");
         }
     }
 }

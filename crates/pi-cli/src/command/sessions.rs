@@ -45,22 +45,31 @@ pub(crate) fn run(
     let project = seat::project(arguments.folder.session_dir.as_deref(), &ground, environment);
     let project = project.ok_or(SessionFailure::Homeless)?;
     let listed = if arguments.all { directory::list_all(&project) } else { directory::list(&project) };
-    let mut sessions = listed.map_err(|error| SessionFailure::Find(error.into()))?;
+    let mut sessions = listed.map_err(|error| seat::missed(error.into(), &project))?;
     if let Some(pattern) = &arguments.pattern {
         sessions.retain(|stored| is_like(stored, &pattern.to_lowercase()));
     }
     match console.reader() {
         Reader::Machine => sessions.iter().for_each(|stored| console.line(&object(stored))),
-        Reader::Person if sessions.is_empty() => console.remark(match (&arguments.pattern, arguments.all) {
-            (None, true) => "there are no sessions yet",
-            (None, false) => "there are no sessions in this folder yet; --all looks everywhere",
-            (Some(_), true) => "there are no such sessions",
-            (Some(_), false) => "there are no such sessions in this folder; --all looks everywhere",
-        }),
+        Reader::Person if sessions.is_empty() => console.remark(&nothing(arguments)),
         Reader::Person => show(&sessions, arguments.all, console),
     }
     // Whoever looks for something asks a question.
     Ok(if sessions.is_empty() && arguments.pattern.is_some() { Exit::No } else { Exit::Success })
+}
+
+/// That there is nothing to list, and where was looked.
+fn nothing(arguments: &SessionsArguments) -> String {
+    let such = if arguments.pattern.is_some() { "such " } else { "" };
+    let yet = if arguments.pattern.is_some() { "" } else { " yet" };
+    let below = arguments.folder.session_dir.as_ref().map(|folder| format!(" below {}", folder.display()));
+    match (arguments.all, below) {
+        (true, below) => format!("there are no {such}sessions{}{yet}", below.unwrap_or_default()),
+        (false, None) => format!("there are no {such}sessions in this folder{yet}; --all looks everywhere"),
+        (false, Some(below)) => {
+            format!("there are no {such}sessions of this folder{below}{yet}; --all lists those of others")
+        }
+    }
 }
 
 fn show(sessions: &[Stored], everywhere: bool, console: &mut Console) {
@@ -77,7 +86,7 @@ fn show(sessions: &[Stored], everywhere: bool, console: &mut Console) {
 }
 
 /// How much of the ids is shown, so that each is another one.
-fn telling(sessions: &[Stored]) -> usize {
+pub(crate) fn telling(sessions: &[Stored]) -> usize {
     let longest = sessions.iter().map(|stored| stored.id.as_str().len()).max().unwrap_or(0);
     let is_telling = |length: &usize| {
         let shown: HashSet<String> = sessions.iter().map(|stored| id(stored, *length)).collect();

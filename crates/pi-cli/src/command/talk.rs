@@ -1,10 +1,13 @@
 //! `pi "…"` and `pi -p "…"`: a conversation with the agent, in which it works with tools.
 
+#[cfg(unix)]
+mod hangup;
 mod interactive;
 mod lines;
 mod pipe;
 mod print;
 mod stop;
+mod trust;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -18,11 +21,15 @@ use pi_session::{
 };
 
 use self::{
-    interactive::{Chair, Opening},
+    interactive::{Again, Chair, Left, Opening},
     print::{Keeping, Plan},
+    trust::Decided,
 };
 use crate::{
-    arguments::talk::{Mode, TalkArguments},
+    arguments::{
+        self,
+        talk::{Mode, TalkArguments},
+    },
     console::Console,
     env::Environment,
     exit::Exit,
@@ -62,50 +69,103 @@ fn lead(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let ground = Ground::survey(environment)?;
+    let runtime = runtime::start()?;
+    let mut start = Start::First(words);
+    loop {
+        match runtime.block_on(sit(arguments, start, audience, environment, console))? {
+            Left::Ended(exit) => return Ok(exit),
+            Left::Anew(again) => start = Start::Anew(again),
+        }
+    }
+}
+
+/// Why somebody sits down.
+enum Start {
+    First(Words),
+    /// The project is trusted now, and everything is read anew for the same conversation.
+    Anew(Box<Again>),
+}
+
+/// Reads everything, and talks until that is over.
+async fn sit(
+    arguments: &TalkArguments,
+    start: Start,
+    audience: Audience,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Left, Failure> {
+    let mut ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment, console)?;
+    if audience == Audience::Person && matches!(start, Start::First(_)) {
+        match trust::ask(&ground, environment).await? {
+            Decided::Now => ground = Ground::survey(environment)?,
+            Decided::Not => {}
+            Decided::Terminated => return Ok(Left::Ended(Exit::Terminated)),
+        }
+    }
     ground.tell(console);
+    trust::note(&ground, audience.way_to_trust(), environment, console);
     if arguments.session.resume && audience == Audience::Reader {
         return Err(seat::nobody_chooses(&arguments.session, &ground, environment)?);
     }
     let mut providers = Providers::load(&arguments.who.sources, environment, console)?;
-    let mut seat = Seat::take(&arguments.session, &ground, environment, console)?;
-    runtime::start()?.block_on(async {
-        let answering =
-            Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
-        let rules = Rules { policy, mentions: audience.mentions() };
-        let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
-        words.doubt(console);
-        let sayings = words.into_utterances();
-        for said in &sayings {
-            workshop.composer.check(said).map_err(SessionFailure::Input)?;
-        }
-        answering.introduce(console);
-        if audience == Audience::Person {
-            let kept = !arguments.session.no_session;
-            let project = seat::project(arguments.session.session_dir.as_deref(), &ground, environment);
-            let chair =
-                Chair { workshop: Arc::new(workshop), ground: &ground, project: project.filter(|_| kept), environment };
+    let project = seat::project(arguments.session.session_dir.as_deref(), &ground, environment)
+        .filter(|_| !arguments.session.no_session);
+    let (seat, answering, opening) = match start {
+        Start::First(words) => {
+            let seat = Seat::take(&arguments.session, &ground, environment, console)?;
+            let who = Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
+            words.doubt(console);
             // The list of sessions is one key away.
             let draft = if arguments.session.resume { "/resume".to_owned() } else { String::new() };
-            return chair.talk(seat, answering, Opening { sayings, draft }, console).await;
+            let is_quiet = ground.settings.quiet_startup;
+            let heading = (!is_quiet).then(|| format!("pi {}", arguments::VERSION));
+            (seat, who, Opening { sayings: words.into_utterances(), draft, heading, done: None })
         }
-        seat.note(&answering);
-        let header = seat.header.clone();
-        let client = match arguments.mode {
-            Mode::Text => port::Mode::Print,
-            Mode::Json => port::Mode::Json,
-        };
-        let (owner, wishes) = pi_session::owner();
-        let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
-        let session =
-            pi_session::start(workshop.blueprint(seat, &answering, entrance)).map_err(SessionFailure::Start)?;
-        let keeping = if arguments.session.no_session { Keeping::Nothing } else { Keeping::File };
-        match arguments.mode {
-            Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
-            Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,
+        Start::Anew(again) => again.open(project.as_ref(), &ground, console)?,
+    };
+    let rules = Rules { policy, mentions: audience.mentions() };
+    let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
+    for said in &opening.sayings {
+        workshop.composer.check(said).map_err(SessionFailure::Input)?;
+    }
+    if opening.done.is_none() {
+        answering.introduce(console);
+    }
+    match audience {
+        Audience::Person => {
+            let chair = Chair { workshop: Arc::new(workshop), ground: &ground, project, environment };
+            chair.talk(seat, answering, opening, console).await
         }
-    })
+        Audience::Reader => {
+            print(arguments, seat, &answering, &workshop, opening.sayings, console).await.map(Left::Ended)
+        }
+    }
+}
+
+/// Says everything, and prints what comes of it.
+async fn print(
+    arguments: &TalkArguments,
+    mut seat: Seat,
+    answering: &Answering,
+    workshop: &Workshop,
+    sayings: Vec<Utterance>,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    seat.note(answering);
+    let header = seat.header.clone();
+    let client = match arguments.mode {
+        Mode::Text => port::Mode::Print,
+        Mode::Json => port::Mode::Json,
+    };
+    let (owner, wishes) = pi_session::owner();
+    let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
+    let session = pi_session::start(workshop.blueprint(seat, answering, entrance)).map_err(SessionFailure::Start)?;
+    let keeping = if arguments.session.no_session { Keeping::Nothing } else { Keeping::File };
+    match arguments.mode {
+        Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
+        Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,
+    }
 }
 
 /// Who is at the other end.
@@ -126,6 +186,14 @@ impl Audience {
 }
 
 impl Audience {
+    /// How somebody says here that they trust a project.
+    fn way_to_trust(self) -> &'static str {
+        match self {
+            Audience::Person => "/trust",
+            Audience::Reader => "`pi trust`",
+        }
+    }
+
     /// What an `@name` in a text means.
     fn mentions(self) -> Mentions {
         match self {

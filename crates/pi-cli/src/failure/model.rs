@@ -10,6 +10,7 @@ use pi_provider::{
 };
 
 use crate::{
+    choice::SERVER_ID,
     exit::Exit,
     providers,
     refusal::{Cause, Refusal},
@@ -199,10 +200,7 @@ impl ModelFailure {
             Self::NotFound(_) | Self::CannotAsk(_) => {
                 "`pi models` shows all; PROVIDER/MODEL asks for one that is not listed".to_owned()
             }
-            Self::Untrusted { file, .. } => format!(
-                "read {file}; if you trust this project, write its folder into trust.json of the agent directory: \
-                 {{\"/path/to/project\": true}} (docs/models.md)"
-            ),
+            Self::Untrusted { file, .. } => format!("read {file}; if you trust this project, `pi trust` says so"),
             Self::BadDefault { file, .. } => {
                 format!("correct defaultProvider and defaultModel in {file}, or name a model with --model")
             }
@@ -272,7 +270,8 @@ fn and_more(count: usize) -> String {
 pub(crate) fn call_hint(error: &CallError) -> String {
     match error {
         CallError::NoCredential { looked_in, .. } if looked_in.is_empty() => {
-            "its manifest comes from a project that nobody trusts; `pi provider list` shows where from".to_owned()
+            "its manifest comes from a project that nobody trusts; `pi provider list` shows where from, `pi trust` trusts it"
+                .to_owned()
         }
         CallError::NoCredential { looked_in, unusable, .. } if !unusable.is_empty() => {
             let hints: Vec<&str> = unusable.iter().map(Unusable::hint).collect();
@@ -316,6 +315,16 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         }
         CallError::Cancelled => "the connection was closed; ask again".to_owned(),
         CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure.code, failure.retry_after),
+    }
+}
+
+/// What to do about a call of a session that has no answer.
+pub(crate) fn session_hint(error: &CallError) -> String {
+    let is_invalid = |error: &CallError| matches!(error, CallError::Refused { failure, .. } if failure.code == ErrorCode::InvalidRequest);
+    match error.provider() {
+        _ if is_invalid(error) => "`pi context last` shows what was sent".to_owned(),
+        Some(provider) if provider.as_str() == SERVER_ID => address_hint(error),
+        Some(_) | None => call_hint(error),
     }
 }
 

@@ -5,10 +5,11 @@ use std::io;
 use pi_session::{
     PromptError, SessionGone, Silence,
     directory::{FindError, ForkError, Stored},
-    export::ExportError,
+    export::{ExportError, UnknownEnding},
     file::OpenError,
     input::InputError,
     resources::Problem,
+    settings::change::ChangeError,
 };
 use pi_terminal::DeviceError;
 
@@ -62,6 +63,16 @@ pub(crate) enum SessionFailure {
     Prompt(#[from] PromptError),
     #[error("the session fell silent")]
     Silent(#[from] Silence),
+    #[error("there is no agent directory in which a decision could be remembered")]
+    NothingRemembered,
+    #[error(transparent)]
+    Trust(ChangeError),
+    #[error("{} sessions begin with {word:?}", sessions.len())]
+    Several { word: String, sessions: Vec<Stored> },
+    #[error("cannot read the folder of sessions {folder}")]
+    FolderOfSessions { folder: String, source: io::Error },
+    #[error(transparent)]
+    Ending(UnknownEnding),
 }
 
 /// How many sessions are listed where somebody has to choose.
@@ -84,7 +95,7 @@ impl SessionFailure {
             }
             Self::NoFolder(_) => "check who may use it, or go to another one with `cd`".to_owned(),
             Self::ServerGone { model } => format!(
-                "say where it is: --base-url URL --model {model}; or let another model go on: --model PROVIDER/MODEL"
+                "say where {model} is with --base-url URL, or let another model go on with --model PROVIDER/MODEL"
             ),
             Self::ModelGone { .. } => {
                 "let another model go on with --model PROVIDER/MODEL; `pi models --available` lists those that can be \
@@ -96,6 +107,19 @@ impl SessionFailure {
             }
             Self::NoSuchTool { names, .. } => format!("the tools are {}", names.join(", ")),
             Self::Find(FindError::NotFound { .. }) => "`pi sessions --all` lists every session with its id".to_owned(),
+            Self::Several { sessions, .. } => {
+                format!("write more of the id:{}", listed(sessions))
+            }
+            Self::FolderOfSessions { .. } => {
+                "check the folder and who may read it; --session-dir names another, and sessionDir in settings.json too"
+                    .to_owned()
+            }
+            Self::NothingRemembered => "set HOME, or name the folder with PI_CODING_AGENT_DIR".to_owned(),
+            Self::Trust(ChangeError::NotAnObject { .. } | ChangeError::NotText { .. } | ChangeError::UnknownKey { .. }) => {
+                "correct the file, or move it away".to_owned()
+            }
+            Self::Trust(ChangeError::Io { .. }) => "check the folder, the disk, and who may write there".to_owned(),
+            Self::Ending(unknown) => unknown.hint().to_owned(),
             Self::Find(FindError::Ambiguous { paths, .. }) => {
                 let lines: String = paths.iter().take(LISTED).map(|path| format!("\n  {}", path.display())).collect();
                 format!("write more of the id, or the file:{lines}")
@@ -113,13 +137,7 @@ impl SessionFailure {
                 "there is no session in this folder yet".to_owned()
             }
             Self::NobodyChooses { sessions } => {
-                let line = |stored: &Stored| {
-                    let id: String = stored.id.as_str().chars().take(13).collect();
-                    let first: String = stored.title().chars().take(60).collect();
-                    format!("\n  {id}  {first}")
-                };
-                let lines: String = sessions.iter().take(LISTED).map(line).collect();
-                format!("name one with --session, or take the last with --continue:{lines}")
+                format!("name one with --session, or take the last with --continue:{}", listed(sessions))
             }
             Self::Exists { .. } => "choose another name, or write over it with --force".to_owned(),
             Self::NotKept => "begin one without --no-session".to_owned(),
@@ -179,8 +197,27 @@ impl SessionFailure {
             | Self::Open(_)
             | Self::NobodyChooses { .. }
             | Self::Input(_)
+            | Self::NothingRemembered
+            | Self::Trust(_)
+            | Self::Several { .. }
+            | Self::FolderOfSessions { .. }
+            | Self::Ending(_)
             | Self::Start(_) => Exit::Trouble,
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => Exit::No,
         }
     }
+}
+
+/// Sessions to choose from, each by so much of its id that no other is meant.
+fn listed(sessions: &[Stored]) -> String {
+    let length = crate::command::sessions::telling(sessions);
+    let line = |stored: &Stored| {
+        let id: String = stored.id.as_str().chars().take(length).collect();
+        let first: String = stored.title().chars().take(60).collect();
+        format!("\n  {id}  {first}")
+    };
+    let more = sessions.len().saturating_sub(LISTED);
+    let more =
+        if more > 0 { format!("\n  … and {more} more; `pi sessions --all` lists them") } else { String::new() };
+    sessions.iter().take(LISTED).map(line).collect::<String>() + &more
 }

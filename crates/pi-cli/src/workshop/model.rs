@@ -9,7 +9,7 @@ use pi_session::{
     models::{Choice, Models},
     settings::Settings,
 };
-use pi_transcript::{ProviderId, ThinkingLevel};
+use pi_transcript::{ModelId, ProviderId, ThinkingLevel};
 
 use super::seat::Past;
 use crate::{
@@ -29,6 +29,8 @@ const USUAL: ThinkingLevel = ThinkingLevel::Medium;
 pub(crate) struct Answering {
     pub(crate) choice: Arc<Choice>,
     pub(crate) thinking: ThinkingLevel,
+    /// The same, where no list has it: at an address that was given, or of a name that its provider does not list.
+    pub(crate) own: Option<Arc<Choice>>,
     /// A credential that was spelled out.
     pub(crate) key: Option<(ProviderId, Secret)>,
     pub(crate) is_demo: bool,
@@ -58,6 +60,7 @@ impl Answering {
         }
         let thinking = wanted.or(past.thinking).or_else(|| of_settings(settings, &chosen));
         let is_demo = chosen.is_demo();
+        let is_own = chosen.base_url.is_some() || chosen.known.is_none();
         let Chosen { entry, model, known, base_url, why } = chosen;
         let found = Found { entry: &entry, id: model, model: known.as_ref() };
         let environment: pi_session::models::Environment = Arc::new(env::lookup);
@@ -66,7 +69,8 @@ impl Answering {
             console.note(&format!("{} does not think, so the level {level} is left out", choice.name()));
         }
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
-        Ok(Answering { choice, thinking: thinking.unwrap_or(USUAL), key, is_demo, why })
+        let own = is_own.then(|| Arc::clone(&choice));
+        Ok(Answering { choice, own, thinking: thinking.unwrap_or(USUAL), key, is_demo, why })
     }
 
     /// Takes over whom the person chose meanwhile.
@@ -74,11 +78,17 @@ impl Answering {
         // One that is gone says nothing, and the choice stays.
         let Ok(state) = session.state().await else { return };
         self.thinking = state.thinking;
-        if let Ok(choice) = models.named(&state.model.provider, &state.model.id)
+        if let Some(choice) = self.named(&state.model.provider, &state.model.id, models)
             && choice.name() != self.choice.name()
         {
             self.choice = choice;
         }
+    }
+
+    /// A model by its name, wherever it is.
+    fn named(&self, provider: &ProviderId, model: &ModelId, models: &Models) -> Option<Arc<Choice>> {
+        let own = self.own.iter().find(|own| own.provider() == provider && own.id() == model.as_str());
+        own.cloned().or_else(|| models.named(provider, model).ok())
     }
 
     /// Takes over who answered in another session. Returns their name if they cannot be asked, and changes nobody then.
@@ -86,8 +96,8 @@ impl Answering {
         self.thinking = past.thinking.unwrap_or(self.thinking);
         let before = past.model.as_ref()?;
         let is_same = before.provider == *self.choice.provider() && before.model.as_str() == self.choice.id();
-        let choice = models.named(&before.provider, &before.model);
-        match choice.ok().filter(|choice| models.has_credential(choice)) {
+        let choice = self.named(&before.provider, &before.model, models);
+        match choice.filter(|choice| models.has_credential(choice)) {
             _ if is_same => None,
             Some(choice) => {
                 self.choice = choice;
@@ -125,15 +135,20 @@ async fn chosen(
     providers: &mut Providers,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
-    let wanted = Wanted {
+    let mut wanted = Wanted {
         model: spoken.model.as_deref(),
         provider: spoken.provider.as_deref(),
         base_url: arguments.reach.base_url.as_deref(),
     };
-    if !wanted.is_anybody()
-        && let Some(before) = &past.model
-    {
-        return again(before, settings, providers, console).await;
+    match &past.model {
+        Some(before) if !wanted.is_anybody() => return again(before, settings, providers, console).await,
+        // Only the address was said: who is asked there is what the session knows.
+        Some(before) if wanted.model.is_none() && wanted.provider.is_none() => {
+            let is_known = providers.catalog.provider(before.provider.as_str()).is_some();
+            wanted.provider = Some(if is_known { before.provider.as_str() } else { choice::SERVER_ID });
+            wanted.model = Some(before.model.as_str());
+        }
+        Some(_) | None => {}
     }
     let preference = Preference::of_resolved(settings);
     choice::choose(wanted, preference, providers, console).await

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pi_session::{
     Storage,
     context::{self, ModelChoice},
-    directory::{self, Project},
+    directory::{self, FindError, Project},
     file::{self, Notice, Opened},
 };
 use pi_transcript::{
@@ -48,10 +48,31 @@ pub(crate) fn project(arguments: Option<&Path>, ground: &Ground, environment: &E
 /// The file of a session that somebody named: `last`, its path, or the beginning of its id.
 pub(crate) fn find(word: &str, project: &Project) -> Result<PathBuf, Failure> {
     if word == "last" {
-        let last = project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?;
-        return Ok(last.ok_or(SessionFailure::NoneYet)?);
+        return Ok(most_recent(project)?.ok_or(SessionFailure::NoneYet)?);
     }
-    Ok(project.find(word).map_err(SessionFailure::Find)?)
+    Ok(project.find(word).map_err(|error| missed(error, project))?)
+}
+
+/// The session of this folder that was used last, if there is one.
+fn most_recent(project: &Project) -> Result<Option<PathBuf>, SessionFailure> {
+    project.most_recent().map_err(|error| missed(error.into(), project))
+}
+
+/// Why a session was not found, with what there is to choose from.
+pub(crate) fn missed(error: FindError, project: &Project) -> SessionFailure {
+    match error {
+        FindError::Io(source) => {
+            SessionFailure::FolderOfSessions { folder: project.sessions.display().to_string(), source }
+        }
+        FindError::Ambiguous { word, paths } => match directory::list_all(project) {
+            Ok(mut sessions) => {
+                sessions.retain(|stored| paths.contains(&stored.path));
+                SessionFailure::Several { word, sessions }
+            }
+            Err(_) => SessionFailure::Find(FindError::Ambiguous { word, paths }),
+        },
+        FindError::NotFound { .. } => SessionFailure::Find(error),
+    }
 }
 
 impl Seat {
@@ -69,7 +90,7 @@ impl Seat {
         let project = project.ok_or(SessionFailure::Homeless)?;
         let found = match (&arguments.session, arguments.last) {
             (Some(word), _) => Some(find(word, &project)?),
-            (None, true) => project.most_recent().map_err(|error| SessionFailure::Find(error.into()))?,
+            (None, true) => most_recent(&project)?,
             (None, false) => None,
         };
         match found {
@@ -170,7 +191,7 @@ pub(crate) fn nobody_chooses(
     environment: &Environment,
 ) -> Result<Failure, Failure> {
     let project = project(arguments.session_dir.as_deref(), ground, environment).ok_or(SessionFailure::Homeless)?;
-    let sessions = directory::list(&project).map_err(|error| SessionFailure::Find(error.into()))?;
+    let sessions = directory::list(&project).map_err(|error| missed(error.into(), &project))?;
     Ok(SessionFailure::NobodyChooses { sessions }.into())
 }
 

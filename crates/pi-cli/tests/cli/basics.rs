@@ -46,6 +46,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       policy  Ask what an extension may do, and why
 
     Run:
+      trust        Use what a project brings: settings, skills, templates, models
       serve        Serve clients (not built yet)
       ext          Install, allow and deny extensions (not built yet)
       completions  Print a script that lets your shell complete the words of pi

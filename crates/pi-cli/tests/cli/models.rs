@@ -90,16 +90,16 @@ fn untrusted_project_gets_no_credentials() {
     provider  model  context  output   $ in  $ out  can           credential
     acme      small       8k      1k  1.00?   2.00  tools vision  untrusted project
     --- on standard error
-    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
     1 model, 0 can be asked now; prices in US dollars for a million tokens
     ? the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "ask Hi --model acme/small", &variables), @r#"
     --- on standard error
-    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
     error: acme comes from a project that nobody has trusted, and is not asked
-    hint: read .pi/providers/acme.yaml; if you trust this project, write its folder into trust.json of the agent directory: {"/path/to/project": true} (docs/models.md)
+    hint: read .pi/providers/acme.yaml; if you trust this project, `pi trust` says so
     --- exit 2
     "#);
     assert_eq!(running.server.requests().len(), 0);

@@ -146,6 +146,56 @@ fn ending_of_a_file_decides_what_is_written() {
 }
 
 #[test]
+fn ending_that_promises_nothing_is_refused_with_those_that_do() {
+    let world = two();
+    for name in ["a.pdf", "a"] {
+        let shown = run(&world, &format!("export 01a -o {name}"));
+        assert!(shown.contains("hint: end the name with .html (a page), .md or .txt (Markdown), .json"), "{shown}");
+        assert!(shown.ends_with("--- exit 2") && !world.path().join(name).exists(), "{shown}");
+    }
+    assert!(run(&world, "export 01a -o a.pdf --html").ends_with("--- exit 0"), "what is spelled out counts");
+    assert!(run(&world, "export 01a -o a.jsonl").contains(" as a session file\n"));
+    let [first, _] = <[_; 2]>::try_from(world.sessions()).expect("two sessions");
+    assert_eq!(world.read("a.jsonl"), world.read(first));
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this test looks at what is left behind")]
+fn file_that_is_written_over_is_replaced_as_a_whole() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    let world = two().with("real.md", "before");
+    let at = |name: &str| world.path().join(name);
+    symlink("real.md", at("link.md")).expect("a link");
+    std::fs::set_permissions(at("real.md"), std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let before = at("real.md").metadata().expect("a file");
+    assert!(run(&world, "export 01a -o link.md --force").ends_with("--- exit 0"));
+    let after = at("real.md").metadata().expect("a file");
+    assert!(at("link.md").is_symlink() && world.read("real.md").starts_with("# Where is the kumquat?"));
+    assert_ne!(before.ino(), after.ino(), "nobody ever sees half of it");
+    assert_eq!(after.permissions().mode() & 0o777, 0o600);
+    let left: Vec<_> =
+        std::fs::read_dir(world.path()).expect("a folder").map(|it| it.expect("listed").file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".tmp")), "{left:?}");
+}
+
+#[test]
+fn folder_of_sessions_is_named_in_what_is_said_about_it() {
+    let world = two().with("file", "");
+    assert_snapshot!(run(&world, "sessions --session-dir elsewhere"), @r"
+    --- on standard error
+    there are no sessions of this folder below elsewhere yet; --all lists those of others
+    --- exit 0
+    ");
+    assert_snapshot!(run(&world, "sessions --all --session-dir file"), @r"
+    --- on standard error
+    error: cannot read the folder of sessions $WORLD/file: Not a directory (os error 20)
+    hint: check the folder and who may read it; --session-dir names another, and sessionDir in settings.json too
+    --- exit 2
+    ");
+}
+
+#[test]
 fn session_without_envelopes_says_so() {
     let world = two();
     assert_snapshot!(run(&world, "export 01a --envelope"), @r"
@@ -166,11 +216,14 @@ fn session_without_envelopes_says_so() {
     hint: begin one with `pi -p`; `pi sessions --all` lists those of other folders
     --- exit 2
     ");
-    let several = run(&world, "export 01");
-    assert!(
-        several.contains("error: 2 sessions begin with \"01\"\nhint: write more of the id, or the file:\n  "),
-        "{several}"
-    );
+    assert_snapshot!(run(&world, "export 01"), @r#"
+    --- on standard error
+    error: 2 sessions begin with "01"
+    hint: write more of the id:
+      01b00000-0000  Explain this, please, and do not leave anything out
+      01a00000-0000  Where is the kumquat?
+    --- exit 2
+    "#);
 }
 
 #[test]
@@ -195,12 +248,13 @@ fn envelope_of_every_request_is_valid() {
 #[test]
 fn context_fits_and_explains_its_bar() {
     let (world, _running) = led();
-    for columns in [40, 80, 120] {
+    for columns in [40, 60, 80, 120] {
         let plain = terminal::run(&world, "context", columns, &[("NO_COLOR", "1")]);
         let widest = plain.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(widest <= columns.into(), "{widest} of {columns}: {plain}");
         let bar = plain.lines().find(|line| line.starts_with("TT")).expect("a bar");
         assert_eq!(bar.chars().count(), usize::from(columns), "{plain}");
+        assert!(columns < 120 || plain.contains("read · Read"), "name and description are apart: {plain}");
         for part in ["T tool_overview", "S system_prompt", "M memory", "X text"] {
             assert!(plain.contains(part), "{part}: {plain}");
         }

@@ -66,7 +66,7 @@ fn lines(world: &World) -> Vec<String> {
 fn refused_request_has_a_hint_and_a_code_that_says_whether_to_try_again() {
     for (status, code, hint) in [
         (401, 1, "hint: the credential is not accepted; `pi provider show acme` says where it comes from"),
-        (400, 1, "hint: --dry-run shows what is sent"),
+        (400, 1, "hint: `pi context last` shows what was sent"),
         (429, 75, "hint: wait a moment and ask again"),
         (500, 75, "hint: ask again"),
     ] {
@@ -173,13 +173,88 @@ fn stop(signal: Signal, arguments: &str) -> (World, String) {
 
 #[test]
 fn signals_end_a_run_in_order() {
-    for (signal, word, code) in [(Signal::SIGINT, "interrupted", 130), (Signal::SIGTERM, "terminated", 143)] {
+    for (signal, word, code) in [
+        (Signal::SIGINT, "interrupted", 130),
+        (Signal::SIGTERM, "terminated", 143),
+        (Signal::SIGHUP, "the terminal is gone", 143),
+    ] {
         let (world, shown) = stop(signal, "-p Hi -m acme/small");
         let expected = format!("--- on standard error\nnote: {word}; what was said so far is kept\n--- exit {code}");
         assert_eq!(shown, expected);
         let kept = ["session", "model_change", "thinking_level_change", "user", "assistant aborted"];
         assert_eq!(lines(&world), kept);
     }
+}
+
+#[test]
+fn run_that_is_to_outlive_its_terminal_does() {
+    let running = Running::new(Script::new().then(Reply::hang()));
+    let world = acme(&running);
+    let pi = world.command("-p Hi -m acme/small");
+    #[expect(clippy::disallowed_methods, reason = "what `nohup` does is done by a shell here")]
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(pi.get_program()).args(pi.get_args());
+    command.current_dir(world.path()).env_clear().env("HOME", "/home/me").env("PATH", "/usr/bin:/bin");
+    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts");
+    running.wait(async {
+        let asked = tokio::time::timeout(Duration::from_secs(9), running.server.received(1));
+        asked.await.expect("the model is asked");
+    });
+    for signal in [Signal::SIGHUP, Signal::SIGTERM] {
+        kill(Pid::from_raw(child.id().try_into().expect("a process id")), signal).expect("pi runs");
+    }
+    // Had the first one counted, it would be the one that is named.
+    let shown = shown(&child.wait_with_output().expect("pi ends"));
+    assert_eq!(shown, "--- on standard error\nnote: terminated; what was said so far is kept\n--- exit 143");
+}
+
+#[test]
+fn second_interrupt_ends_a_run_that_stands_still() {
+    let much: Vec<String> = (0..4000).map(|_| "words and words and words ".to_owned()).collect();
+    let pieces: Vec<&str> = much.iter().map(String::as_str).collect();
+    let running = Running::new(Script::new().then(stream(&pieces)));
+    let world = acme(&running);
+    let mut command = world.command("--mode json Hi -m acme/small");
+    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("pi starts");
+    let process = i32::try_from(child.id()).expect("a process id");
+    // Nobody reads, so the pipe is full and it waits there.
+    let is_known = waits_for_a_reader(process);
+    let mut ended = None;
+    // Signals that come at the same time are one, so somebody presses it again and again.
+    for _ in 0..80 {
+        kill(Pid::from_raw(process), Signal::SIGINT).expect("pi is waited for");
+        std::thread::sleep(Duration::from_millis(100));
+        ended = child.try_wait().expect("it is ours");
+        if ended.is_some() {
+            break;
+        }
+    }
+    // It has usually ended by itself.
+    drop(child.kill());
+    drop(child.wait());
+    if !is_known {
+        eprintln!("SKIPPED: this system does not tell what a process waits for");
+        return;
+    }
+    assert_eq!(ended.and_then(|status| status.code()), Some(130), "it stands there for ever");
+}
+
+/// Waits until a process waits for the reader of its pipe; false if that is not to be known.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the system tells what a process waits for in a file, and nobody else does"
+)]
+fn waits_for_a_reader(process: i32) -> bool {
+    for _ in 0..400 {
+        match std::fs::read_to_string(format!("/proc/{process}/wchan")) {
+            Ok(place) if place.contains("pipe_write") => return true,
+            Ok(_) => std::thread::sleep(Duration::from_millis(20)),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 #[test]
@@ -200,10 +275,10 @@ fn conversation_with_a_server_of_ones_own_is_not_handed_to_somebody_else() {
     assert_snapshot!(run(&world, &["-p", "-c", "And now?"]), @r"
     --- on standard error
     error: mine, the model of this session, ran on a server that was named by its address
-    hint: say where it is: --base-url URL --model mine; or let another model go on: --model PROVIDER/MODEL
+    hint: say where mine is with --base-url URL, or let another model go on with --model PROVIDER/MODEL
     --- exit 2
     ");
-    let again = run(&world, &["-p", "-c", "And now?", "--base-url", &url, "-m", "mine"]);
+    let again = run(&world, &["-p", "-c", "And now?", "--base-url", &url]);
     let other = run(&world, &["-p", "--session", "last", "And now?", "-m", "acme/small"]);
     assert!(is_answered(&again) && is_answered(&other), "{again}\n{other}");
     assert_eq!(world.sessions().len(), 1, "it is one conversation");

@@ -58,9 +58,9 @@ fn manifest_of_an_untrusted_project_does_not_run() {
     let world = spying(&running);
     assert_snapshot!(run(&world, &running, "ask Hi --model spy/small"), @r#"
     --- on standard error
-    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
     error: spy comes from a project that nobody has trusted, and is not asked
-    hint: read .pi/providers/spy.yaml; if you trust this project, write its folder into trust.json of the agent directory: {"/path/to/project": true} (docs/models.md)
+    hint: read .pi/providers/spy.yaml; if you trust this project, `pi trust` says so
     --- exit 2
     "#);
     for arguments in [
@@ -92,7 +92,7 @@ fn server_of_an_untrusted_project_is_neither_looked_for_nor_chosen() {
     provider  model  context  output  $ in  $ out  can  credential
     spy       small                                     untrusted project
     --- on standard error
-    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
     1 model, 0 can be asked now; prices in US dollars for a million tokens
     --- exit 0
     ");
@@ -140,4 +140,103 @@ fn manifest_of_a_trusted_project_runs() {
     assert!(shown.starts_with("ok\n"), "{shown}");
     let asked: Vec<String> = running.server.requests().iter().map(|it| it.target.clone()).collect();
     assert_eq!(asked, ["/models", &format!("/chat?token={PLANTED}")]);
+}
+
+/// A project that brings a little of everything.
+fn rich() -> World {
+    quiet_world()
+        .with("project/.pi/settings.json", r#"{"theme": "light"}"#)
+        .with("project/.pi/SYSTEM.md", "Be brief.")
+        .with("project/.pi/skills/ship/SKILL.md", "---\nname: ship\ndescription: Ships.\n---\n")
+        .with("project/.pi/prompts/greet.md", "Greet $1.")
+        .with("project/.pi/providers/spy.yaml", "id: spy\n")
+}
+
+/// Runs `pi` in the project, with a stable word for where that is.
+fn in_project(world: &World, arguments: &str) -> String {
+    let mut command = world.command(arguments);
+    command.current_dir(world.path().join("project"));
+    command.env("PI_CODING_AGENT_DIR", world.path().join("agent"));
+    let path = world.path().canonicalize().expect("a folder").display().to_string();
+    shown(&command.output().expect("pi runs")).replace(&path, "$WORLD")
+}
+
+#[test]
+fn project_is_trusted_listed_and_forgotten_by_command() {
+    let world = rich();
+    assert_snapshot!(in_project(&world, "trust --list"), @r"
+    --- on standard error
+    nobody decided about any folder yet; `pi trust` trusts the one that you are in
+    --- exit 0
+    ");
+    assert_snapshot!(in_project(&world, "trust"), @r"
+    trusted: $WORLD/project and everything below it
+      .pi/settings.json: settings
+      .pi/SYSTEM.md: instructions instead of pi's own
+      .pi/skills: skills
+      .pi/prompts: prompt templates
+      .pi/providers: models and their providers
+    --- exit 0
+    ");
+    assert_snapshot!(in_project(&world, "trust --list"), @r"
+    TRUSTED  FOLDER
+    yes      $WORLD/project
+    --- exit 0
+    ");
+    assert_snapshot!(in_project(&world, "trust --list --json"), @r#"
+    {"folder":"$WORLD/project","trusted":true}
+    --- exit 0
+    "#);
+    assert_snapshot!(in_project(&world, "trust --remove"), @r"
+    no decision any more: $WORLD/project
+    --- exit 0
+    ");
+    assert_snapshot!(in_project(&world, "trust --remove"), @r"
+    there was no decision: $WORLD/project
+    --- exit 1
+    ");
+    assert_snapshot!(in_project(&world, "trust .."), @r"
+    trusted: $WORLD and everything below it
+      it brings nothing yet that would need it
+    --- exit 0
+    ");
+    assert_snapshot!(in_project(&world, "trust --remove ."), @r"
+    there was no decision: $WORLD/project
+    --- on standard error
+    note: a folder above it is trusted, and so is this; `pi trust --list` shows which
+    --- exit 1
+    ");
+    assert_snapshot!(in_project(&world, "trust gone"), @r"
+    --- on standard error
+    error: cannot read gone: No such file or directory (os error 2)
+    hint: check the name; `-` reads standard input
+    --- exit 2
+    ");
+}
+
+#[test]
+fn what_is_not_used_is_told_with_the_way_to_use_it() {
+    let world = rich();
+    let told = in_project(&world, "-p Hi -m demo");
+    let note = "note: nobody has trusted this project, so this is not used: .pi/settings.json, .pi/SYSTEM.md, .pi/skills, \
+                .pi/prompts; `pi trust` switches it on\n";
+    assert_eq!(told.matches("nobody has trusted").count(), 2, "once for all, and once for manifests: {told}");
+    assert!(told.contains(note), "{told}");
+    // A file that is no manifest is worth a note of its own.
+    world.remove("project/.pi/providers/spy.yaml");
+    in_project(&world, "trust");
+    let trusted = in_project(&world, "-p Hi -m demo");
+    assert!(!trusted.contains("trust"), "{trusted}");
+}
+
+#[test]
+fn decision_that_cannot_be_written_is_told() {
+    let world = rich().with("agent/trust.json", "[]");
+    assert_snapshot!(in_project(&world, "trust"), @r"
+    --- on standard error
+    error: $WORLD/agent/trust.json cannot be changed: it is not a JSON object: it is JSON and not an object
+    hint: correct the file, or move it away
+    --- exit 2
+    ");
+    assert_eq!(world.read("agent/trust.json"), "[]");
 }

@@ -9,8 +9,14 @@ use crate::{
     commands::{self, BuiltIn},
     look::tokens,
     picker::{Choice, Picker},
+    text::{printable, width, wrap},
     wish::{Action, Fetch, Wish},
 };
+
+/// Between two columns.
+const GAP: usize = 2;
+/// What would be narrower than this stands below and not beside.
+const NARROWEST: usize = 24;
 
 impl App {
     pub(super) fn command(&mut self, command: BuiltIn, rest: &str) -> Vec<Action> {
@@ -44,6 +50,15 @@ impl App {
                 Vec::new()
             }
             BuiltIn::Name => vec![Action::Rename(rest.to_owned())],
+            BuiltIn::Trust if self.is_trusted => {
+                self.note(Tone::Quiet, "this project is trusted already; `pi trust --remove` takes that back");
+                Vec::new()
+            }
+            BuiltIn::Trust if self.chat.activity().is_working() => {
+                self.note(Tone::Warning, "the model is at work; stop it with esc first, or wait");
+                Vec::new()
+            }
+            BuiltIn::Trust => vec![Action::Leave(Wish::Trust)],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }
     }
@@ -54,12 +69,23 @@ impl App {
             .iter()
             .position(|model| model.id.as_str() == rest || format!("{}/{}", model.provider, model.id) == rest);
         match exact {
-            Some(place) => vec![Action::SetModel(place)],
+            Some(place) => self.set_model(place).into_iter().collect(),
             None => {
                 self.pick_model(rest);
                 Vec::new()
             }
         }
+    }
+
+    /// Asks for the model at a place of the list.
+    pub(super) fn set_model(&self, place: usize) -> Option<Action> {
+        let model = self.models.get(place)?;
+        Some(Action::SetModel { provider: model.provider.clone(), model: model.id.clone() })
+    }
+
+    /// That the model cannot do what is wanted of it.
+    pub(super) fn thoughtless(&self) -> String {
+        format!("{}/{} does not think; /model chooses one that does", self.footer.model.provider, self.footer.model.id)
     }
 
     /// Opens the list of models.
@@ -81,6 +107,11 @@ impl App {
     }
 
     fn choose_level(&mut self, rest: &str) -> Vec<Action> {
+        if !self.footer.model.reasoning {
+            let text = self.thoughtless();
+            self.note(Tone::Quiet, text);
+            return Vec::new();
+        }
         if let Ok(level) = rest.parse::<ThinkingLevel>() {
             return vec![Action::SetThinking(level)];
         }
@@ -125,18 +156,21 @@ impl App {
         self.print(lines);
     }
 
-    /// Two columns.
+    /// Two columns; where there is little room, what stands in the second stands below the first.
     fn table(&self, rows: Vec<(String, String)>) -> Vec<Line<'static>> {
-        let wide = rows.iter().map(|(left, _)| crate::text::width(left)).max().unwrap_or(0);
+        let wide = rows.iter().map(|(left, _)| width(left)).max().unwrap_or(0) + GAP;
+        let is_beside = wide + NARROWEST <= self.width;
         let row = |(left, right): (String, String)| {
-            let gap = " ".repeat(wide + 2 - crate::text::width(&left));
-            let line = Line::from(vec![
-                Span::styled(left, self.theme.accent),
-                Span::raw(gap),
-                Span::raw(crate::text::printable(&right).into_owned()),
-            ]);
-            let hanging = Line::raw(" ".repeat((wide + 2).min(self.width / 2)));
-            crate::text::wrap(line, self.width, &hanging)
+            let right = Span::raw(printable(&right).into_owned());
+            let gap = " ".repeat(if is_beside { wide - width(&left) } else { GAP });
+            let left = Span::styled(left, self.theme.accent);
+            let hanging = Line::raw(" ".repeat(if is_beside { wide } else { GAP }));
+            if is_beside {
+                return wrap(Line::from(vec![left, Span::raw(gap), right]), self.width, &hanging);
+            }
+            let mut lines = wrap(Line::from(left), self.width, &hanging);
+            lines.extend(wrap(Line::from(vec![Span::raw(gap), right]), self.width, &hanging));
+            lines
         };
         rows.into_iter().flat_map(row).collect()
     }

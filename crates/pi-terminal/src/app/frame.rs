@@ -25,6 +25,7 @@ impl App {
     /// What a window of this size shows at `now`. What is finished is handed out once.
     pub fn frame(&mut self, width: usize, height: usize, now: Duration) -> Frame {
         self.width = width.max(1);
+        self.hint = self.hint.take().filter(|(_, until)| until.is_none_or(|until| now < until));
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
         let finished = self.chat.take_finished(&look);
@@ -76,7 +77,7 @@ impl App {
         if let Some(completion) = &self.completion {
             bottom.lines.extend(completion.lines(look));
         }
-        if let Some(hint) = &self.hint {
+        if let Some((hint, _)) = &self.hint {
             bottom.lines.push(Line::styled(shorten(hint, look.width).into_owned(), theme.warning));
         }
     }

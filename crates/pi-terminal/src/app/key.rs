@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, queue::When};
+use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, input::complete::nearest, queue::When};
 use pi_transcript::ThinkingLevel;
 
 use super::{App, Pick};
 use crate::{
-    chat::Activity,
-    commands::BuiltIn,
+    chat::{Activity, Tone},
+    commands::{self, BuiltIn},
     completion::{Completion, Wanted, wanted},
     editor::Edit,
     keys,
@@ -17,8 +17,10 @@ use crate::{
     wish::{Action, Fetch, Wish},
 };
 
-/// Two presses of a key within this time are one gesture.
+/// Two presses of escape within this time are one gesture.
 const TWICE: Duration = Duration::from_millis(800);
+/// Whoever interrupts again within this time wants to leave.
+const LEAVING: Duration = Duration::from_secs(1);
 
 impl App {
     /// Takes a key that was pressed at `now`.
@@ -131,6 +133,15 @@ impl App {
         if let Some((command, rest)) = BuiltIn::read(line) {
             return self.command(command, rest);
         }
+        // Whoever types this alone means no model.
+        if matches!(line, "exit" | "quit") {
+            return vec![Action::Leave(Wish::Quit)];
+        }
+        if let Some(name) = commands::unknown(&text, &self.commands) {
+            self.miss(name);
+            self.editor.set(&text);
+            return Vec::new();
+        }
         if let Some(command) = line.strip_prefix('!') {
             let (command, exposure) = match command.strip_prefix('!') {
                 Some(command) => (command, Exposure::Hidden),
@@ -142,47 +153,64 @@ impl App {
         vec![Action::Say { text, when }]
     }
 
-    fn escape(&mut self, now: Duration) -> Vec<Action> {
+    /// Says that there is no such command, and which one may be meant.
+    fn miss(&mut self, name: &str) {
+        let known = self.commands.iter().map(|command| command.name.as_str());
+        let meant = nearest(name, known).first().map(|meant| format!("did you mean /{meant}? ")).unwrap_or_default();
+        let text =
+            format!("there is no command /{name}; {meant}/help lists all. With a blank before it the model hears it");
+        self.note(Tone::Warning, text);
+    }
+
+    /// How what goes on is stopped, if something does.
+    fn stop(&self) -> Option<Action> {
         match self.chat.activity() {
-            Activity::Retrying { .. } => return vec![Action::AbortRetry],
-            Activity::Working { .. } | Activity::Compacting { .. } => return vec![Action::Abort],
-            Activity::Idle => {}
+            Activity::Retrying { .. } => Some(Action::AbortRetry),
+            Activity::Working { .. } | Activity::Compacting { .. } => Some(Action::Abort),
+            Activity::Idle => self.chat.is_moving().then_some(Action::Abort),
         }
-        if self.chat.is_moving() {
-            return vec![Action::Abort];
+    }
+
+    fn escape(&mut self, now: Duration) -> Vec<Action> {
+        if let Some(stop) = self.stop() {
+            return vec![stop];
         }
         let is_second = self.last_escape.is_some_and(|last| now.saturating_sub(last) < TWICE);
         self.last_escape = (!is_second).then_some(now);
         if is_second && self.editor.is_empty() { vec![Action::Fetch(Fetch::Tree)] } else { Vec::new() }
     }
 
+    /// Clears what is written, or stops what goes on; the second time leaves.
     fn interrupt(&mut self, now: Duration) -> Vec<Action> {
-        let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < TWICE);
+        let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < LEAVING);
         self.last_interrupt = Some(now);
         if is_second {
             return vec![Action::Leave(Wish::Quit)];
         }
+        let stop = if self.editor.is_empty() { self.stop() } else { None };
         self.editor.clear();
-        self.hint = Some("ctrl+c again leaves".to_owned());
-        Vec::new()
+        let word = if stop.is_some() { "stopping; " } else { "" };
+        self.hint = Some((format!("{word}ctrl+c again leaves"), Some(now + LEAVING)));
+        stop.into_iter().collect()
     }
 
     fn cycle_model(&mut self, by: isize) -> Vec<Action> {
         let count = self.models.len();
         if count < 2 {
-            self.hint = Some("there is no other model".to_owned());
+            self.hint = Some(("there is no other model".to_owned(), None));
             return Vec::new();
         }
         let next = match self.model_place() {
             Some(place) => place.wrapping_add_signed(by).wrapping_add(count) % count,
             None => 0,
         };
-        vec![Action::CycleModel(next)]
+        let Some(model) = self.models.get(next) else { return Vec::new() };
+        vec![Action::CycleModel { provider: model.provider.clone(), model: model.id.clone() }]
     }
 
     fn cycle_thinking(&mut self) -> Vec<Action> {
         if !self.footer.model.reasoning {
-            self.hint = Some("this model does not think".to_owned());
+            self.hint = Some((self.thoughtless(), None));
             return Vec::new();
         }
         let levels = ThinkingLevel::ALL;
@@ -214,7 +242,7 @@ impl App {
 
     fn picked(&mut self, pick: Pick) -> Option<Action> {
         match pick {
-            Pick::Model(place) => Some(Action::SetModel(place)),
+            Pick::Model(place) => self.set_model(place),
             Pick::Level(level) => Some(Action::SetThinking(level)),
             Pick::Session(path) => Some(Action::Leave(Wish::Resume(path))),
             Pick::Fork(entry) => Some(Action::Leave(Wish::Fork(ForkPoint::Before(entry)))),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pi_session::directory::{Stored, title};
 use pi_transcript::{AgentEvent, Entry, Message, question::UiRequest};
 
 use super::{App, Pick, told};
@@ -10,8 +11,9 @@ use crate::{
     chat::{Tone, outcome},
     completion::{Completion, Wanted, wanted},
     dialog::Dialog,
+    look::ago,
     picker::{Choice, Picker},
-    wish::{Point, Report},
+    wish::{Catalogue, Point, Report},
 };
 
 impl App {
@@ -25,10 +27,10 @@ impl App {
                 }
             }
             Report::TakenBack(texts) => self.take_back(texts),
-            Report::Model(place) => {
-                if let Some(model) = self.models.get(*place) {
-                    self.footer.model = model.clone();
-                }
+            Report::Model(model) => self.footer.model = (**model).clone(),
+            Report::Offers { models, commands } => {
+                self.models.clone_from(models);
+                self.set_commands(commands.clone());
             }
             Report::Thinking(level) => self.footer.thinking = *level,
             Report::Envelope(Some(envelope)) => {
@@ -36,13 +38,8 @@ impl App {
                 self.print(lines);
             }
             Report::Envelope(None) => self.note(Tone::Quiet, "the model was shown nothing yet"),
-            Report::Sessions(stored) => {
-                let choices = stored.iter().map(|stored| Choice {
-                    label: told(stored),
-                    detail: format!("{} messages · {}", stored.message_count, stored.created),
-                    preview: stored.first_message.clone(),
-                    value: Pick::Session(stored.path.clone()),
-                });
+            Report::Sessions(catalogue) => {
+                let choices = catalogue.stored.iter().map(|stored| session(stored, catalogue));
                 self.open("session", choices.collect(), 0, "there is no other session here");
             }
             Report::ForkPoints(points) => {
@@ -71,6 +68,7 @@ impl App {
             Report::Leave(_) => {}
             Report::Told(text) => self.note(Tone::Good, text.clone()),
             Report::Failed(text) => self.note(Tone::Bad, text.clone()),
+            Report::Advice(text) => self.note(Tone::Quiet, format!("hint: {text}")),
         }
     }
 
@@ -140,6 +138,21 @@ impl App {
             return self.note(Tone::Quiet, none);
         }
         self.picker = Some(Picker::new(title, choices, selected));
+    }
+}
+
+/// A session in a list: what it is called, when somebody spoke last, and how it began.
+fn session(stored: &Stored, catalogue: &Catalogue) -> Choice<Pick> {
+    let is_current = catalogue.current.as_ref() == Some(&stored.path);
+    let count = stored.message_count;
+    let words = if count == 1 { "message" } else { "messages" };
+    let here = if is_current { " · this one" } else { "" };
+    Choice {
+        label: told(stored),
+        detail: format!("{} · {count} {words}{here}", ago(catalogue.now.saturating_sub(stored.modified))),
+        // Of a session without a name the first words are its title already.
+        preview: if stored.name.is_some() { title(&stored.first_message) } else { String::new() },
+        value: Pick::Session(stored.path.clone()),
     }
 }
 

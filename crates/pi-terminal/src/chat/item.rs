@@ -6,16 +6,21 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use super::card::Card;
+use super::{
+    attached::{self, Attached},
+    card::Card,
+};
 use crate::{
     look::{Look, Thoughts, tokens},
     markdown,
-    text::{printable_lines, wrap},
+    text::{printable, printable_lines, shorten_line, wrap, wrap_plain},
     theme::Theme,
 };
 
 /// How many lines of an open block of code are drawn while it arrives.
 const MOST_OPEN_LINES: usize = 200;
+/// How many lines of what the user said are printed.
+const MOST_SAID: usize = 40;
 
 /// How something is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +34,15 @@ pub enum Tone {
 /// One thing in a chat.
 #[derive(Debug, Clone)]
 pub enum Item {
+    /// Who is here.
+    Heading {
+        title: String,
+        words: Vec<String>,
+    },
     /// What the user said.
     Said {
         text: String,
+        attached: Vec<Attached>,
         images: usize,
     },
     Prose(Prose),
@@ -77,7 +88,8 @@ impl Item {
             Content::Text(_) => 0,
             Content::Blocks(blocks) => blocks.iter().filter(|block| matches!(block, Block::Image(_))).count(),
         };
-        Self::Said { text: content.text(), images }
+        let (text, attached) = attached::split(&content.text());
+        Self::Said { text, attached, images }
     }
 
     pub(super) fn custom(kind: &str, content: &Content) -> Self {
@@ -102,9 +114,12 @@ impl Item {
             Self::Prose(prose) => prose.is_finished,
             Self::Thinking(thinking) => thinking.is_finished,
             Self::Card(card) => card.is_finished(),
-            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
-                true
-            }
+            Self::Heading { .. }
+            | Self::Said { .. }
+            | Self::Custom { .. }
+            | Self::Summary { .. }
+            | Self::Note { .. }
+            | Self::Printed(_) => true,
         }
     }
 
@@ -114,7 +129,12 @@ impl Item {
             Self::Prose(prose) => prose.is_finished = true,
             Self::Thinking(thinking) => thinking.is_finished = true,
             Self::Card(card) => card.close(),
-            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {}
+            Self::Heading { .. }
+            | Self::Said { .. }
+            | Self::Custom { .. }
+            | Self::Summary { .. }
+            | Self::Note { .. }
+            | Self::Printed(_) => {}
         }
     }
 
@@ -122,7 +142,8 @@ impl Item {
     pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
         let theme = look.theme;
         match self {
-            Self::Said { text, images } => apart(said(text, *images, look)),
+            Self::Heading { title, words } => apart(heading(title, words, look)),
+            Self::Said { text, attached, images } => apart(said(text, attached, *images, look)),
             Self::Prose(prose) => prose.rest(look),
             Self::Thinking(thinking) => apart(thinking.lines(look)),
             Self::Card(card) => apart(card.lines(look)),
@@ -147,9 +168,12 @@ impl Item {
             Self::Prose(prose) => prose.live(look),
             Self::Thinking(thinking) => apart(thinking.live(look, height)),
             Self::Card(card) => apart(card.lines(look)),
-            Self::Said { .. } | Self::Custom { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
-                self.lines(look)
-            }
+            Self::Heading { .. }
+            | Self::Said { .. }
+            | Self::Custom { .. }
+            | Self::Summary { .. }
+            | Self::Note { .. }
+            | Self::Printed(_) => self.lines(look),
         }
     }
 }
@@ -239,11 +263,34 @@ fn apart(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     lines
 }
 
-fn said(text: &str, images: usize, look: &Look<'_>) -> Vec<Line<'static>> {
-    let mut lines = edged("❯ ", text, look.theme.user, look);
+fn heading(title: &str, words: &[String], look: &Look<'_>) -> Vec<Line<'static>> {
+    let title = Line::styled(printable(title).into_owned(), look.theme.strong);
+    let words = words.iter().map(|words| Line::styled(printable(words).into_owned(), look.theme.quiet));
+    std::iter::once(title).chain(words).flat_map(|line| wrap_plain(line, look.width)).collect()
+}
+
+/// Of a text that is longer than a screen, such as one that was piped in, the beginning is shown.
+fn said(text: &str, attached: &[Attached], images: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+    let quiet = |text: String| shorten_line(Line::styled(text, look.theme.quiet), look.width);
+    let count = text.lines().count();
+    let shown: String = text.lines().take(MOST_SAID).map(|line| format!("{line}\n")).collect();
+    let mut lines = edged("❯ ", &shown, look.theme.user, look);
+    if count > MOST_SAID {
+        lines.push(quiet(format!("  … {} more lines", count - MOST_SAID)));
+    }
+    for Attached { name, lines: count } in attached {
+        let size = match count {
+            None => String::new(),
+            Some(1) => "  1 line".to_owned(),
+            Some(count) => format!("  {count} lines"),
+        };
+        lines.push(quiet(format!("  + {}{size}", printable(name))));
+    }
+    // A picture that came from a file is named already.
+    let images = images.saturating_sub(attached.iter().filter(|attached| attached.lines.is_none()).count());
     if images > 0 {
         let word = if images == 1 { "image" } else { "images" };
-        lines.push(Line::styled(format!("  + {images} {word}"), look.theme.quiet));
+        lines.push(quiet(format!("  + {images} {word}")));
     }
     lines
 }

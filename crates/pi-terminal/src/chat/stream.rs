@@ -9,7 +9,7 @@ use pi_transcript::{
 };
 
 use super::{
-    Chat,
+    Chat, Failed,
     card::{Card, Finished},
     item::{Item, Prose, Thinking, Tone},
 };
@@ -23,6 +23,11 @@ pub(super) struct Streaming {
 impl Chat {
     pub(super) fn start(&mut self, message: &Message, now: Duration) {
         self.streaming = Streaming::default();
+        if let Message::Assistant(_) = message {
+            // Another answer where one failed: it was tried again.
+            self.failed = None;
+        }
+        self.fail();
         match message {
             Message::User(user) => self.items.push_back(Item::said(&user.content)),
             Message::Custom(custom) if custom.display => {
@@ -146,8 +151,8 @@ impl Chat {
             }
         }
         if is_error {
-            let error = said.error_message.as_deref().unwrap_or("the model gave no reason");
-            self.note(Tone::Bad, error);
+            let error = said.error_message.as_deref().unwrap_or("the model gave no reason").to_owned();
+            self.failed = Some(Failed { error, has_begun: !said.content.is_empty() });
         } else if is_over {
             self.note(Tone::Warning, said.error_message.as_deref().unwrap_or("stopped"));
         } else if said.stop_reason == StopReason::Length {

@@ -4,29 +4,68 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_exthost::port::Mode;
 use pi_session::{
-    Beginning, CommandInfo, CommandSource, Departure, Session, Wish as Asked,
+    Beginning, Departure, Session, Wish as Asked,
     directory::{self, ForkPoint, Project},
     file,
-    input::{
-        Utterance,
-        complete::{self, Command, CommandKind},
-    },
+    input::{Utterance, complete},
+    settings::trust::{self, Trust},
 };
-use pi_terminal::{Colours, Device, DeviceError, Options, Theme, Wish, look::Thoughts};
+use pi_terminal::{Colours, Device, DeviceError, Options, Wish, look::Thoughts};
 use tokio::sync::mpsc;
 
 use crate::{
+    asking,
     console::Console,
     env::{self, Environment},
     exit::Exit,
-    failure::{Failure, SessionFailure},
+    failure::{self, Failure, SessionFailure, session_hint},
+    trust::brought,
     workshop::{Entrance, Ground, Workshop, model::Answering, now, seat::Seat},
 };
 
 /// What a chat is opened with beside its session.
+#[derive(Default)]
 pub(super) struct Opening {
     pub(super) sayings: Vec<Utterance>,
     pub(super) draft: String,
+    /// Who is here, where that was not said before.
+    pub(super) heading: Option<String>,
+    /// What was just done.
+    pub(super) done: Option<String>,
+}
+
+/// How the chat was left.
+pub(super) enum Left {
+    Ended(Exit),
+    /// To come back to the same conversation when everything around it was read anew.
+    Anew(Box<Again>),
+}
+
+/// What stays when everything else is read anew.
+pub(super) struct Again {
+    /// The file of the session, if something was said in it.
+    path: Option<PathBuf>,
+    answering: Answering,
+    draft: String,
+    done: String,
+}
+
+impl Again {
+    /// Sits down where somebody got up.
+    pub(super) fn open(
+        self,
+        project: Option<&Project>,
+        ground: &Ground,
+        console: &mut Console,
+    ) -> Result<(Seat, Answering, Opening), Failure> {
+        let Self { path, answering, draft, done } = self;
+        let seat = match (path, project) {
+            (Some(path), _) => Seat::at(&path, ground, console)?,
+            (None, Some(project)) => Seat::begin(project),
+            (None, None) => Seat::nowhere(ground),
+        };
+        Ok((seat, answering, Opening { sayings: Vec::new(), draft, heading: None, done: Some(done) }))
+    }
 }
 
 /// Where a person sits: everything that stays when they go to another session.
@@ -35,6 +74,12 @@ pub(super) struct Chair<'a> {
     pub(super) ground: &'a Ground,
     pub(super) project: Option<Project>,
     pub(super) environment: &'a Environment,
+}
+
+/// What is shown at the beginning of a session.
+struct Shown {
+    opening: Opening,
+    notices: Vec<String>,
 }
 
 /// A session that is open.
@@ -51,17 +96,25 @@ impl Chair<'_> {
         &self,
         seat: Seat,
         mut answering: Answering,
-        opening: Opening,
+        mut opening: Opening,
         console: &mut Console,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Left, Failure> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
-        let Opening { mut sayings, mut draft } = opening;
         let mut open = self.open(seat, &answering, Beginning::Startup)?;
         let exit = loop {
-            let notices = console.take_notes();
-            let outcome = self.show(&mut open, std::mem::take(&mut sayings), &draft, notices, &mut device).await?;
-            draft = outcome.draft;
+            let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes() };
+            let outcome = self.show(&mut open, shown, &answering, &mut device).await?;
+            opening.draft = outcome.draft;
             answering.follow(&open.session, &self.workshop.models).await;
+            if outcome.wish == Wish::Trust {
+                if let Some(done) = self.trust(&open, console) {
+                    drop(device);
+                    close(&open.session, Departure::Reload, console).await?;
+                    let path = open.path.filter(|path| path.exists());
+                    return Ok(Left::Anew(Box::new(Again { path, answering, draft: opening.draft, done })));
+                }
+                continue;
+            }
             let departure = match departure(outcome.wish, outcome.asked.as_ref()) {
                 Ok(departure) => departure,
                 Err(exit) => {
@@ -78,7 +131,8 @@ impl Chair<'_> {
             }
             match self.follow(&mut open, &departure, &mut answering, console).await {
                 Ok(text) => {
-                    draft = text.unwrap_or_default();
+                    opening.draft = text.unwrap_or_default();
+                    opening.done = self.told(&departure);
                     if let Some(asked) = outcome.asked {
                         asked.grant();
                     }
@@ -94,7 +148,41 @@ impl Chair<'_> {
         };
         drop(device);
         close(&open.session, Departure::Quit, console).await?;
-        Ok(exit)
+        Ok(Left::Ended(exit))
+    }
+
+    /// Trusts the project. Says what was done, if what it brings can be used at once.
+    fn trust(&self, open: &Open, console: &mut Console) -> Option<String> {
+        let Some(agent) = self.environment.agent_directory.as_deref() else {
+            console.note(&SessionFailure::NothingRemembered.to_string());
+            return None;
+        };
+        let directory = &self.ground.directory;
+        if let Err(error) = trust::decide(agent, directory, Trust::Trusted) {
+            console.note(&failure::told(&error));
+            return None;
+        }
+        let brought: Vec<String> = brought(directory, self.environment).iter().map(|it| it.name(directory)).collect();
+        let used = if brought.is_empty() { "it brings nothing yet".to_owned() } else { brought.join(", ") };
+        if open.path.is_none() {
+            console.note(
+                "this project is trusted from the next start on: this session is kept nowhere, and goes on as it is",
+            );
+            return None;
+        }
+        Some(format!("this project is trusted; used from now on: {used}"))
+    }
+
+    /// What was done, for whoever did it with one word.
+    fn told(&self, departure: &Departure) -> Option<String> {
+        let back = if self.project.is_some() { "; /resume goes back to the one before" } else { "" };
+        match departure {
+            Departure::New { .. } => Some(format!("a new session begins{back}")),
+            Departure::Fork(_) => Some(format!("a new session goes on from there{back}")),
+            Departure::Reload => Some("everything was loaded anew".to_owned()),
+            // What was said in it is shown.
+            Departure::Resume(_) | Departure::Quit => None,
+        }
     }
 
     async fn may_leave(&self, open: &Open, departure: &Departure) -> Result<bool, Failure> {
@@ -174,30 +262,33 @@ impl Chair<'_> {
     async fn show(
         &self,
         open: &mut Open,
-        opening: Vec<Utterance>,
-        draft: &str,
-        notices: Vec<String>,
+        shown: Shown,
+        answering: &Answering,
         device: &mut Device,
     ) -> Result<pi_terminal::Outcome, Failure> {
         let settings = &self.workshop.settings;
-        let commands = open.session.commands().await.map_err(SessionFailure::Gone)?;
-        let own: Vec<Command> = commands.into_iter().filter_map(of_extension).collect();
+        let Shown { opening, notices } = shown;
         let complaints = open.session.complaints().await.map_err(SessionFailure::Gone)?;
         let composer = &self.workshop.composer;
         let options = Options {
             session: open.session.clone(),
-            models: open.session.models().await.map_err(SessionFailure::Gone)?,
-            commands: complete::commands(&own, &composer.resources, composer.skills),
+            own: answering.own.iter().cloned().collect(),
+            commands: complete::commands(&[], &composer.resources, composer.skills),
+            advice: Arc::new(|cause| session_hint(cause.error())),
+            clock: asking::milliseconds,
+            heading: opening.heading,
             project: self.project.clone(),
             branch: pi_terminal::branch(&self.ground.directory),
             directory: self.ground.directory.clone(),
             home: self.environment.home.clone(),
-            theme: settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark),
+            theme: self.ground.theme(),
             colours: Colours::of(&env::lookup),
             thoughts: if settings.hide_thinking_block { Thoughts::Hidden } else { Thoughts::Shown },
-            opening,
-            draft: draft.to_owned(),
+            opening: opening.sayings,
+            draft: opening.draft,
             notices: notices.into_iter().chain(complaints.iter().map(ToString::to_string)).collect(),
+            done: opening.done,
+            is_trusted: self.ground.is_trusted(),
             file: open.path.clone(),
         };
         let outcome = pi_terminal::run(options, &mut open.wishes, device).await;
@@ -217,7 +308,8 @@ fn departure(wish: Wish, asked: Option<&Asked>) -> Result<Departure, Exit> {
         }),
         Wish::Resume(path) => Ok(Departure::Resume(path)),
         Wish::Fork(point) => Ok(Departure::Fork(point)),
-        Wish::Reload => Ok(Departure::Reload),
+        // Trust was seen to; whatever wants the same again gets it.
+        Wish::Reload | Wish::Trust => Ok(Departure::Reload),
     }
 }
 
@@ -227,17 +319,4 @@ async fn close(session: &Session, departure: Departure, console: &mut Console) -
         console.note(&format!("not said any more: {}", saying.text()));
     }
     Ok(())
-}
-
-/// Templates and skills are listed with what the terminal knows of them.
-fn of_extension(info: CommandInfo) -> Option<Command> {
-    match info.source {
-        CommandSource::Extension { .. } => Some(Command {
-            name: info.definition.name,
-            description: info.definition.description.unwrap_or_default(),
-            hint: None,
-            kind: CommandKind::Extension,
-        }),
-        CommandSource::BuiltIn | CommandSource::Prompt { .. } | CommandSource::Skill { .. } => None,
-    }
 }

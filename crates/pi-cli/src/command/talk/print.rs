@@ -19,7 +19,7 @@ use crate::{
     command::ask::form,
     console::{Console, printable},
     exit::Exit,
-    failure::{Failure, SessionFailure, call_hint},
+    failure::{Failure, SessionFailure, session_hint},
 };
 
 /// What becomes of what was said.
@@ -103,7 +103,7 @@ impl End {
             End::Failed { message, cause } => {
                 console.complaint(message);
                 if let Some(cause) = cause {
-                    console.hint(&call_hint(cause.error()));
+                    console.hint(&session_hint(cause.error()));
                 }
             }
             End::Stopped(stop) => {
@@ -119,8 +119,8 @@ impl End {
 
 /// A session to which things are said, one after the other.
 ///
-/// Ctrl-C and a request to terminate end the run in order: what was said is in the file. A second one ends at once. A reader that
-/// went away changes nothing: what was asked for is done.
+/// Ctrl-C, a request to terminate and a terminal that is gone end the run in order: what was said is in the file. A second
+/// signal ends at once. A reader that went away changes nothing: what was asked for is done.
 struct Talk<'a> {
     session: &'a Session,
     events: Subscription,
@@ -343,6 +343,12 @@ fn warn(event: &AgentEvent, console: &mut Console) {
         AgentEvent::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
             let seconds = *delay_ms as f64 / 1000.0;
             console.remark(&format!("retrying {attempt} of {max_attempts} in {seconds:.1} s: {error_message}"));
+        }
+        AgentEvent::ToolExecutionEnd { tool_name, result, is_error: true, .. } => {
+            let texts = result.content.iter().filter_map(Block::as_text);
+            for reason in texts.filter_map(pi_session::refused) {
+                console.note(&format!("{tool_name} was not allowed: {reason}"));
+            }
         }
         AgentEvent::ExtensionError { extension_path, error, .. } => {
             console.note(&format!("the extension {extension_path} failed: {error}"));

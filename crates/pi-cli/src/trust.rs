@@ -1,0 +1,75 @@
+//! What a project brings that is used only if somebody trusts it.
+//!
+//! What each of these is and who reads it is decided elsewhere; here they are only found, so that people can be told and asked.
+
+use std::path::{Path, PathBuf};
+
+use pi_provider::{
+    catalog::{Origin, Source},
+    credential,
+};
+use pi_session::{
+    resources::{self, Places},
+    settings::{self, Files, trust::Trust},
+};
+
+use crate::env::Environment;
+
+/// Something that waits for a decision.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Brought {
+    pub(crate) path: PathBuf,
+    /// In words.
+    pub(crate) what: &'static str,
+}
+
+/// The folder of a project in which manifests lie.
+const MANIFESTS: &str = ".pi/providers";
+
+/// Everything of the project in `directory` that a decision about it would switch on. The folder is absolute and without
+/// links.
+pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brought> {
+    let agent = environment.agent_directory.as_deref();
+    let files = Files { agent, project: Some(directory), trust: Trust::Untrusted };
+    let settings = settings::load(&files, Vec::new()).notices.into_iter();
+    let settings = settings.filter(|notice| notice.problem == settings::Problem::Untrusted);
+    let mut brought: Vec<Brought> =
+        settings.filter_map(|notice| notice.file).map(|path| Brought { path, what: "settings" }).collect();
+    let (agent, home) = (environment.agent_directory.clone(), environment.home.clone());
+    let places = Places::usual(agent, home, directory.to_owned(), Trust::Untrusted);
+    // A folder above the project needs a decision of its own.
+    let is_covered = |path: &Path| path.starts_with(places.root());
+    for notice in resources::discover(&places).notices {
+        if notice.problem == resources::Problem::Untrusted && is_covered(&notice.path) {
+            let what = told(&notice.path);
+            brought.push(Brought { path: notice.path, what });
+        }
+    }
+    let manifests = directory.join(MANIFESTS);
+    if !Source::folder(Origin::Project, &manifests, credential::Trust::UntrustedProject).files.is_empty() {
+        brought.push(Brought { path: manifests, what: "models and their providers" });
+    }
+    brought
+}
+
+impl Brought {
+    /// Its path as people write it in the project.
+    pub(crate) fn name(&self, directory: &Path) -> String {
+        self.path.strip_prefix(directory).unwrap_or(&self.path).display().to_string()
+    }
+
+    /// Whether it is told by whoever loads models.
+    pub(crate) fn is_manifests(&self) -> bool {
+        self.path.ends_with(MANIFESTS)
+    }
+}
+
+fn told(path: &Path) -> &'static str {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("SYSTEM.md") => "instructions instead of pi's own",
+        Some("APPEND_SYSTEM.md") => "more instructions",
+        Some("skills") => "skills",
+        Some("prompts") => "prompt templates",
+        _ => "more for the model",
+    }
+}
