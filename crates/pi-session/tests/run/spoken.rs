@@ -274,7 +274,7 @@ async fn what_is_on_its_way_comes_back_and_is_never_said() {
             tokio::spawn(async move { session.prompt(saying("start")).await })
         };
         match guests.first() {
-            None => drop(stage.server.received(1).await),
+            None => stage.server.received(1).await,
             Some(guest) => {
                 while guest.heard().is_empty() {
                     tokio::task::yield_now().await;
