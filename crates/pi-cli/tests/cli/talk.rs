@@ -155,13 +155,23 @@ fn settings_may_begin_with_a_byte_order_mark() {
     assert!(shown.ends_with("--- exit 0"), "{shown}");
 }
 
+/// Starts pi through a program that hands down how signals are taken.
+#[expect(clippy::disallowed_methods, reason = "a test cannot say itself how its children take signals")]
+fn through(program: &[&str], world: &World, arguments: &str) -> std::process::Child {
+    let pi = world.command(arguments);
+    let mut command = std::process::Command::new(program[0]);
+    command.args(&program[1..]).arg(pi.get_program()).args(pi.get_args());
+    command.current_dir(world.path()).env_clear().env("HOME", "/home/me").env("PATH", "/usr/bin:/bin");
+    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts")
+}
+
 /// Sends a signal as soon as the model was asked, which never answers.
 fn stop(signal: Signal, arguments: &str) -> (World, String) {
     let running = Running::new(Script::new().then(Reply::hang()));
     let world = acme(&running);
-    let mut command = world.command(arguments);
-    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k");
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts");
+    // Tests that run under `nohup` would hand down that the terminal's end does not matter.
+    let child = through(&["env", "--default-signal=HUP"], &world, arguments);
     running.wait(async {
         let asked = tokio::time::timeout(Duration::from_secs(9), running.server.received(1));
         asked.await.expect("the model is asked");
@@ -190,13 +200,7 @@ fn signals_end_a_run_in_order() {
 fn run_that_is_to_outlive_its_terminal_does() {
     let running = Running::new(Script::new().then(Reply::hang()));
     let world = acme(&running);
-    let pi = world.command("-p Hi -m acme/small");
-    #[expect(clippy::disallowed_methods, reason = "what `nohup` does is done by a shell here")]
-    let mut command = std::process::Command::new("sh");
-    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(pi.get_program()).args(pi.get_args());
-    command.current_dir(world.path()).env_clear().env("HOME", "/home/me").env("PATH", "/usr/bin:/bin");
-    command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").stdin(Stdio::null());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pi starts");
+    let child = through(&["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""], &world, "-p Hi -m acme/small");
     running.wait(async {
         let asked = tokio::time::timeout(Duration::from_secs(9), running.server.received(1));
         asked.await.expect("the model is asked");
