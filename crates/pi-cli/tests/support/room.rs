@@ -45,7 +45,9 @@ impl Room {
     /// The real binary in the project, with an environment of its own.
     #[expect(clippy::disallowed_methods, reason = "these tests start the real binary")]
     pub(crate) fn pi(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
+        // Tests that run under `nohup` would hand down that the terminal's end does not matter.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_pi")]);
         command.arg("--provider-dir").arg(self.at("providers")).current_dir(self.project());
         command.env_clear().envs([("HOME", self.at("home")), ("PI_CODING_AGENT_DIR", self.at("agent"))]);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
