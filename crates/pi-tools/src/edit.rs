@@ -118,11 +118,12 @@ fn change(
     let Parameters { path, edits } = parameters;
     let (old, metadata) = read(spot, path)?;
     let Restored { text: new, lines } = rewrite(&old, edits, path, redactor)?;
+    let writes_marks = edits.iter().any(|edit| edit.new_text.contains(MARK));
     // We take turns among ourselves, but an editor or a formatter does not.
     spot.check_unchanged(&metadata)?;
     spot.replace(new.as_bytes(), cancel)?;
     let count = edits.len();
-    let note = mask::note(&Restored { text: String::new(), lines });
+    let note = if writes_marks || lines > 0 { mask::note(lines) } else { String::new() };
     let output = Output::text(format!("Successfully replaced {count} block(s) in {path}.{note}"));
     let diff = diff::Diff::new(&old, &new, path);
     let mut details = json!({ "diff": diff.shown, "patch": diff.patch });

@@ -187,15 +187,14 @@ fn bare(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// What a model must know about the marks in what it wrote.
-pub(crate) fn note(restored: &Restored) -> String {
-    match (restored.lines, restored.text.contains(MARK)) {
-        (0, false) => String::new(),
-        (0, true) => format!(
+/// What a model must know about the marks in what it wrote, of which so many lines got their secret back.
+pub(crate) fn note(lines: usize) -> String {
+    match lines {
+        0 => format!(
             "\n\n[{MARK} was written as it is. If it stands for a secret that you were not shown, the secret is not in this file.]"
         ),
-        (1, _) => format!("\n\n[1 line with {MARK} kept its secret.]"),
-        (lines, _) => format!("\n\n[{lines} lines with {MARK} kept their secrets.]"),
+        1 => format!("\n\n[1 line with {MARK} kept its secret.]"),
+        lines => format!("\n\n[{lines} lines with {MARK} kept their secrets.]"),
     }
 }
 

@@ -65,10 +65,9 @@ fn unveil(spot: &Spot, content: String, path: &str, redactor: &Redactor) -> Resu
         // There is nothing to be spoiled, or nothing that a model was shown as text.
         Err(_) => String::new(),
     };
-    let restored = match Veiled::of(redactor, &old) {
+    let Restored { text, lines } = match Veiled::of(redactor, &old) {
         Some(veiled) => veiled.restore(&content, path)?,
         None => Restored { text: content, lines: 0 },
     };
-    let note = mask::note(&restored);
-    Ok((restored.text, note))
+    Ok((text, mask::note(lines)))
 }

@@ -72,6 +72,17 @@ async fn details_show_what_changed() {
 }
 
 #[tokio::test]
+async fn mark_in_a_file_that_hides_nothing_is_written_as_it_is() {
+    let room = Room::new();
+    room.put("f", "key = none\n");
+    let told = room.told("edit", json!({ "path": "f", "oldText": "none", "newText": "[REDACTED]" })).await;
+    let note = "[[REDACTED] was written as it is. If it stands for a secret that you were not shown, the secret is not in \
+                this file.]";
+    assert_eq!(told, format!("Successfully replaced 1 block(s) in f.\n\n{note}"));
+    assert_eq!(room.text("f"), "key = [REDACTED]\n");
+}
+
+#[tokio::test]
 async fn file_that_cannot_be_edited_stays_as_it_is() {
     let room = Room::new();
     room.put("bytes", b"caf\xe9 a");
