@@ -144,18 +144,42 @@ fn rewrite(old: &str, edits: &[Replacement], path: &str, redactor: &Redactor) ->
     }
 }
 
-pub(crate) fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Failure> {
+/// Why a file is not there as text that could be changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error(transparent)]
+    Fault(#[from] FileFault),
+    #[error("{path} is {size}, too large to be edited")]
+    TooLarge { path: String, size: String },
+    #[error("{path} is not UTF-8 text, so it cannot be edited")]
+    NotText {
+        path: String,
+        /// As it is shown, with a replacement character for what is no text.
+        shown: String,
+    },
+}
+
+impl From<Unreadable> for Failure {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::new(unreadable.to_string())
+    }
+}
+
+pub(crate) fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Unreadable> {
     let (mut file, metadata) = spot.open()?;
     if metadata.len() > MAX_FILE {
         let size = truncate::size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-        return Err(Failure::new(format!("{path} is {size}, too large to be edited")));
+        return Err(Unreadable::TooLarge { path: path.to_owned(), size });
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| FileFault::reading(spot.shown(), error))?;
     // To show a replacement character for a byte is one thing, to write it back another.
     match String::from_utf8(bytes) {
         Ok(text) => Ok((text, metadata)),
-        Err(_) => Err(Failure::new(format!("{path} is not UTF-8 text, so it cannot be edited"))),
+        Err(error) => {
+            let shown = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            Err(Unreadable::NotText { path: path.to_owned(), shown })
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use pi_redact::{MARK, Redactor};
 
 use crate::{
-    arguments, edit,
-    files::{self, Missing, Spot},
+    arguments,
+    edit::{self, Unreadable},
+    files::{self, FileFault, Missing, Spot},
     mask::{self, Restored, Veiled},
     tool::{self, Call, Definition, Failure, Output, Tool},
 };
@@ -62,12 +63,24 @@ fn unveil(spot: &Spot, content: String, path: &str, redactor: &Redactor) -> Resu
     }
     let old = match edit::read(spot, path) {
         Ok((old, _)) => old,
-        // There is nothing to be spoiled, or nothing that a model was shown as text.
-        Err(_) => String::new(),
+        // There is nothing to be spoiled.
+        Err(Unreadable::Fault(FileFault::Missing { .. })) => String::new(),
+        // A model may have been shown it all the same; but what was hidden then cannot be put back.
+        Err(Unreadable::NotText { shown, .. }) if Veiled::of(redactor, &shown).is_none() => String::new(),
+        Err(unreadable @ (Unreadable::Fault(_) | Unreadable::TooLarge { .. } | Unreadable::NotText { .. })) => {
+            return Err(refusal(path, &unreadable));
+        }
     };
     let Restored { text, lines } = match Veiled::of(redactor, &old) {
         Some(veiled) => veiled.restore(&content, path)?,
         None => Restored { text: content, lines: 0 },
     };
     Ok((text, mask::note(lines)))
+}
+
+fn refusal(path: &str, unreadable: &Unreadable) -> Failure {
+    Failure::new(format!(
+        "{path} was not changed. The new text holds {MARK}, which may stand for a secret of the old file, and that one \
+         cannot be looked at to put it back: {unreadable}"
+    ))
 }

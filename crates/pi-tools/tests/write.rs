@@ -153,3 +153,39 @@ async fn secret_that_no_model_was_shown_stays_where_it_was() {
     assert!(told.starts_with("error: config was not changed. Line 2 of the new text"), "{told}");
     assert_eq!(room.text("config"), expected);
 }
+
+#[tokio::test]
+async fn mark_spoils_no_file_that_cannot_be_looked_at() {
+    let room = Room::new();
+    let (large, latin) = (256 * 1024 * 1024 + 1, [b"caf\xe9\nkey = ", PLANTED.as_bytes()].concat());
+    std::fs::File::create(room.at("large")).and_then(|file| file.set_len(large)).expect("a file with a hole");
+    room.put("latin", &latin);
+    std::fs::create_dir(room.at("folder")).expect("a folder");
+    for (path, why) in [
+        ("large", "large is 256.0MB, too large to be edited"),
+        ("latin", "latin is not UTF-8 text, so it cannot be edited"),
+        ("folder", "folder is a folder, not a file"),
+    ] {
+        let told = room.told("write", json!({ "path": path, "content": "key = [REDACTED]\n" })).await;
+        let expected = format!(
+            "error: {path} was not changed. The new text holds [REDACTED], which may stand for a secret of the old file, \
+             and that one cannot be looked at to put it back: {why}"
+        );
+        assert_eq!(told, expected);
+    }
+    assert_eq!(std::fs::metadata(room.at("large")).expect("a file").len(), large);
+    assert_eq!(room.get("latin"), latin);
+}
+
+#[tokio::test]
+async fn mark_is_a_word_where_there_is_nothing_to_be_spoiled() {
+    let room = Room::new();
+    room.put("noise", b"\xff\xfe\x00");
+    for path in ["new", "noise"] {
+        let told = room.told("write", json!({ "path": path, "content": "[REDACTED]\n" })).await;
+        let note = "[[REDACTED] was written as it is. If it stands for a secret that you were not shown, the secret is not \
+                    in this file.]";
+        assert_eq!(told, format!("Successfully wrote 11 bytes to {path}\n\n{note}"));
+        assert_eq!(room.text(path), "[REDACTED]\n");
+    }
+}
