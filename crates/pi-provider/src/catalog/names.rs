@@ -47,6 +47,17 @@ enum Kind {
     Alias,
 }
 
+/// How two providers come by the same name.
+#[derive(Debug, Clone, Copy)]
+enum Clash {
+    DuplicateId,
+    DuplicateAlias,
+    /// An alias of one is a name of another one, which counts.
+    Shadow,
+    /// A later source has the id of an earlier one.
+    Replacement,
+}
+
 impl Names {
     /// Files that follow belong to a later source: they replace providers of earlier ones.
     pub fn next_source(&mut self) {
@@ -66,14 +77,14 @@ impl Names {
         match self.taken.get(id) {
             Some(first @ Taken { kind: Kind::Id, .. }) => {
                 let message = format!("the id {id:?} stands in {} too; this file is left out", first.shown());
-                claim.findings.push(finding(Rule::CatalogDuplicateId, file, written.id, "id", message));
+                claim.findings.push(finding(Clash::DuplicateId, file, written.id, "id", message));
                 claim.is_left_out = true;
                 return claim;
             }
             Some(first @ Taken { kind: Kind::Alias, .. }) => {
                 let Taken { provider, .. } = first;
                 let message = format!("the id {id:?} is an alias of {provider} in {}; the id counts", first.shown());
-                claim.findings.push(finding(Rule::CatalogAlias, file, written.id, "id", message));
+                claim.findings.push(finding(Clash::Shadow, file, written.id, "id", message));
                 claim.shadowed.push((provider.clone(), id.to_owned()));
             }
             None => claim.findings.extend(self.replaced(file, id, written.id)),
@@ -87,12 +98,12 @@ impl Names {
                 continue;
             };
             let Taken { provider, kind, .. } = first;
-            let (rule, what) = match kind {
-                Kind::Id => (Rule::CatalogAlias, "the id"),
-                Kind::Alias => (Rule::CatalogDuplicateAlias, "an alias"),
+            let (clash, what) = match kind {
+                Kind::Id => (Clash::Shadow, "the id"),
+                Kind::Alias => (Clash::DuplicateAlias, "an alias"),
             };
             let message = format!("{alias:?} is {what} of {provider} in {}, which counts", first.shown());
-            claim.findings.push(finding(rule, file, place, &format!("aliases[{index}]"), message));
+            claim.findings.push(finding(clash, file, place, &format!("aliases[{index}]"), message));
             match kind {
                 Kind::Id => claim.shadowed.push((id.to_owned(), alias.clone())),
                 Kind::Alias => claim.lost.push(alias.clone()),
@@ -107,11 +118,11 @@ impl Names {
         let (shown, provider) = (first.shown(), first.provider.clone());
         if first.is_alias() {
             let message = format!("the id {id:?} is an alias of {provider} in {shown}; the id counts");
-            return Some(finding(Rule::CatalogAlias, file, place, "id", message));
+            return Some(finding(Clash::Shadow, file, place, "id", message));
         }
         self.earlier.retain(|_, taken| taken.provider != id);
         let message = format!("the id {id:?} stands in {shown} too, an earlier source; this file replaces it");
-        Some(finding(Rule::CatalogReplaced, file, place, "id", message))
+        Some(finding(Clash::Replacement, file, place, "id", message))
     }
 
     /// Tells that an alias is a name of another provider of an earlier source.
@@ -119,7 +130,7 @@ impl Names {
         let first = self.earlier.get(alias).filter(|first| first.provider != id)?;
         let what = if first.is_alias() { "an alias" } else { "the id" };
         let message = format!("{alias:?} is {what} of {} in {}, which counts", first.provider, first.shown());
-        Some(finding(Rule::CatalogAlias, file, place, &format!("aliases[{index}]"), message))
+        Some(finding(Clash::Shadow, file, place, &format!("aliases[{index}]"), message))
     }
 
     fn take(&mut self, name: &str, kind: Kind, provider: &str, file: &str, place: Place) {
@@ -142,15 +153,29 @@ impl Taken {
     }
 }
 
-/// Files that claim the same name are wrong. An alias that is an id elsewhere only leads nowhere: files of the standard
-/// itself have one. To replace a provider is what sources are for.
-fn finding(rule: Rule, file: &str, place: Place, path: &str, message: String) -> Diagnostic {
-    let severity = match rule {
-        Rule::CatalogAlias => Severity::Warning,
-        Rule::CatalogReplaced => Severity::Note,
-        _ => Severity::Error,
-    };
+impl Clash {
+    const fn rule(self) -> Rule {
+        match self {
+            Self::DuplicateId => Rule::CatalogDuplicateId,
+            Self::DuplicateAlias => Rule::CatalogDuplicateAlias,
+            Self::Shadow => Rule::CatalogAlias,
+            Self::Replacement => Rule::CatalogReplaced,
+        }
+    }
+
+    /// Files that claim the same name are wrong. An alias that is an id elsewhere only leads nowhere: files of the standard
+    /// itself have one. To replace a provider is what sources are for.
+    const fn severity(self) -> Severity {
+        match self {
+            Self::DuplicateId | Self::DuplicateAlias => Severity::Error,
+            Self::Shadow => Severity::Warning,
+            Self::Replacement => Severity::Note,
+        }
+    }
+}
+
+fn finding(clash: Clash, file: &str, place: Place, path: &str, message: String) -> Diagnostic {
     let Place { line, column, length } = place;
     let path = path.to_owned();
-    Diagnostic { line, column, length, path, ..Diagnostic::new(severity, rule, file, message) }
+    Diagnostic { line, column, length, path, ..Diagnostic::new(clash.severity(), clash.rule(), file, message) }
 }

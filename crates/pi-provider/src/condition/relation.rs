@@ -70,7 +70,16 @@ impl Node {
             (Self::Any(own), Self::Any(others)) | (Self::All(own), Self::All(others)) => {
                 own.len() == others.len() && own.iter().zip(others).all(|(own, other)| own.is_instance_of(other))
             }
-            _ => false,
+            (
+                Self::Exists(_)
+                | Self::Compare(..)
+                | Self::In(..)
+                | Self::Like(..)
+                | Self::Not(_)
+                | Self::Any(_)
+                | Self::All(_),
+                _,
+            ) => false,
         }
     }
 

@@ -106,7 +106,11 @@ impl Contents<'_, '_> {
             Some(_) | None => {
                 let reason = match why {
                     Exclusion::Kind => format!("{why} and reads a note instead"),
-                    _ => format!("{why}; the model reads a note instead"),
+                    Exclusion::Format { .. }
+                    | Exclusion::Way { .. }
+                    | Exclusion::Size { .. }
+                    | Exclusion::Resolution { .. }
+                    | Exclusion::Count { .. } => format!("{why}; the model reads a note instead"),
                 };
                 self.changes.changed(kind.name(), reason);
                 let note = rule.and_then(|rule| rule.message.clone());
