@@ -40,8 +40,8 @@ pub type RetryListener = Arc<dyn Fn(Retrying<'_>) + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of a streamed answer, for each attempt. `None` leaves it to the manifest's
-    /// `timeout_ms`, else five minutes: models may think for minutes before they say a word.
+    /// From the request to the first byte of a streamed answer, for each attempt. `None` is five minutes, since models may
+    /// think for minutes before they say a word, or the manifest's `timeout_ms` if that is less.
     pub first_byte: Option<Duration>,
     /// Between two pieces of a stream. `None` is five minutes.
     pub idle: Option<Duration>,
@@ -50,8 +50,6 @@ pub struct Timeouts {
     pub total: Option<Duration>,
 }
 
-/// Silence that is borne where nobody says otherwise, before the first byte and after it.
-const SILENCE: Duration = Duration::from_secs(300);
 /// For an answer that is not streamed, where nobody says otherwise.
 const WHOLE: Duration = Duration::from_secs(600);
 
@@ -62,6 +60,9 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
+    /// Silence that is borne where nobody says otherwise, before the first byte and after it.
+    pub const USUAL_SILENCE: Duration = Duration::from_secs(300);
+
     /// When a call that begins now has to be over.
     pub(super) fn deadline(&self, manifest: &Manifest, mode: Mode) -> Option<Deadline> {
         let chosen = self.total.map(|total| (total, SetBy::Caller));
@@ -75,8 +76,10 @@ impl Timeouts {
     /// How long an attempt may go without a byte. What is not streamed has no first byte that says anything.
     pub(super) fn patience(&self, manifest: &Manifest, mode: Mode) -> Option<Patience> {
         let chosen = self.first_byte.map(|after| (after, SetBy::Caller));
+        // A manifest means a whole answer as well, so its time may be far longer than anybody bears silence.
+        let shorter = || written(manifest).filter(|(after, _)| *after < Self::USUAL_SILENCE);
         let (after, set_by) = match mode {
-            Mode::Stream => chosen.or(written(manifest)).unwrap_or((SILENCE, SetBy::Nobody)),
+            Mode::Stream => chosen.or_else(shorter).unwrap_or((Self::USUAL_SILENCE, SetBy::Nobody)),
             Mode::Whole => return None,
         };
         Some(Patience { phase: Phase::FirstByte, after, set_by })
@@ -84,7 +87,7 @@ impl Timeouts {
 
     pub(super) fn idle(&self) -> Patience {
         let set_by = if self.idle.is_some() { SetBy::Caller } else { SetBy::Nobody };
-        Patience { phase: Phase::Idle, after: self.idle.unwrap_or(SILENCE), set_by }
+        Patience { phase: Phase::Idle, after: self.idle.unwrap_or(Self::USUAL_SILENCE), set_by }
     }
 }
 

@@ -80,6 +80,21 @@ async fn stream_has_the_time_to_its_first_byte_that_the_manifest_gives_it() {
     assert_eq!(long.text().await.unwrap(), "aaaaaaaaaa", "54 s in all");
 }
 
+/// The manifests that come with pi have ten minutes, for whole answers.
+#[tokio::test(start_paused = true)]
+async fn manifest_does_not_make_anybody_wait_longer_for_a_silent_stream() {
+    let check = async |timeouts: Timeouts, expected: &str| {
+        let written = json!({"endpoint": {"timeout_ms": 600_000}});
+        let silent = fixture(Script::new().otherwise(Reply::hang()), timeouts, written).await;
+        let told = silent.error().await.to_string();
+        assert_eq!(told, format!("mock-one did not answer in time (waiting for the first byte, {expected})"));
+        let whole = silent.complete().await.unwrap_err();
+        assert_eq!(phase(&whole), (Phase::Total, seconds(600)));
+    };
+    check(Timeouts::default(), "300 s, the usual limit").await;
+    check(Timeouts { first_byte: Some(seconds(400)), ..Timeouts::default() }, "400 s").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_limit_is_told_with_its_value_and_who_set_it() {
     let hang = || Script::new().otherwise(Reply::hang());
