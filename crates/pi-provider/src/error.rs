@@ -270,6 +270,8 @@ impl CallError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused { failure, .. } => failure.code,
+            // As with a network that cannot be set up, asking again would end the same.
+            Self::Unreachable { source, .. } if source.is_lasting() => ErrorCode::InvalidRequest,
             Self::Unreachable { .. }
             | Self::NothingAnswers { .. }
             | Self::Truncated { .. }

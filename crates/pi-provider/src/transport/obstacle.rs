@@ -61,19 +61,34 @@ impl Obstacle {
         matches!(self, Self::Refused { .. })
     }
 
+    /// Whether it stays as long as nobody changes the address, the machine or the server's certificate.
+    pub const fn is_lasting(&self) -> bool {
+        match self {
+            Self::Certificate { .. } | Self::NotTls { .. } => true,
+            Self::UnknownHost { .. }
+            | Self::Refused { .. }
+            | Self::NoRoute { .. }
+            | Self::HungUp
+            | Self::Proxy { .. }
+            | Self::Other { .. } => false,
+        }
+    }
+
     /// The cause that matters in a chain.
     pub(super) fn of(error: &(dyn Error + 'static), url: &Url, way: Way) -> Self {
         let address = url.origin().ascii_serialization();
         let host = url.host_str().unwrap_or_default().to_owned();
-        let causes: Vec<&(dyn Error + 'static)> = std::iter::successors(Some(error), |&cause| cause.source()).collect();
+        let causes: Vec<&(dyn Error + 'static)> = std::iter::successors(Some(error), |&cause| beneath(cause)).collect();
         let says = |words: &str| causes.iter().any(|cause| cause.to_string().contains(words));
         let reason = causes.last().map(ToString::to_string).unwrap_or_default();
         if says("tunnel error") || says("socks") {
             return Self::Proxy { reason };
         }
-        if let Some(fault) = causes.iter().find_map(|&cause| tls(cause)) {
+        if let Some(fault) = causes.iter().find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
             return match fault {
-                rustls::Error::InvalidCertificate(fault) => Self::Certificate { host, reason: certificate(fault) },
+                rustls::Error::InvalidCertificate(fault) => {
+                    Self::Certificate { host, reason: certificate(fault).to_owned() }
+                }
                 rustls::Error::InvalidMessage(_) => Self::NotTls { address },
                 other => Self::Other { reason: other.to_string() },
             };
@@ -101,25 +116,32 @@ fn hangs_up(kind: io::ErrorKind) -> bool {
     matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
-/// The fault of TLS in this cause. What an error of IO wraps is not among its causes.
-fn tls<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    let wrapped = cause.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
-    let wrapped = wrapped.and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    cause.downcast_ref::<rustls::Error>().or(wrapped)
+/// The next cause. What an error of IO wraps is not among its causes, so that whoever asks only for these passes it over;
+/// a handshake that fails tells of it inside two of them.
+fn beneath<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => cause.source(),
+    }
 }
 
-fn certificate(fault: &CertificateError) -> String {
+fn certificate(fault: &CertificateError) -> &'static str {
     match fault {
-        CertificateError::UnknownIssuer => "nobody here knows who vouches for it".to_owned(),
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
+        CertificateError::UnknownIssuer => "nobody here knows who vouches for it",
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "it is not valid yet; is the clock right?".to_owned()
+            "it is not valid yet; is the clock right?"
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "it is for another name".to_owned()
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another name",
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::BadEncoding => "it cannot be read",
+        CertificateError::BadSignature => "its signature is wrong",
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => "it is not for servers",
+        // The library has a name for it, but keeps the type to itself.
+        CertificateError::Other(fault) if fault.to_string().contains("CaUsedAsEndEntity") => {
+            "it is an authority's own, where a server needs one that an authority has signed"
         }
-        CertificateError::Revoked => "it was revoked".to_owned(),
-        other => other.to_string(),
+        _ => "it is not made as the certificate of a server must be",
     }
 }
 
@@ -157,7 +179,7 @@ mod tests {
     #[test]
     fn the_cause_that_matters_is_told() {
         let io = |kind: io::ErrorKind| io::Error::from(kind);
-        let wrapped = |fault: rustls::Error| io::Error::new(io::ErrorKind::InvalidData, fault);
+        let wrapped = |fault: rustls::Error| io::Error::other(io::Error::new(io::ErrorKind::InvalidData, fault));
         let dns = || Told("dns error", Some(Box::new(io::Error::other("failed to lookup address information"))));
         check(dns(), Way::Direct, "no server of the name models.example is known");
         let refused = "nothing listens at https://models.example:8443";

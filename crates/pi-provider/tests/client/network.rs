@@ -109,14 +109,22 @@ struct Tls {
     server: JoinHandle<Vec<u8>>,
 }
 
+fn authority(names: Vec<String>) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(names).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
 /// Answers one request on `HOST`, and gives back the first bytes that it was sent.
 async fn tls(protocol: &[u8]) -> Tls {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let issuer = authority(Vec::new());
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(vec![HOST.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-    let chain: Vec<CertificateDer<'static>> = vec![certificate.der().clone()];
+    serve(certificate.der().clone(), &key, issuer.pem(), protocol).await
+}
+
+async fn serve(certificate: CertificateDer<'static>, key: &KeyPair, authority: String, protocol: &[u8]) -> Tls {
+    let chain = vec![certificate];
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -141,7 +149,7 @@ async fn tls(protocol: &[u8]) -> Tls {
         let _ = stream.shutdown().await;
         head[..length].to_vec()
     });
-    Tls { address, authority: issuer.pem(), server }
+    Tls { address, authority, server }
 }
 
 /// A proxy that leads every tunnel to one server; gives back where the first one was to go.
@@ -214,6 +222,60 @@ async fn unknown_authority_is_not_believed_and_gets_no_credential() {
     let CallError::Unreachable { source, .. } = &error else { panic!("{error:?}") };
     assert_eq!(source.to_string(), told);
     assert_eq!(tls.server.await.unwrap(), b"");
+}
+
+/// Asks without a proxy at this address over TLS. Whoever tries again finds nobody there any more.
+async fn ask_directly(address: SocketAddr, roots: Roots) -> CallError {
+    let server = Server::start(Script::new()).await.unwrap();
+    let eager = json!({"retry_policy": {"strategy": "fixed_delay", "max_retries": 1, "min_delay_ms": 1}});
+    let network = Network { proxies: Proxies::default(), roots };
+    let manifest = manifest(&format!("https://{address}/v1"), eager);
+    Fixture::of(server, manifest, Settings { network, ..settings() }).error().await
+}
+
+fn check_lasting(error: &CallError, told: &str, advice: &str) {
+    assert_eq!(Cause::of(error).message, format!("mock-one cannot be reached: {told}"));
+    let CallError::Unreachable { source, .. } = error else { panic!("{error:?}") };
+    assert!(source.hint().contains(advice), "{}", source.hint());
+    assert!(!error.code().is_retryable());
+}
+
+#[tokio::test]
+async fn certificate_that_is_not_believed_is_told_in_words_and_not_tried_again() {
+    let check = |error: &CallError, reason: &str| {
+        let told = format!("the certificate of 127.0.0.1 is not believed: {reason}");
+        check_lasting(error, &told, "NODE_EXTRA_CA_CERTS=FILE");
+    };
+    let unknown = tls(b"http/1.1").await;
+    check(&ask_directly(unknown.address, Roots::default()).await, "nobody here knows who vouches for it");
+    assert_eq!(unknown.server.await.unwrap(), b"");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ca.pem");
+    let named = tls(b"http/1.1").await;
+    std::io::Write::write_all(&mut new_file(&path), named.authority.as_bytes()).unwrap();
+    check(
+        &ask_directly(named.address, Roots { extra: Some(path), ..Roots::default() }).await,
+        "it is for another name",
+    );
+    let own = authority(vec!["127.0.0.1".to_owned()]);
+    let own = serve(own.der().clone(), own.key(), own.pem(), b"http/1.1").await;
+    let reason = "it is an authority's own, where a server needs one that an authority has signed";
+    check(&ask_directly(own.address, Roots::default()).await, reason);
+}
+
+#[tokio::test]
+async fn server_without_tls_is_told_as_one_and_not_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        // Until the other side hangs up; whatever it sends is of no interest.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    let error = ask_directly(address, Roots::default()).await;
+    check_lasting(&error, &format!("https://{address} does not speak TLS"), "http:// instead of https://");
+    server.await.unwrap();
 }
 
 #[tokio::test]
