@@ -122,8 +122,8 @@ pub(crate) struct Run {
     first: Option<EntryId>,
     /// Counted over the whole run, as extensions count.
     turns: u64,
-    /// Which attempt at its first turn this is; later turns are attempted for the first time.
-    attempt: u32,
+    /// How often in a row a turn was tried again and has no good answer yet.
+    tries: u32,
     /// The system text of this run, where an extension replaced it.
     system: Option<Arc<[SystemPart]>>,
 }
@@ -139,6 +139,12 @@ enum Attempt {
     Done,
     Aborted,
     Failed(Trouble),
+}
+
+/// What trying again came to.
+enum Retried {
+    Helped,
+    InVain { error: Option<String> },
 }
 
 /// Why an answer is no good.
@@ -197,7 +203,7 @@ impl Parts {
 impl Run {
     pub(crate) fn new(parts: Arc<Parts>, desk: Desk, signals: Signals) -> Self {
         let Signals { cancel, give_up } = signals;
-        Self { parts, desk, cancel, give_up, first: None, turns: 0, attempt: 1, system: None }
+        Self { parts, desk, cancel, give_up, first: None, turns: 0, tries: 0, system: None }
     }
 
     /// Runs to the end. Cancelling ends it early and in order; dropping the future ends it at once.
@@ -234,18 +240,15 @@ impl Run {
 
     /// Attempts until one ends well or none will.
     async fn try_to_the_end(&mut self, mut sayings: Vec<Saying>) -> Result<Ending, Gone> {
-        let (mut tries, mut is_compacted) = (0u32, false);
+        let mut is_compacted = false;
         let ending = loop {
             let attempt = self.attempt(std::mem::take(&mut sayings)).await?;
             let trouble = match attempt {
                 Attempt::Failed(trouble) => trouble,
-                Attempt::Done | Attempt::Aborted => {
-                    if tries > 0 {
-                        let success = matches!(attempt, Attempt::Done);
-                        self.tell(AgentEvent::AutoRetryEnd { success, attempt: tries.into(), final_error: None })
-                            .await?;
-                    }
-                    break if matches!(attempt, Attempt::Done) { Ending::Done } else { Ending::Aborted };
+                Attempt::Done => break Ending::Done,
+                Attempt::Aborted => {
+                    self.end_retry(Retried::InVain { error: None }).await?;
+                    break Ending::Aborted;
                 }
             };
             let terms = self.desk.terms().await?;
@@ -256,18 +259,17 @@ impl Run {
                     match self.compact(CompactionReason::Overflow, None, Next::Retry).await? {
                         Compacted::Done(_) => continue,
                         Compacted::Aborted => break Ending::Aborted,
-                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(tries, trouble).await?,
+                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(trouble).await?,
                     }
                 }
-                Fault::Overflow | Fault::Lasting => break self.give_up_trying(tries, trouble).await?,
+                Fault::Overflow | Fault::Lasting => break self.give_up_trying(trouble).await?,
             };
-            let Some(delay) = terms.retry.delay(tries + 1, wait) else {
-                break self.give_up_trying(tries, trouble).await?;
+            let Some(delay) = terms.retry.delay(self.tries + 1, wait) else {
+                break self.give_up_trying(trouble).await?;
             };
-            tries += 1;
-            self.attempt = tries + 1;
-            if !self.wait_for_retry(tries, terms.retry.most, delay, &trouble.message).await? {
-                break self.give_up_trying(tries, trouble).await?;
+            self.tries += 1;
+            if !self.wait_for_retry(terms.retry.most, delay, &trouble.message).await? {
+                break self.give_up_trying(trouble).await?;
             }
         };
         Ok(ending)
@@ -297,9 +299,9 @@ impl Run {
     }
 
     /// Counts down to another try; says whether it is to be made.
-    async fn wait_for_retry(&self, attempt: u32, most: u32, delay: Duration, message: &str) -> Result<bool, Gone> {
+    async fn wait_for_retry(&self, most: u32, delay: Duration, message: &str) -> Result<bool, Gone> {
         self.tell(AgentEvent::AutoRetryStart {
-            attempt: attempt.into(),
+            attempt: self.tries.into(),
             max_attempts: most.into(),
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error_message: message.to_owned(),
@@ -313,12 +315,22 @@ impl Run {
         })
     }
 
-    async fn give_up_trying(&self, tries: u32, trouble: Trouble) -> Result<Ending, Gone> {
+    /// Tells what trying again came to, if anything was; the next failure is a first one.
+    async fn end_retry(&mut self, retried: Retried) -> Result<(), Gone> {
+        let attempt = match std::mem::take(&mut self.tries) {
+            0 => return Ok(()),
+            tries => tries.into(),
+        };
+        let (success, final_error) = match retried {
+            Retried::Helped => (true, None),
+            Retried::InVain { error } => (false, error),
+        };
+        self.tell(AgentEvent::AutoRetryEnd { success, attempt, final_error }).await
+    }
+
+    async fn give_up_trying(&mut self, trouble: Trouble) -> Result<Ending, Gone> {
         let Trouble { fault: _, message, cause } = trouble;
-        if tries > 0 {
-            let final_error = Some(message.clone());
-            self.tell(AgentEvent::AutoRetryEnd { success: false, attempt: tries.into(), final_error }).await?;
-        }
+        self.end_retry(Retried::InVain { error: Some(message.clone()) }).await?;
         Ok(if self.cancel.is_cancelled() { Ending::Aborted } else { Ending::Failed { message, cause } })
     }
 

@@ -21,7 +21,7 @@ use pi_transcript::{
 use serde_json::Value;
 
 use super::{
-    Cause, Run, Trouble, context,
+    Cause, Retried, Run, Trouble, context,
     desk::{Gone, Plan},
     intercept::Hooked,
     to_value,
@@ -66,7 +66,6 @@ impl Run {
         let request = self.parts.next_request();
         self.show(&plan, &prompt, &request).await;
         let heard = self.listen(&plan, &prompt).await?;
-        self.attempt = 1;
         self.count(&request, &heard);
         self.tell_findings(heard.facts.as_ref()).await?;
         let Heard { message, unfinished, fault, cause, facts: _, replaced_by: _, steps } = heard;
@@ -84,7 +83,8 @@ impl Run {
                 let message = error.unwrap_or_else(|| "the answer failed".to_owned());
                 return Ok(Turned::Failed(Trouble { fault: fault.unwrap_or(Fault::Lasting), message, cause }));
             }
-            Open::Known(_) | Open::Other(_) => {}
+            // The calls of the answer may take long, and what fails after them is another failure.
+            Open::Known(_) | Open::Other(_) => self.end_retry(Retried::Helped).await?,
         }
         if calls.is_empty() {
             let resumes = self.end_turn(written, Vec::new()).await?;
@@ -135,7 +135,7 @@ impl Run {
             thinking: plan.terms.thinking,
             session: Some(self.parts.session.to_string()),
             // A turn that fails is tried again as a whole, and people see each try.
-            attempts: Attempts::Caller { attempt: self.attempt },
+            attempts: Attempts::Caller { attempt: self.tries + 1 },
             ..Options::plain()
         };
         let interceptor = Hooked::wanted(&self.parts.guests, &self.cancel);

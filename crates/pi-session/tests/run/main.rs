@@ -124,15 +124,27 @@ turn_start
 assistant starts
   text_end \"Now.\"
 assistant \"Now.\" Stop
+retry helped
 turn_end with 0
 agent_end with 1
-retry helped
 settled";
     assert_eq!(told, expected);
     assert_eq!(
         stage.lines().await,
         ["session", "model_change", "thinking_level_change", "user", "assistant", "assistant"]
     );
+}
+
+#[tokio::test]
+async fn failure_after_a_good_answer_is_a_first_one() {
+    let refused = || refusal(429, "rate_limit_error", "slowly");
+    let call = |id: &str| Answer::new().call(id, "write", &json!({ "path": "a", "content": "" })).reply();
+    let answers = ["c1", "c2", "c3", "c4"].into_iter().flat_map(|id| [refused(), call(id)]);
+    let mut stage = Stage::new(answers.chain([Answer::new().text("Done.").reply()])).await;
+    let told = stage.play("hi").await;
+    let tries: Vec<&str> = told.lines().filter(|line| line.starts_with("retry")).collect();
+    assert_eq!(tries, ["retry 1 of 3: scripted answered: 429 rate_limited: slowly", "retry helped"].repeat(4));
+    assert!(told.ends_with("settled"), "{told}");
 }
 
 #[tokio::test]
