@@ -23,17 +23,18 @@ use crate::{
 
 pub use self::parts::{LONG_TEXT, SNIPPET};
 
-/// The envelope of `prompt`, valid whatever the prompt holds.
+/// When something was said that has no time of its own. It must not be that of the request: a message that is the same in the
+/// next request would be another one then, and would be kept again.
+const TIMELESS: u64 = 0;
+
+/// The envelope of `prompt`, valid whatever the prompt holds. The messages of it depend on the prompt alone.
 pub fn project(prompt: &Prompt, request: &Request, counter: &Counter<'_>) -> Envelope {
-    let mut messages: Vec<Message> = opening(prompt, request.time).into_iter().collect();
-    messages.extend(prompt.messages.iter().filter(|said| said.is_sent()).map(|said| message(said, request.time)));
+    let mut messages: Vec<Message> = opening(prompt).into_iter().collect();
+    messages.extend(prompt.messages.iter().filter(|said| said.is_sent()).map(message));
     if messages.is_empty() {
         let provenance = Provenance::usual(crate::Origin::BuiltIn);
-        messages.push(Draft::new("system", &provenance).finish(
-            Role::System,
-            request.time.into(),
-            MessageMeta::default(),
-        ));
+        let nothing = Draft::new("system", &provenance);
+        messages.push(nothing.finish(Role::System, TIMELESS.into(), MessageMeta::default()));
     }
     messages.iter_mut().for_each(|message| weigh(message, counter));
     let mut envelope = Envelope {
@@ -53,7 +54,7 @@ pub fn project(prompt: &Prompt, request: &Request, counter: &Counter<'_>) -> Env
 }
 
 /// Tools and system text; `None` if there are none.
-fn opening(prompt: &Prompt, time: u64) -> Option<Message> {
+fn opening(prompt: &Prompt) -> Option<Message> {
     let built_in = Provenance::usual(crate::Origin::BuiltIn);
     let mut draft = Draft::new("system", &built_in);
     // One overview for neighbours of the same origin, so that what a server's tools cost can be seen.
@@ -68,10 +69,10 @@ fn opening(prompt: &Prompt, time: u64) -> Option<Message> {
             draft.push(body, meta);
         }
     }
-    (!draft.segments.is_empty()).then(|| draft.finish(Role::System, time.into(), MessageMeta::default()))
+    (!draft.segments.is_empty()).then(|| draft.finish(Role::System, TIMELESS.into(), MessageMeta::default()))
 }
 
-fn message(said: &Said, time: u64) -> Message {
+fn message(said: &Said) -> Message {
     let mut draft = Draft::new(said.id().as_str(), said.provenance());
     let spoken = |role: &str| MessageMeta { role: Some(role.to_owned()), ..MessageMeta::default() };
     match said.message() {
@@ -108,16 +109,16 @@ fn message(said: &Said, time: u64) -> Message {
             draft.system(system);
             draft.finish(Role::System, system.timestamp.into(), MessageMeta::default())
         }
-        Spoken::Other(members) => unknown(draft, members, time),
+        Spoken::Other(members) => unknown(draft, members),
     }
 }
 
 /// A message of a role that we do not know is shown as it is written.
-fn unknown(mut draft: Draft<'_>, members: &Map<String, Value>, time: u64) -> Message {
+fn unknown(mut draft: Draft<'_>, members: &Map<String, Value>) -> Message {
     draft.prose(&json_text(members), Part::Unknown);
     let timestamp = members.get("timestamp").and_then(Value::as_number).cloned();
     let role = members.get("role").and_then(Value::as_str).map(str::to_owned);
-    draft.finish(Role::User, timestamp.unwrap_or(time.into()), MessageMeta { role, ..MessageMeta::default() })
+    draft.finish(Role::User, timestamp.unwrap_or(TIMELESS.into()), MessageMeta { role, ..MessageMeta::default() })
 }
 
 /// Writes down what each segment costs and which it is.

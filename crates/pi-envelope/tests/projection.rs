@@ -183,6 +183,12 @@ proptest! {
     }
 
     #[test]
+    fn another_request_with_the_same_prompt_has_the_same_messages(prompt in prompt()) {
+        let later = Request { id: "s".to_owned(), time: 6, ..request() };
+        prop_assert_eq!(project(&prompt, &request(), &estimate).messages, project(&prompt, &later, &estimate).messages);
+    }
+
+    #[test]
     fn the_system_text_can_be_put_together_again(system in prop::collection::vec(system_part(), 1..5)) {
         let prompt = Prompt { system, ..Prompt::default() };
         prop_assert_eq!(shown(&project(&prompt, &request(), &estimate)), prompt.system_text());

@@ -1,10 +1,19 @@
-//! What the envelope says about who an extension is.
+//! What envelopes say about where a text comes from, and how they are kept.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use pi_envelope::{Envelope, Origin};
+use pi_policy::Moment;
 use pi_testkit::model::Answer;
 use serde_json::json;
 
 use crate::stage::Stage;
+
+/// A clock that is never the same.
+fn ticking() -> Moment {
+    static TICKS: AtomicU64 = AtomicU64::new(1_767_225_600_000);
+    Moment::from_unix_millis(TICKS.fetch_add(1, Ordering::Relaxed))
+}
 
 fn done() -> pi_testkit::Reply {
     Answer::new().text("Done.").reply()
@@ -77,4 +86,20 @@ async fn question_of_an_extension_to_a_model_names_it() {
     let requests = stage.session.requests().await.unwrap();
     let asked = stage.session.envelope(requests[1].request.as_str().into()).await.unwrap().unwrap();
     assert_eq!(origins(&asked), [("why?".to_owned(), extension("curious"))]);
+}
+
+#[tokio::test]
+async fn later_request_shares_every_message_of_the_one_before() {
+    let mut stage = Stage::with([done(), done(), done()], |blueprint| blueprint.now = ticking).await;
+    for text in ["one", "two", "three"] {
+        stage.play(text).await;
+    }
+    stage.lines().await;
+    let kept = std::fs::read_to_string(stage.path("../session.jsonl.envelopes")).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let envelopes = lines.filter(|line| line["type"] == "envelope");
+    let shared: Vec<_> =
+        envelopes.map(|line| (line["share"].clone(), line["messages"].as_array().unwrap().len())).collect();
+    // The tools, then what was said; each turn adds an answer and the next saying.
+    assert_eq!(shared, [(json!(0), 2), (json!(2), 2), (json!(4), 2)]);
 }
