@@ -176,9 +176,12 @@ impl<'a> Draft<'a> {
                             let meta = SegmentMeta { part, signature: text.text_signature.clone(), ..self.meta() };
                             self.cut(&text.text, &spans, &meta);
                         }
-                        Block::Thinking(_) | Block::Image(_) | Block::ToolCall(_) | Block::Other(_) => {
-                            self.block(block, part);
+                        Block::Image(image) => {
+                            let marked = spans.iter().find(|span| span.block == index);
+                            let provenance = marked.map_or(self.provenance, |span| &span.provenance);
+                            self.push(media(image), SegmentMeta { part, ..of(provenance) });
                         }
+                        Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => self.block(block, part),
                     }
                 }
             }

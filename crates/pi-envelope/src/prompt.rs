@@ -87,12 +87,13 @@ pub struct Said {
     spans: Vec<Span>,
 }
 
-/// A stretch of a message's text that came from elsewhere: an attached file, a template variable, a quoted page.
+/// A part of a message that came from elsewhere: a stretch of its text, such as an attached file, a template variable or a
+/// quoted page, or a whole picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The content block; 0 for a message whose content is plain text.
     pub block: usize,
-    /// The bytes of the block's text.
+    /// The bytes of the block's text; none of a picture, which is always meant as a whole.
     pub bytes: Range<usize>,
     pub provenance: Provenance,
     pub source: SpanSource,
@@ -115,7 +116,7 @@ pub enum SpanSource {
 pub enum SpanError {
     #[error("span {index} is in a message whose text is not the user's or an extension's")]
     NoText { index: usize },
-    #[error("span {index} is in block {block}, which has no text")]
+    #[error("span {index} is in block {block}, which has no text and is no picture")]
     NoBlock { index: usize, block: usize },
     #[error("span {index} does not cover whole characters of its block")]
     OutOfRange { index: usize },
@@ -152,7 +153,7 @@ impl Said {
         let mut end = (0, 0);
         for (index, span) in spans.iter().enumerate() {
             let content = content.ok_or(SpanError::NoText { index })?;
-            let text = block_text(content, span.block).ok_or(SpanError::NoBlock { index, block: span.block })?;
+            let text = markable(content, span.block).ok_or(SpanError::NoBlock { index, block: span.block })?;
             if text.get(span.bytes.clone()).is_none() {
                 return Err(SpanError::OutOfRange { index });
             }
@@ -200,10 +201,15 @@ impl Prompt {
     }
 }
 
-fn block_text(content: &Content, block: usize) -> Option<&str> {
+/// The text of a block in which spans may be; a picture has none, and one empty span.
+fn markable(content: &Content, block: usize) -> Option<&str> {
     match content {
         Content::Text(text) => (block == 0).then_some(text),
-        Content::Blocks(blocks) => blocks.get(block).and_then(Block::as_text),
+        Content::Blocks(blocks) => match blocks.get(block)? {
+            Block::Text(text) => Some(&text.text),
+            Block::Image(_) => Some(""),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
+        },
     }
 }
 

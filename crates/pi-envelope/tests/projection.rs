@@ -241,6 +241,15 @@ fn spans_that_do_not_fit_are_refused() {
     assert_eq!(user(vec![span(0, 0..5)]), Err(SpanError::OutOfRange { index: 0 }));
     assert_eq!(user(vec![span(1, 0..1)]), Err(SpanError::NoBlock { index: 0, block: 1 }));
     assert_eq!(user(vec![span(0, 1..3), span(0, 0..1)]), Err(SpanError::OutOfOrder { index: 1 }));
+    let picture = json!([{"type": "image", "data": "", "mimeType": "image/png"}, {"type": "dream"}]);
+    let picture = json!({"role": "user", "content": picture, "timestamp": 1});
+    let seen = |spans| {
+        let message = serde_json::from_value::<Message>(picture.clone()).unwrap();
+        Said::new("e".into(), message, Provenance::usual(Origin::User)).with_spans(spans).map(drop)
+    };
+    assert_eq!(seen(vec![span(0, 0..0)]), Ok(()));
+    assert_eq!(seen(vec![span(0, 0..1)]), Err(SpanError::OutOfRange { index: 0 }));
+    assert_eq!(seen(vec![span(1, 0..0)]), Err(SpanError::NoBlock { index: 0, block: 1 }));
     let bash = json!({"role": "branchSummary", "summary": "s", "fromId": "x", "timestamp": 1});
     let said = Said::new("e".into(), serde_json::from_value::<Message>(bash).unwrap(), Provenance::usual(Origin::User));
     assert_eq!(said.with_spans(vec![span(0, 0..1)]), Err(SpanError::NoText { index: 0 }));

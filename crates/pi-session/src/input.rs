@@ -27,7 +27,7 @@ use pi_redact::Redactor;
 use pi_transcript::{Block, content::ImageBlock};
 
 use self::{
-    draft::Draft,
+    draft::{Draft, Shown},
     mention::{Mention, mentions},
 };
 use crate::{
@@ -191,7 +191,7 @@ fn compose_as(
     if around.mentions == Mentions::Attach {
         work.mentioned(typed.text);
     }
-    work.draft.images.extend(typed.images.iter().cloned());
+    work.draft.images.extend(typed.images.iter().map(|image| Shown { image: image.clone(), file: None }));
     if around.images == ImageRule::Block && !work.draft.images.is_empty() {
         work.notices.push(InputNotice::ImagesBlocked { count: work.draft.images.len() });
         work.draft.images.clear();
@@ -424,17 +424,18 @@ impl Work<'_> {
 
     fn attach(&mut self, path: &Path, attached: Attached) {
         let name = path.display().to_string().replace('"', "&quot;");
+        let (provenance, source) = (self.around.places.provenance(path), document(path));
         let inside = match attached {
             Attached::Nothing => return,
             Attached::Text(text) => format!("\n{}\n", self.scrubbed(&text)),
             Attached::Picture(Picture::LeftOut { why }) => format!("[Image left out: {why}]"),
             Attached::Picture(Picture::Ready { image, note }) => {
-                self.draft.images.push(image);
+                self.draft.images.push(Shown { image, file: Some((provenance.clone(), source.clone())) });
                 note
             }
         };
         let text = format!("<file name=\"{name}\">{inside}</file>\n");
-        self.draft.mark(&text, self.around.places.provenance(path), document(path));
+        self.draft.mark(&text, provenance, source);
     }
 
     fn scrubbed(&mut self, text: &str) -> String {

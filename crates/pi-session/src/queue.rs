@@ -140,17 +140,21 @@ impl Saying {
         Self { message, spans: Vec::new() }
     }
 
-    /// What an extension says in the user's place: every word of it is the extension's.
+    /// What an extension says in the user's place: every word and every picture of it is the extension's.
     pub fn quoted(by: &GuestId, blocks: Vec<Block>, timestamp: u64) -> Self {
         let provenance = Provenance::usual(Origin::Extension { id: by.to_string() });
-        let quote = |(block, text): (usize, &str)| Span {
+        let quote = |(block, length): (usize, usize)| Span {
             block,
-            bytes: 0..text.len(),
+            bytes: 0..length,
             provenance: provenance.clone(),
             source: SpanSource::Quote,
         };
-        let texts = blocks.iter().enumerate().filter_map(|(index, block)| Some((index, block.as_text()?)));
-        let spans = texts.filter(|(_, text)| !text.is_empty()).map(quote).collect();
+        let markable = |(index, block): (usize, &'_ Block)| match block {
+            Block::Text(text) => (!text.text.is_empty()).then_some((index, text.text.len())),
+            Block::Image(_) => Some((index, 0)),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
+        };
+        let spans = blocks.iter().enumerate().filter_map(markable).map(quote).collect();
         Self { message: Message::user(blocks, timestamp), spans }
     }
 

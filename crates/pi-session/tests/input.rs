@@ -128,7 +128,7 @@ fn pipe_files_and_text_stand_in_this_order() {
     Document file:/work/a.txt Project "<file name=\"/work/a.txt\">\nalpha\n\n</file>\n"
     Document file:/elsewhere/b.png Untrusted "<file name=\"/elsewhere/b.png\"></file>\n"
     Text user Trusted "look"
-    Media user Trusted "data:image/png;base64,iVBORw0KGgpyZXN0"
+    Media file:/elsewhere/b.png Untrusted "data:image/png;base64,iVBORw0KGgpyZXN0"
     "#);
 }
 
@@ -236,7 +236,7 @@ fn images_are_scaled_left_out_or_blocked() {
     let composed = world.compose_with(typed, Mentions::Attach, ImageRule::Send, &scaled).unwrap();
     insta::assert_snapshot!(world.shown(&composed), @r#"
     Document file:/work/a.png Project "<file name=\"/work/a.png\">[scaled]</file>\n"
-    Media user Trusted "data:image/gif;base64,AAAA"
+    Media file:/work/a.png Project "data:image/gif;base64,AAAA"
     Media user Trusted "data:image/gif;base64,AAAA"
     "#);
     let left_out = |_: &[u8]| Some(Picture::LeftOut { why: "too large".to_owned() });

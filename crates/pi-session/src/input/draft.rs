@@ -5,12 +5,19 @@ use pi_transcript::{Block, Message, content::ImageBlock};
 
 use crate::queue::Saying;
 
+/// A picture, and the file that it is of. One without came along with the words, and is whoever's they are.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) image: ImageBlock,
+    pub(super) file: Option<(Provenance, SpanSource)>,
+}
+
 /// Text is only ever added at the end, so spans are in order, do not overlap and cover whole characters.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: String,
     spans: Vec<Span>,
-    pub(super) images: Vec<ImageBlock>,
+    pub(super) images: Vec<Shown>,
 }
 
 impl Draft {
@@ -31,9 +38,14 @@ impl Draft {
 
     /// The message: text first, then images, as Pi writes it.
     pub(super) fn finish(self, timestamp: u64) -> Saying {
-        let Self { text, spans, images } = self;
+        let Self { text, mut spans, images } = self;
         let text = (!text.is_empty() || images.is_empty()).then(|| Block::text(text));
-        let blocks: Vec<Block> = text.into_iter().chain(images.into_iter().map(Block::Image)).collect();
+        let mut blocks = Vec::from_iter(text);
+        for Shown { image, file } in images {
+            let block = blocks.len();
+            spans.extend(file.map(|(provenance, source)| Span { block, bytes: 0..0, provenance, source }));
+            blocks.push(Block::Image(image));
+        }
         Saying { message: Message::user(blocks, timestamp), spans }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, fmt};
 
+use pi_envelope::Span;
 use pi_transcript::{Block, Content, Message};
 
 use super::{Queued, Queues, Saying, When};
@@ -102,7 +103,7 @@ impl Saying {
         blocks.iter().filter(|block| matches!(block, Block::Image(_))).count()
     }
 
-    /// Says it in other words; images stay. What came from elsewhere is not in the new words.
+    /// Says it in other words; images stay, and so does where they came from. No new word came from elsewhere.
     fn reword(&mut self, text: &str) {
         let content = match &mut self.message {
             Message::User(user) => &mut user.content,
@@ -116,13 +117,19 @@ impl Saying {
             | Message::Other(_) => return,
         };
         *content = match std::mem::replace(content, Content::Text(String::new())) {
-            Content::Text(_) => Content::Text(text.to_owned()),
+            Content::Text(_) => {
+                self.spans.clear();
+                Content::Text(text.to_owned())
+            }
             Content::Blocks(blocks) => {
-                let others = blocks.into_iter().filter(|block| block.as_text().is_none());
+                let (kept, others): (Vec<usize>, Vec<Block>) =
+                    blocks.into_iter().enumerate().filter(|(_, block)| block.as_text().is_none()).unzip();
+                let place = |span: &Span| kept.iter().position(|index| *index == span.block).map(|place| place + 1);
+                self.spans =
+                    self.spans.drain(..).filter_map(|span| Some(Span { block: place(&span)?, ..span })).collect();
                 Content::Blocks(std::iter::once(Block::text(text)).chain(others).collect())
             }
         };
-        self.spans.clear();
     }
 
     fn content(&self) -> Option<&Content> {

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pi_envelope::{Envelope, Origin};
+use pi_envelope::{Body, Envelope, Origin, Provenance, Span, SpanSource};
 use pi_policy::Moment;
+use pi_session::queue::{Edit, Saying, When};
 use pi_testkit::model::Answer;
+use pi_transcript::{Block, Message};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, saying};
 
 /// A clock that is never the same.
 fn ticking() -> Moment {
@@ -102,4 +104,25 @@ async fn later_request_shares_every_message_of_the_one_before() {
         envelopes.map(|line| (line["share"].clone(), line["messages"].as_array().unwrap().len())).collect();
     // The tools, then what was said; each turn adds an answer and the next saying.
     assert_eq!(shared, [(json!(0), 2), (json!(2), 2), (json!(4), 2)]);
+}
+
+#[tokio::test]
+async fn picture_of_a_file_stays_one_when_the_words_beside_it_change() {
+    let stage = Stage::new([Answer::new().hold().text("First.").reply(), done()]).await;
+    let session = stage.session.clone();
+    let running = tokio::spawn(async move { session.prompt(saying("start")).await });
+    stage.server.received(1).await;
+    let file = Provenance::usual(Origin::File { path: "/a.png".to_owned() });
+    let span = Span { block: 0, bytes: 0..0, provenance: file.clone(), source: SpanSource::Quote };
+    let message = Message::user(vec![Block::image("AAAA", "image/png")], 0);
+    stage.session.prompt_during(Saying { message, spans: vec![span] }, When::FollowUp).await.unwrap();
+    let line = stage.session.queue().await.unwrap();
+    let edit = Edit { id: line.items[0].id.clone(), text: Some("Look.".to_owned()), when: None };
+    stage.session.edit_queue(line.revision, vec![edit]).await.unwrap().unwrap();
+    stage.server.release(1);
+    running.await.unwrap().unwrap();
+    let envelope = stage.session.last_envelope().await.unwrap().unwrap();
+    let pictures = envelope.segments().filter(|(_, segment)| matches!(segment.body, Body::Media { .. }));
+    let origins: Vec<_> = pictures.map(|(_, segment)| segment.ours().unwrap().origin.clone().unwrap()).collect();
+    assert_eq!(origins, [file.origin]);
 }
