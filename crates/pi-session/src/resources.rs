@@ -19,7 +19,7 @@ mod source;
 mod system;
 pub mod template;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use pi_envelope::{Origin, Provenance, Trust as Belief};
 use pi_redact::Redactor;
@@ -137,11 +137,14 @@ impl Places {
         self.directory.ancestors().find(|folder| disk::exists(&folder.join(".git"))).unwrap_or(&self.directory)
     }
 
-    /// Whether what a folder brings is used.
+    /// Whether what a folder brings is used. It is judged by where it is, however it is named.
     pub fn trust_of(&self, folder: &Path) -> Trust {
-        if self.is_agents(folder) {
-            Trust::Trusted
-        } else if folder.starts_with(self.root()) {
+        if self.is_agents(folder) { Trust::Trusted } else { self.trust_at(&disk::resolved(folder)) }
+    }
+
+    /// Whether what lies in a folder that is named without links is used.
+    fn trust_at(&self, folder: &Path) -> Trust {
+        if folder.starts_with(disk::resolved(self.root())) {
             self.trust
         } else {
             self.decisions.trust(folder, self.default_trust)
@@ -150,18 +153,27 @@ impl Places {
 
     /// Where a file comes from, and how far its writer is trusted.
     pub fn provenance(&self, path: &Path) -> Provenance {
-        let trust = match self.trust_of(path.parent().unwrap_or(path)) {
-            Trust::Trusted if self.is_agents(path) => Belief::Trusted,
-            Trust::Trusted => Belief::Project,
-            Trust::Untrusted => Belief::Untrusted,
+        let real = disk::resolved(path);
+        let trust = if self.is_agents(path) {
+            Belief::Trusted
+        } else {
+            match self.trust_at(real.parent().unwrap_or(&real)) {
+                Trust::Trusted => Belief::Project,
+                Trust::Untrusted => Belief::Untrusted,
+            }
         };
         Provenance { origin: Origin::File { path: path.display().to_string() }, trust }
     }
 
-    /// Whether the person keeps it for all projects.
+    /// Whether the person keeps it for all projects. Links that lie there are theirs, wherever they lead.
     fn is_agents(&self, path: &Path) -> bool {
-        let agent = self.agent.as_deref().is_some_and(|agent| path.starts_with(agent));
-        agent || self.home.as_deref().is_some_and(|home| path.starts_with(home.join(".agents")))
+        let folders = [self.agent.clone(), self.home.as_deref().map(|home| home.join(".agents"))];
+        let is_plain = path.components().all(|part| part != Component::ParentDir);
+        let real = disk::resolved(path);
+        folders
+            .into_iter()
+            .flatten()
+            .any(|folder| (is_plain && path.starts_with(&folder)) || real.starts_with(disk::resolved(&folder)))
     }
 }
 

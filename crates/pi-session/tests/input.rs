@@ -5,7 +5,7 @@
 
 use std::{fs, path::PathBuf};
 
-use pi_envelope::{Origin, Prompt, Provenance, Request, Said, SpanSource, estimate, project};
+use pi_envelope::{Origin, Prompt, Provenance, Request, Said, SpanSource, Trust as Belief, estimate, project};
 use pi_redact::{MARK, Redactor};
 use pi_session::{
     input::{
@@ -130,6 +130,26 @@ fn pipe_files_and_text_stand_in_this_order() {
     Text user Trusted "look"
     Media file:/elsewhere/b.png Untrusted "data:image/png;base64,iVBORw0KGgpyZXN0"
     "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn file_is_trusted_by_where_it_lies_and_not_by_how_it_is_named() {
+    use std::os::unix::fs::symlink;
+
+    let world = World::with(&[("work/a", b"in"), ("elsewhere/b", b"out"), ("agent/AGENTS.md", b"")]);
+    symlink(world.path("elsewhere/b"), world.path("work/link")).unwrap();
+    symlink(world.path("elsewhere/b"), world.path("agent/mine")).unwrap();
+    let named = ["../elsewhere/b", "link", "../agent/../elsewhere/b", "../work/a", "../agent/mine"];
+    let files = named.map(str::to_owned);
+    let composed = world.compose(Typed { files: &files, ..typed("look") }, Mentions::Attach).unwrap();
+    let trusted: Vec<_> = composed.saying.spans.iter().map(|span| span.provenance.trust).collect();
+    let expected =
+        [Belief::Untrusted, Belief::Untrusted, Belief::Untrusted, Belief::Project, Belief::Untrusted].to_vec();
+    assert_eq!(trusted, expected, "{named:?}");
+    let mine = [world.path("agent/mine").display().to_string()];
+    let composed = world.compose(Typed { files: &mine, ..typed("look") }, Mentions::Attach).unwrap();
+    assert_eq!(composed.saying.spans[0].provenance.trust, Belief::Trusted, "whoever put the link there meant it");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use ignore::WalkBuilder;
@@ -74,6 +74,22 @@ pub(super) fn text(path: &Path, notices: &mut Vec<Notice>) -> Option<String> {
             None
         }
     }
+}
+
+/// Where a path leads: without links and `..`. What is not there is judged by its words.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        path.components().fold(PathBuf::new(), |mut whole, part| {
+            match part {
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                Component::CurDir => {}
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => whole.push(part),
+            }
+            whole
+        })
+    })
 }
 
 pub(super) fn exists(path: &Path) -> bool {
