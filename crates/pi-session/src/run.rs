@@ -366,8 +366,21 @@ impl Run {
             Some(first) => self.desk.since(first).await?,
             None => Vec::new(),
         };
-        self.tell(AgentEvent::AgentEnd { messages, will_retry: None }).await?;
+        let will_retry = Some(self.will_retry(&attempt).await?);
+        self.tell(AgentEvent::AgentEnd { messages, will_retry }).await?;
         Ok(attempt)
+    }
+
+    /// Whether another try follows on its own. What follows a compaction is told at the end of that.
+    async fn will_retry(&self, attempt: &Attempt) -> Result<bool, Gone> {
+        match attempt {
+            Attempt::Failed(Trouble { fault: Fault::Passing { wait }, .. }) => {
+                Ok(self.desk.terms().await?.retry.delay(self.tries + 1, *wait).is_some())
+            }
+            Attempt::Failed(Trouble { fault: Fault::Overflow | Fault::Lasting, .. })
+            | Attempt::Done
+            | Attempt::Aborted => Ok(false),
+        }
     }
 
     /// Lets extensions add to what a run begins with.

@@ -28,6 +28,11 @@ use serde_json::json;
 
 use self::stage::{PLANTED, Stage, saying};
 
+/// Whether the end of an attempt says that another one follows.
+fn is_followed(line: &str) -> bool {
+    line.ends_with(", then a retry")
+}
+
 #[tokio::test]
 async fn answer_is_told_and_written() {
     let mut stage = Stage::new([Answer::new().text("Hello there.").usage(10, 3).reply()]).await;
@@ -117,7 +122,7 @@ user \"hi\"
 assistant starts
 assistant \"\" Error (scripted answered: 529 overloaded: busy)
 turn_end with 0
-agent_end with 2
+agent_end with 2, then a retry
 retry 1 of 3: scripted answered: 529 overloaded: busy
 agent_start
 turn_start
@@ -157,6 +162,8 @@ async fn every_try_is_one_request_and_is_told() {
     let busy = "scripted answered: 529 overloaded: busy";
     let expected = [1, 2, 3].map(|number| format!("retry {number} of 3: {busy}"));
     assert_eq!(tries, [&expected[0], &expected[1], &expected[2], "retry given up"]);
+    let ends: Vec<bool> = told.lines().filter(|line| line.starts_with("agent_end")).map(is_followed).collect();
+    assert_eq!(ends, [true, true, true, false], "{told}");
     assert_eq!(stage.server.requests().len(), 4);
     let told = stage.play("again").await;
     assert_eq!(told.lines().filter(|line| line.contains(busy) && line.starts_with("retry")).count(), 3, "{told}");

@@ -7,7 +7,14 @@ use serde_json::Value;
 pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
     Some(match event {
         AgentEvent::AgentStart => "agent_start".to_owned(),
-        AgentEvent::AgentEnd { messages, .. } => format!("agent_end with {}", messages.len()),
+        AgentEvent::AgentEnd { messages, will_retry } => {
+            let then = match will_retry {
+                Some(true) => ", then a retry",
+                Some(false) => "",
+                None => ", then nobody knows",
+            };
+            format!("agent_end with {}{then}", messages.len())
+        }
         AgentEvent::AgentSettled { aborted } => {
             format!("settled{}", if *aborted == Some(true) { " aborted" } else { "" })
         }
