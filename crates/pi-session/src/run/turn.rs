@@ -241,6 +241,8 @@ impl Run {
     /// Hands over what the provider counted.
     fn count(&self, id: &RequestId, heard: &Heard) {
         let usage = match &heard.message.usage {
+            // There is no prompt of nothing: whoever counted no token at all has not counted.
+            Loose::Known(usage) if [usage.input, usage.cache_read, usage.cache_write, usage.output] == [0; 4] => None,
             Loose::Known(usage) => Some(usage.clone()),
             Loose::Other(_) => None,
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use pi_envelope::{Body, Envelope, Origin, Provenance, Span, SpanSource};
 use pi_policy::Moment;
 use pi_session::queue::{Edit, Saying, When};
-use pi_testkit::model::Answer;
+use pi_testkit::model::{Answer, refusal};
 use pi_transcript::{Block, Message};
 use serde_json::json;
 
@@ -125,4 +125,19 @@ async fn picture_of_a_file_stays_one_when_the_words_beside_it_change() {
     let pictures = envelope.segments().filter(|(_, segment)| matches!(segment.body, Body::Media { .. }));
     let origins: Vec<_> = pictures.map(|(_, segment)| segment.ours().unwrap().origin.clone().unwrap()).collect();
     assert_eq!(origins, [file.origin]);
+}
+
+#[tokio::test]
+async fn usage_is_kept_of_answers_that_were_counted() {
+    let counted = Answer::new().text("Done.").usage(10, 3).reply();
+    let mut stage = Stage::new([refusal(401, "invalid_api_key", "no"), counted]).await;
+    for text in ["one", "two"] {
+        stage.play(text).await;
+    }
+    stage.lines().await;
+    let kept = std::fs::read_to_string(stage.path("../session.jsonl.envelopes")).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let told: Vec<_> =
+        lines.filter(|line| line["type"] == "usage").map(|line| line["usage"]["input"].clone()).collect();
+    assert_eq!(told, [json!(10)]);
 }
