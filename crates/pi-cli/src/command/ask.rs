@@ -19,7 +19,7 @@ use pi_provider::{
 use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
 
-use self::{prompt::Asked, screen::Screen};
+use self::{form::Form, prompt::Asked, screen::Screen};
 use crate::{
     amount::{counted, grouped},
     arguments::model::AskArguments,
@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
     let Asked { prompt, hidden, attached } = prompt::read(arguments, &providers.redactor(), asking::milliseconds())?;
     let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), &providers);
-    let options = prompt::options(&arguments.how, spoken.level)?;
+    let form = prompt::form(&arguments.how)?;
+    let options = prompt::options(&arguments.how, spoken.level, &form);
     check_tool_choice(&options.tool_choice, &prompt)?;
     let wanted = Wanted {
         model: spoken.model.as_deref(),
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         introduce(&chosen, call, console);
         asker.stop_on_interrupt();
         let level = arguments.how.thinking.or(spoken.level);
-        let asking = Asking { arguments, chosen: &chosen, hidden, level };
+        let asking = Asking { arguments, chosen: &chosen, form: &form, hidden, level };
         ask(&asking, &mut asker, call, console).await
     })
 }
@@ -101,6 +102,7 @@ fn introduce(chosen: &Chosen, call: Call<'_>, console: &mut Console) {
 struct Asking<'a> {
     arguments: &'a AskArguments,
     chosen: &'a Chosen,
+    form: &'a Form,
     /// How many secrets were hidden in it.
     hidden: usize,
     /// How hard it is to think, if anybody said.
@@ -145,7 +147,7 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     tell_findings(&answered.facts, Side::Output, console);
     let lack = form::lack(&answered.message);
     let cut = assembly::unfinished_calls(&answered.message);
-    let fault = form::fault(&call.options.response_format, &answered.message).filter(|_| lack.is_none());
+    let fault = form::fault(asking.form, &answered.message).filter(|_| lack.is_none());
     let exit = if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No };
     match reader {
         Reader::Machine => {

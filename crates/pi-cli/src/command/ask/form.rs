@@ -6,7 +6,39 @@ use pi_provider::{ResponseFormat, ToolChoice};
 use pi_transcript::{Block, StopReason, json::Open, message::AssistantMessage};
 use serde_json::Value;
 
-use crate::refusal;
+use crate::refusal::{self, Cause, Refusal};
+
+/// The form that was asked for. Of a schema it is known that answers can be checked against it.
+pub(super) enum Form {
+    Text,
+    Json,
+    Schema { schema: Value, validator: Box<jsonschema::Validator> },
+}
+
+impl Form {
+    /// A schema with which answers can be checked.
+    pub(super) fn of_schema(schema: Value) -> Result<Self, Refusal> {
+        match jsonschema::validator_for(&schema) {
+            Ok(validator) => Ok(Form::Schema { schema, validator: Box::new(validator) }),
+            Err(error) => {
+                let path = error.instance_path().to_string();
+                let problems = vec![pi_transcript::json::Problem { path, message: error.to_string() }];
+                Err(Refusal { cause: Cause::Shape, problems })
+            }
+        }
+    }
+
+    /// As the model is told.
+    pub(super) fn response_format(&self) -> ResponseFormat {
+        match self {
+            Form::Text => ResponseFormat::Text,
+            Form::Json => ResponseFormat::Json,
+            Form::Schema { schema, .. } => {
+                ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: schema.clone() }
+            }
+        }
+    }
+}
 
 /// What an answer without a word consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,29 +84,26 @@ pub(in crate::command) fn lack(message: &AssistantMessage) -> Option<Lack> {
 }
 
 /// What is wrong with the form of an answer. A call of a tool is no answer yet.
-pub(super) fn fault(asked: &ResponseFormat, message: &AssistantMessage) -> Option<String> {
+pub(super) fn fault(asked: &Form, message: &AssistantMessage) -> Option<String> {
     let is_called = message.content.iter().any(|block| matches!(block, Block::ToolCall(_)));
     let text: String = message.content.iter().filter_map(Block::as_text).collect();
+    let value = || refusal::parse_any(text.trim().as_bytes()).map_err(|refusal| told(&refusal, &text));
     match asked {
-        ResponseFormat::Text => None,
-        ResponseFormat::Json | ResponseFormat::JsonSchema { .. } if is_called => None,
-        ResponseFormat::Json | ResponseFormat::JsonSchema { .. } => {
-            let value = match refusal::parse_any(text.trim().as_bytes()) {
-                Ok(value) => value,
-                Err(refusal) => return Some(told(&refusal, &text)),
-            };
-            match asked {
-                ResponseFormat::JsonSchema { schema, .. } => misfit(schema, &value),
-                ResponseFormat::Json if !value.is_object() => Some("JSON, but not an object".to_owned()),
-                ResponseFormat::Json | ResponseFormat::Text => None,
-            }
-        }
+        Form::Text => None,
+        Form::Json | Form::Schema { .. } if is_called => None,
+        Form::Json => match value() {
+            Ok(value) => (!value.is_object()).then(|| "JSON, but not an object".to_owned()),
+            Err(told) => Some(told),
+        },
+        Form::Schema { validator, .. } => match value() {
+            Ok(value) => misfit(validator, &value),
+            Err(told) => Some(told),
+        },
     }
 }
 
-/// What of a value does not fit a schema, which can be used: it was looked at before it was sent.
-fn misfit(schema: &Value, value: &Value) -> Option<String> {
-    let validator = jsonschema::validator_for(schema).ok()?;
+/// What of a value does not fit a schema.
+fn misfit(validator: &jsonschema::Validator, value: &Value) -> Option<String> {
     let mut errors = validator.iter_errors(value);
     let first = errors.next()?;
     let place = match first.instance_path().to_string() {
@@ -117,7 +146,7 @@ pub(super) fn missing_call(choice: &ToolChoice, message: &AssistantMessage) -> O
     }
 }
 
-fn told(refusal: &refusal::Refusal, text: &str) -> String {
+fn told(refusal: &Refusal, text: &str) -> String {
     let problem = refusal.problems.first().map(|it| it.message.as_str()).unwrap_or_default();
     let fence = if text.trim_start().starts_with("```") { "; it stands in a code fence" } else { "" };
     format!("{problem}{fence}")

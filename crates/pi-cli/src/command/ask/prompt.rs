@@ -11,7 +11,7 @@ use pi_envelope::{
     meta::Origin,
     prompt::{Provenance, Said, Span, SpanSource, SystemPart, SystemText, Tool},
 };
-use pi_provider::{Options, ResponseFormat, call::CacheRetention};
+use pi_provider::{Options, call::CacheRetention};
 use pi_redact::Redactor;
 use pi_session::scrub;
 use pi_transcript::{Block, EntryId, Message, ThinkingLevel, ToolDefinition};
@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     binary,
+    form::Form,
     media::{self, Kind},
 };
 use crate::{
@@ -95,26 +96,30 @@ pub(super) fn read(arguments: &AskArguments, redactor: &Redactor, now: u64) -> R
     Ok(Asked { prompt, hidden: text.hidden, attached })
 }
 
+/// The form that the answer is to have.
+pub(super) fn form(how: &HowArguments) -> Result<Form, Failure> {
+    match &how.json_schema {
+        Some(path) => schema(path),
+        None if how.json_object => Ok(Form::Json),
+        None => Ok(Form::Text),
+    }
+}
+
 /// How the model is to answer; the level is the one behind its name.
-pub(super) fn options(how: &HowArguments, level: Option<ThinkingLevel>) -> Result<Options, Failure> {
+pub(super) fn options(how: &HowArguments, level: Option<ThinkingLevel>, form: &Form) -> Options {
     let mut parameters: Map<String, Value> = how.param.iter().cloned().collect();
     if let Some(most) = how.max_tokens {
         parameters.insert("max_tokens".to_owned(), most.into());
     }
-    let response_format = match &how.json_schema {
-        Some(path) => ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: schema(path)? },
-        None if how.json_object => ResponseFormat::Json,
-        None => ResponseFormat::Text,
-    };
-    Ok(Options {
+    Options {
         thinking: how.thinking.or(level).unwrap_or_default(),
         tool_choice: how.tool_choice.clone(),
-        response_format,
+        response_format: form.response_format(),
         // Nobody asks the same twice from here.
         cache: CacheRetention::None,
         parameters,
         ..Options::plain()
-    })
+    }
 }
 
 /// A question, standard input, both, or neither: a file alone is enough to be asked about.
@@ -179,16 +184,11 @@ fn tool(path: &Path) -> Result<Tool, Failure> {
 }
 
 /// A schema against which the answer can be checked.
-fn schema(path: &Path) -> Result<Value, Failure> {
+fn schema(path: &Path) -> Result<Form, Failure> {
     let file = path.display().to_string();
     let refused = |refusal| ModelFailure::NotASchema { file: file.clone(), refusal };
     let schema = refusal::parse_any(input::read(path)?.bytes()).map_err(refused)?;
-    if let Err(error) = jsonschema::validator_for(&schema) {
-        let path = error.instance_path().to_string();
-        let problems = vec![pi_transcript::json::Problem { path, message: error.to_string() }];
-        return Err(refused(Refusal { cause: Cause::Shape, problems }).into());
-    }
-    Ok(schema)
+    Ok(Form::of_schema(schema).map_err(refused)?)
 }
 
 /// Puts a text file in front of the question; anything else is a block of its kind.
