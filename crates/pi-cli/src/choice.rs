@@ -118,17 +118,32 @@ impl Chosen {
 
     /// An error as it is told of whoever was asked: a server without a manifest has no name but its address.
     pub(crate) fn failure(&self, error: CallError) -> ModelFailure {
-        match self.why {
-            Why::ServerAt => ModelFailure::AtAddress(self.told(error)),
-            _ => ModelFailure::Call(error),
+        match self.bare_server() {
+            Some(address) => ModelFailure::AtAddress(error.told_of(&without_secrets(address))),
+            None => ModelFailure::Call(error),
         }
     }
 
     /// The same error with the name under which whoever asked knows the server.
     pub(crate) fn told(&self, error: CallError) -> CallError {
-        match (&self.why, &self.base_url) {
-            (Why::ServerAt, Some(address)) => error.told_of(&without_secrets(address)),
-            _ => error,
+        match self.bare_server() {
+            Some(address) => error.told_of(&without_secrets(address)),
+            None => error,
+        }
+    }
+
+    /// The address of a server that has no manifest.
+    fn bare_server(&self) -> Option<&str> {
+        match self.why {
+            Why::ServerAt => self.base_url.as_deref(),
+            Why::Named
+            | Why::ProviderAt
+            | Why::Settings
+            | Why::Session
+            | Why::Credential { .. }
+            | Why::OwnWithout
+            | Why::Local
+            | Why::Demo => None,
         }
     }
 

@@ -159,7 +159,26 @@ impl Failure {
                 let cure = match &**why {
                     Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
                     Failure::Unreadable { .. } => "let it be read".to_owned(),
-                    _ => "put a file in its place".to_owned(),
+                    Failure::UnreadableCall { .. }
+                    | Failure::UnwritableFile { .. }
+                    | Failure::Folder { .. }
+                    | Failure::TooLarge { .. }
+                    | Failure::EmptyFolder { .. }
+                    | Failure::InputTwice
+                    | Failure::NoSuchForm { .. }
+                    | Failure::NotAnEnvelope { .. }
+                    | Failure::NotAManifest { .. }
+                    | Failure::UnusableSettings { .. }
+                    | Failure::NotAPolicy { .. }
+                    | Failure::NotACall { .. }
+                    | Failure::BadCall(_)
+                    | Failure::BadPath { .. }
+                    | Failure::OtherExtension { .. }
+                    | Failure::Model(_)
+                    | Failure::Session(_)
+                    | Failure::NoRuntime(_)
+                    | Failure::Unwritable(_)
+                    | Failure::NotBuilt { .. } => "put a file in its place".to_owned(),
                 };
                 format!("{cure}, or move it away; it may forbid something, so nothing begins without it")
             }
