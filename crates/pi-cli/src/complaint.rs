@@ -4,7 +4,10 @@ use pi_provider::{CallError, Limits};
 use pi_transcript::json::Problem;
 use serde::Serialize;
 
-use crate::failure::{Failure, ModelFailure};
+use crate::{
+    exit::Exit,
+    failure::{Failure, ModelFailure},
+};
 
 /// One line of JSON on standard output, so that whoever asked with `--json` reads JSON whatever happens.
 #[derive(Serialize)]
@@ -25,6 +28,8 @@ struct Content {
     errors: Vec<Problem>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     call: Option<CallContent>,
+    /// With which code the command ends.
+    exit_code: u8,
 }
 
 /// What is known about a call to a model that has no answer.
@@ -50,8 +55,6 @@ struct CallContent {
     request_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<Limits>,
-    /// With which code the command ends.
-    exit_code: u8,
 }
 
 impl Complaint {
@@ -62,7 +65,7 @@ impl Complaint {
             _ => None,
         };
         let (message, hint, errors) = (failure.summary(), Some(failure.hint()), failure.problems());
-        Complaint { error: Content { message, hint, file, errors, call } }
+        Complaint { error: Content { message, hint, file, errors, call, exit_code: failure.exit() as u8 } }
     }
 
     /// About arguments that were refused, from the text that people read: what is wrong, then what to do, in paragraphs.
@@ -70,7 +73,8 @@ impl Complaint {
         let mut paragraphs = text.split("\n\n").map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
         let mut next = |label: &str| paragraphs.next().map(|it| it.strip_prefix(label).unwrap_or(&it).to_owned());
         let (message, hint) = (next("error: ").unwrap_or_default(), next("tip: "));
-        Complaint { error: Content { message, hint, file: None, errors: Vec::new(), call: None } }
+        let exit_code = Exit::Trouble as u8;
+        Complaint { error: Content { message, hint, file: None, errors: Vec::new(), call: None, exit_code } }
     }
 
     /// What stands under `error`, for an object that says more than that.
@@ -98,7 +102,6 @@ impl CallContent {
             provider_code: said.and_then(|said| said.provider_code.clone()),
             request_id: said.and_then(|said| said.request_id.clone()),
             limits: said.and_then(|said| said.limits.as_deref().copied()),
-            exit_code: failure.exit() as u8,
         })
     }
 }
@@ -112,13 +115,13 @@ mod tests {
         for (text, expected) in [
             (
                 "error: unrecognized subcommand 'a'\n\n  tip: a similar one exists: 'b'\n\nUsage: pi <COMMAND>\n",
-                r#"{"error":{"message":"unrecognized subcommand 'a'","hint":"a similar one exists: 'b'"}}"#,
+                r#"{"error":{"message":"unrecognized subcommand 'a'","hint":"a similar one exists: 'b'","exit_code":2}}"#,
             ),
             (
                 "error: these are missing:\n  <FILE>\n\nUsage: pi <FILE>\n",
-                r#"{"error":{"message":"these are missing: <FILE>","hint":"Usage: pi <FILE>"}}"#,
+                r#"{"error":{"message":"these are missing: <FILE>","hint":"Usage: pi <FILE>","exit_code":2}}"#,
             ),
-            ("error: no", r#"{"error":{"message":"no"}}"#),
+            ("error: no", r#"{"error":{"message":"no","exit_code":2}}"#),
         ] {
             assert_eq!(Complaint::about_arguments(text).line(), expected);
         }

@@ -287,8 +287,15 @@ fn last_line_has_the_code_whatever_happens() {
         let (lines, code) = lines(&World::new(), &running, &arguments);
         assert_eq!((&lines.last().expect("a line")["exit_code"], code), (&json!(expected), Some(expected)));
     }
-    let (lines, code) = lines(&World::new(), &running, &arguments);
-    assert_eq!((&lines.last().expect("a line")["error"]["exit_code"], code), (&json!(2), Some(2)));
+    let refused = |arguments: &str| {
+        let (lines, code) = lines(&World::new(), &running, arguments);
+        assert_eq!((&lines.last().expect("a line")["error"]["exit_code"], code), (&json!(2), Some(2)), "{arguments}");
+    };
+    refused(&arguments);
+    // Before anybody is asked: wrong arguments, and what is attached and not there.
+    refused(&format!("{arguments} --loud"));
+    refused(&format!("{arguments} --file gone.txt"));
+    refused(&format!("{arguments} --thinking much"));
 }
 
 #[test]

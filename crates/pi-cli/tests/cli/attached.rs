@@ -53,7 +53,7 @@ fn model_that_cannot_take_what_is_attached_is_not_asked() {
     --- exit 2
     ");
     assert_snapshot!(run(&world, "ask What? --image small.png --model demo --json", &[]), @r#"
-    {"error":{"message":"demo/demo cannot take small.png: it does not look at pictures","hint":"no model that can be asked now can; `pi models --can vision` shows which could","file":"small.png"}}
+    {"error":{"message":"demo/demo cannot take small.png: it does not look at pictures","hint":"no model that can be asked now can; `pi models --can vision` shows which could","file":"small.png","exit_code":2}}
     --- on standard error
     error: demo/demo cannot take small.png: it does not look at pictures
     hint: no model that can be asked now can; `pi models --can vision` shows which could

@@ -37,6 +37,7 @@ fn check(line: &str, code: i32, failures: usize) {
     let flat = error.split_whitespace().collect::<Vec<_>>().join(" ");
     for object in objects {
         assert_eq!(object.as_object().expect("an object").keys().collect::<Vec<_>>(), ["error"]);
+        assert_eq!(object["error"]["exit_code"], code, "{line}");
         for member in ["message", "hint"] {
             let text = object["error"][member].as_str().unwrap_or_default();
             assert!(!text.is_empty() && flat.contains(text), "{line}: {member} of {object}");
@@ -80,7 +81,7 @@ fn every_command_with_json_tells_its_failures_as_objects() {
 fn object_holds_what_people_read_in_members() {
     let shown = world().run("policy explain --json --config wrong.json --extension git --call @call.json");
     assert_snapshot!(shown, @r#"
-    {"error":{"message":"wrong.json is not a policy that can be used","hint":"`pi schema policy` prints what is expected","file":"wrong.json","errors":[{"path":"extensions.policy.mode","message":"expected \"strict\", \"prompt\" or \"permissive\""}]}}
+    {"error":{"message":"wrong.json is not a policy that can be used","hint":"`pi schema policy` prints what is expected","file":"wrong.json","errors":[{"path":"extensions.policy.mode","message":"expected \"strict\", \"prompt\" or \"permissive\""}],"exit_code":2}}
     --- on standard error
     error: wrong.json is not a policy that can be used
       extensions.policy.mode: expected "strict", "prompt" or "permissive"
@@ -88,8 +89,8 @@ fn object_holds_what_people_read_in_members() {
     --- exit 2
     "#);
     assert_snapshot!(world().run("envelope diff --json bad.json gone.json"), @r#"
-    {"error":{"message":"bad.json is not a valid envelope","hint":"`pi schema envelope` prints what is expected","file":"bad.json","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}]}}
-    {"error":{"message":"cannot read gone.json: No such file or directory (os error 2)","hint":"check the name; `-` reads standard input","file":"gone.json"}}
+    {"error":{"message":"bad.json is not a valid envelope","hint":"`pi schema envelope` prints what is expected","file":"bad.json","errors":[{"path":"messages[0].role","message":"expected one of \"system\", \"user\", \"assistant\", \"tool\", found \"robot\""},{"path":"messages[0].segments","message":"expected at least 1 item, found 0"}],"exit_code":2}}
+    {"error":{"message":"cannot read gone.json: No such file or directory (os error 2)","hint":"check the name; `-` reads standard input","file":"gone.json","exit_code":2}}
     --- on standard error
     error: bad.json is not a valid envelope
       messages[0].role: expected one of "system", "user", "assistant", "tool", found "robot"
@@ -100,7 +101,7 @@ fn object_holds_what_people_read_in_members() {
     --- exit 2
     "#);
     assert_snapshot!(world().run("policy explain --json --config settings.json --extension git --call {}"), @r#"
-    {"error":{"message":"the call is not a host call","hint":"write the payload of a host_call: {\"capability\": \"read\", \"method\": \"tool\", \"params\": {\"name\": \"read\", \"input\": {\"path\": \"a\"}}}","errors":[{"path":"capability","message":"required member is missing"},{"path":"method","message":"required member is missing"},{"path":"params","message":"required member is missing"}]}}
+    {"error":{"message":"the call is not a host call","hint":"write the payload of a host_call: {\"capability\": \"read\", \"method\": \"tool\", \"params\": {\"name\": \"read\", \"input\": {\"path\": \"a\"}}}","errors":[{"path":"capability","message":"required member is missing"},{"path":"method","message":"required member is missing"},{"path":"params","message":"required member is missing"}],"exit_code":2}}
     --- on standard error
     note: settings.json holds no extensions.policy; the defaults decide
     error: the call is not a host call
@@ -111,7 +112,7 @@ fn object_holds_what_people_read_in_members() {
     --- exit 2
     "#);
     assert_snapshot!(world().run("envelope validate --json"), @r#"
-    {"error":{"message":"the following required arguments were not provided: <FILE>...","hint":"Usage: pi envelope validate --json <FILE>..."}}
+    {"error":{"message":"the following required arguments were not provided: <FILE>...","hint":"Usage: pi envelope validate --json <FILE>...","exit_code":2}}
     --- on standard error
     error: the following required arguments were not provided:
       <FILE>...
