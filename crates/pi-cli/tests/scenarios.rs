@@ -1,7 +1,7 @@
 //! Conversations with the real binary: each file in `scenarios/` says what is typed, what the model answers over a real
 //! socket, and what can be seen afterwards.
 //!
-//! `$PROJECT`, `$AGENT` and `$ID` (of the session) stand for what differs from run to run, in what is typed and in what is
+//! `$PROJECT`, `$AGENT`, `$ID` (of the session) and `$VERSION` (behind `pi`) stand for what differs from run to run, in what is typed and in what is
 //! expected. Read [`Step`] for the notation; `scenarios/README.md` says which file shows what.
 
 #[path = "support/room.rs"]
@@ -37,7 +37,7 @@ const SIZE: (u16, u16) = (100, 40);
 struct Scenario {
     /// What is in the project before.
     #[serde(default)]
-    files: BTreeMap<String, String>,
+    files: BTreeMap<String, Content>,
     /// What is in the agent directory before.
     #[serde(default)]
     agent: BTreeMap<String, String>,
@@ -50,6 +50,29 @@ struct Scenario {
     after: BTreeMap<String, Option<String>>,
     /// The lines of every session file: of messages their role, otherwise their type.
     session: Option<Vec<Vec<String>>>,
+}
+
+/// What is in a file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    /// A text several times; `$N` counts from one.
+    Repeated {
+        repeat: String,
+        times: usize,
+    },
+}
+
+impl Content {
+    fn text(&self) -> String {
+        match self {
+            Content::Text(text) => text.clone(),
+            Content::Repeated { repeat, times } => {
+                (1..=*times).map(|number| repeat.replace("$N", &number.to_string())).collect()
+            }
+        }
+    }
 }
 
 /// One start of `pi`.
@@ -277,7 +300,7 @@ impl Stage {
         let room = Room::new(answers.fold(Script::new(), Script::then));
         let stage = Stage { disk: None, room, seen: 0 };
         for (name, content) in &scenario.files {
-            write(&stage.project().join(name), content.as_bytes());
+            write(&stage.project().join(name), content.text().as_bytes());
         }
         for (name, content) in &scenario.binary {
             use base64::Engine as _;
@@ -444,6 +467,7 @@ impl Stage {
     fn general(&self, text: &str) -> String {
         let mut text = text.replace(&*self.project().to_string_lossy(), "$PROJECT");
         text = text.replace(&*self.at("agent").to_string_lossy(), "$AGENT");
+        text = text.replace(concat!("pi ", env!("CARGO_PKG_VERSION")), "pi $VERSION");
         for path in self.sessions() {
             text = text.replace(&id(&path), "$ID");
         }
