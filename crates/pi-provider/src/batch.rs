@@ -222,7 +222,7 @@ fn check(items: &[Item]) -> Result<(), CallError> {
         if item.id.is_empty() || !ids.insert(&item.id) {
             return fault(format!("the id {:?} is empty or not unique", item.id));
         }
-        if item.request.url != first.request.url {
+        if item.request.address != first.request.address {
             return fault(format!("{:?} goes to another address than the others", item.id));
         }
     }
@@ -239,6 +239,6 @@ fn body(item: &Item) -> Result<Value, CallError> {
 
 /// Where the questions go, in the words of a batch: the path from the version on.
 fn endpoint(items: &[Item]) -> &str {
-    let path = items.first().map_or("", |item| item.request.url.path());
+    let path = items.first().map_or("", |item| item.request.address.url.path());
     path.find("/v1/").map_or(path, |place| &path[place..])
 }

@@ -47,7 +47,7 @@ use crate::{
     error::CallError,
     guardrail::Finding,
     manifest::Manifest,
-    request::{Mode, Request, Target, build, text_calls},
+    request::{Address, Mode, Request, Target, build, text_calls},
     text_call::Grammar,
     transport::{Outgoing, Routes},
 };
@@ -338,7 +338,8 @@ fn outgoing(manifest: &Manifest, request: Request) -> Result<Outgoing, CallError
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable(name))?;
         headers.insert(header, HeaderValue::from_str(value).map_err(|_| unusable(name))?);
     }
-    Ok(Outgoing { method, url: request.url, headers, body: request.body.into() })
+    let Address { url, hidden } = request.address;
+    Ok(Outgoing { method, url, headers, body: request.body.into(), hidden })
 }
 
 /// Waits for the work, unless it is cancelled first; then the work is dropped at once.

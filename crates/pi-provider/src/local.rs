@@ -244,7 +244,8 @@ impl Probe {
         // Without the slash, `@elsewhere` would be another server.
         let slash = if path.starts_with('/') { "" } else { "/" };
         let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
-        let outgoing = Outgoing { method: Method::GET, url, headers: HeaderMap::new(), body: bytes::Bytes::new() };
+        let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
+        let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
         let mut response = transport.send(outgoing, &[]).await.ok()?;
         if !response.status().is_success() {
             return None;

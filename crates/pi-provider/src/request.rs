@@ -34,10 +34,9 @@ mod turn;
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
-use url::Url;
 
 pub use self::{
-    address::join,
+    address::{Address, join},
     change::{Change, ChangeKind},
     guard::{capability_of, guard},
     media::{Exclusion, MediaKind, Unsendable, encode_blocks, takes, unsendable},
@@ -79,7 +78,7 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub method: String,
-    pub url: Url,
+    pub address: Address,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
     /// JSON, but for uploads and questions without a body.
@@ -121,7 +120,7 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     if let Some(suffix) = &activation.model_suffix {
         plan.model.to_mut().push_str(suffix);
     }
-    let (method, url) = address::chat(target, dialect, mode, &plan.model)?;
+    let (method, address) = address::chat(target, dialect, mode, &plan.model)?;
     let mut headers = address::headers(target, rules, mode, &used);
     if let Some((name, value)) = &activation.header {
         address::set(&mut headers, name, value);
@@ -130,7 +129,7 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     serde_json::to_writer(&mut body, &Body { plan: &plan, members: &members })
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
-    Ok(Request { method, url, headers, body, changes, dialect, mode, provider_thinking: activation.value })
+    Ok(Request { method, address, headers, body, changes, dialect, mode, provider_thinking: activation.value })
 }
 
 /// How the answer will come. Who asks for pieces wants the answer above all.
@@ -158,7 +157,7 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
     }
     Ok(Request {
         method: errand.method.to_owned(),
-        url: join(target, errand.path, model)?,
+        address: join(target, errand.path, model)?,
         headers,
         body: errand.body,
         changes: Vec::new(),
@@ -171,12 +170,7 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
 impl Request {
     /// The request as people read it: the line, the headers, the body, and what was changed.
     pub fn show(&self) -> String {
-        let mut url = self.url.clone();
-        // An address that somebody wrote with a password in it is no credential of ours, and still none to be shown.
-        if url.password().is_some() {
-            url.set_password(Some("***")).expect("an address that has a password can have another");
-        }
-        let mut text = format!("{} {url}\n", self.method);
+        let mut text = format!("{} {}\n", self.method, self.address.shown());
         for (name, value) in &self.headers {
             let _ = writeln!(text, "{name}: {value}");
         }

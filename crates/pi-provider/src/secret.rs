@@ -6,6 +6,9 @@ use pi_redact::{Evidence, Options, Personal, Redactor};
 
 use crate::manifest::Auth;
 
+/// What stands where a secret was.
+pub(crate) const HIDDEN: &str = "***";
+
 /// A key, a token, a password. It has no `Display` and is not serialisable; `Debug` shows that it exists.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -19,6 +22,11 @@ impl Secret {
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+/// Hides exactly these in a text.
+pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), HIDDEN))
 }
 
 /// Hides everything secret that a request carries, and whatever looks like a secret.

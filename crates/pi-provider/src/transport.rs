@@ -20,7 +20,10 @@ use reqwest::{
 use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
-use crate::credential::{Attachment, Lookup};
+use crate::{
+    credential::{Attachment, Lookup},
+    secret::Secret,
+};
 
 use self::obstacle::Way;
 pub use self::{obstacle::Obstacle, proxy::Proxies, roots::Roots, routes::Routes};
@@ -91,6 +94,8 @@ pub struct Outgoing {
     pub url: Url,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// What is shown to nobody if an answer repeats it, such as a key that is part of the address.
+    pub hidden: Vec<Secret>,
 }
 
 /// Why no answer, or no more of it, came.
@@ -134,7 +139,7 @@ impl Transport {
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
     pub async fn send(&self, outgoing: Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
-        let Outgoing { method, mut url, mut headers, body } = outgoing;
+        let Outgoing { method, mut url, mut headers, body, hidden: _ } = outgoing;
         for attachment in attachments {
             match attachment {
                 Attachment::Header { name, value } => {

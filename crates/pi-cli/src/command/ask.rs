@@ -323,7 +323,7 @@ fn dry_run(
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let line = json!({
             "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
-            "url": shown_address(&request.url), "headers": headers(&request.headers), "body": body,
+            "url": request.address.shown(), "headers": headers(&request.headers), "body": body,
             "credential": credential, "changes": request.changes,
             "shortage": room::shortage(call.prompt, call.options, chosen),
         });
@@ -347,13 +347,4 @@ fn headers(headers: &[(String, String)]) -> Value {
         .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
         .collect::<serde_json::Map<_, _>>()
         .into()
-}
-
-/// An address that somebody wrote with a password in it is shown without.
-fn shown_address(url: &url::Url) -> String {
-    let mut url = url.clone();
-    if url.password().is_some() && url.set_password(Some("***")).is_err() {
-        url.set_path("/***");
-    }
-    url.to_string()
 }

@@ -24,7 +24,7 @@ use crate::{
     manifest::Manifest,
     request::Mode,
     retry::{Decision, Retrying},
-    secret::{Secret, redactor},
+    secret::{Secret, hide, redactor},
     transport::{Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest},
 };
 
@@ -142,12 +142,17 @@ impl Exchange<'_> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         if status.is_redirection() {
-            let to = page::destination(&self.outgoing.url, &headers);
+            let to = page::destination(&self.outgoing.url, &headers).map(|to| hide(&to, &self.outgoing.hidden));
             return Err(CallError::Redirected { provider: self.manifest.id.clone(), status: status.as_u16(), to });
         }
         if !status.is_success() {
             let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
-            return Err(refused(self.manifest, status.as_u16(), &headers, &body, self.secret));
+            let mut error = refused(self.manifest, status.as_u16(), &headers, &body, self.secret);
+            if let CallError::Refused { failure, .. } = &mut error {
+                // Many a server repeats the path that it does not know.
+                failure.message = hide(&failure.message, &self.outgoing.hidden);
+            }
+            return Err(error);
         }
         let limits = Limits::read(&self.manifest.rate_limit_headers, &headers, now());
         let first = next_piece(&mut response).await.map_err(|fault| self.fault(fault))?;

@@ -1,6 +1,6 @@
 //! Where a request goes: address and headers, without the credential.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use url::Url;
 
@@ -12,10 +12,24 @@ use crate::{
         Capability, Operation,
         endpoint::{is_protected, is_whole},
     },
+    secret::{HIDDEN, Secret, hide},
 };
 
+/// An address, and what of it is shown nowhere.
+#[derive(Clone, PartialEq)]
+pub struct Address {
+    pub url: Url,
+    /// Values of variables that hold secrets, as they were and as they stand in the address.
+    pub hidden: Vec<Secret>,
+}
+
 /// Method and address of a chat.
-pub(super) fn chat(target: &Target<'_>, dialect: Dialect, mode: Mode, model: &str) -> Result<(String, Url), CallError> {
+pub(super) fn chat(
+    target: &Target<'_>,
+    dialect: Dialect,
+    mode: Mode,
+    model: &str,
+) -> Result<(String, Address), CallError> {
     let usual = Chat::of(dialect);
     let operation = operation(target, dialect, mode);
     let method = operation.map_or("POST", |operation| operation.method.as_str()).to_uppercase();
@@ -29,7 +43,7 @@ pub(super) fn chat(target: &Target<'_>, dialect: Dialect, mode: Mode, model: &st
 
 /// An address of this provider: `path` joined to its base, with the environment's values and the model in it. A path that
 /// is a whole address is used as it is, if a credential may be sent there.
-pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallError> {
+pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
     let base = target.base_url.unwrap_or(&target.manifest.endpoint.base_url);
     let whole = if is_whole(path) {
         path.to_owned()
@@ -43,7 +57,7 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallErr
         }
         whole
     };
-    let whole = interpolate(target, &whole)?.replace("{model}", &escaped(model));
+    let (whole, hidden) = interpolate(target, &whole.replace("{model}", &escaped(model)))?;
     // The text itself is not told: a password may be in it.
     let refuse = |reason: String| CallError::Option { option: "base_url".to_owned(), reason };
     let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
@@ -54,7 +68,27 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Url, CallErr
         let reason = "a server elsewhere must be reached over https".to_owned();
         return Err(CallError::Option { option: "path".to_owned(), reason });
     }
-    Ok(url)
+    Ok(Address { url, hidden })
+}
+
+impl Address {
+    /// As people may see it. An address in which a secret cannot be found as it was put in is not shown at all.
+    pub fn shown(&self) -> String {
+        let mut url = self.url.clone();
+        // A password that somebody wrote into the address is no credential of ours, and still none to be shown.
+        if url.password().is_some() {
+            url.set_password(Some(HIDDEN)).expect("an address that has a password can have another");
+        }
+        let text = String::from(url);
+        let is_found = |pair: &[Secret]| pair.iter().any(|secret| text.contains(secret.expose()));
+        if self.hidden.chunks(2).all(is_found) { hide(&text, &self.hidden) } else { HIDDEN.to_owned() }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
 }
 
 /// The operation that speaks this dialect. One that is named for streams comes first where a stream is asked for.
@@ -72,9 +106,11 @@ fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'
     streaming.or_else(|| speaks("chat")).or_else(others)
 }
 
-/// Replaces `${NAME}` by the environment's value.
-fn interpolate(target: &Target<'_>, text: &str) -> Result<String, CallError> {
+/// Replaces `${NAME}` by the environment's value. At the beginning it is an address, or the beginning of one; elsewhere it
+/// stays within the host, the part of the path or the value where it stands.
+fn interpolate(target: &Target<'_>, text: &str) -> Result<(String, Vec<Secret>), CallError> {
     let mut whole = String::with_capacity(text.len());
+    let mut hidden = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((variable, after)) = after.split_once('}') else { break };
@@ -84,22 +120,58 @@ fn interpolate(target: &Target<'_>, text: &str) -> Result<String, CallError> {
             variable: variable.to_owned(),
         })?;
         whole.push_str(before);
-        whole.push_str(&value);
+        let put = match Place::after(&whole) {
+            Place::Beginning => value.clone(),
+            Place::Server => encoded(&value, b"-._~:[]"),
+            // Even an escaped dot leads upwards.
+            Place::Path if matches!(value.as_str(), "." | "..") => {
+                let reason = format!("{variable} would lead to another path");
+                return Err(CallError::Option { option: "base_url".to_owned(), reason });
+            }
+            Place::Path => encoded(&value, b"-._~:@"),
+        };
+        whole.push_str(&put);
+        let is_credential = target.manifest.endpoint.auth.token_env.as_deref() == Some(variable);
+        if is_credential || pi_redact::is_secret_variable(variable) {
+            hidden.extend([Secret::new(put), Secret::new(value)]);
+        }
         rest = after;
     }
     whole.push_str(rest);
-    Ok(whole)
+    Ok((whole, hidden))
+}
+
+/// Where in an address a value is put.
+enum Place {
+    Beginning,
+    /// Host and port.
+    Server,
+    /// The path, or the query.
+    Path,
+}
+
+impl Place {
+    fn after(text: &str) -> Self {
+        match text.split_once("://") {
+            None if text.is_empty() => Self::Beginning,
+            Some((_, server)) if !server.contains(['/', '?', '#']) => Self::Server,
+            None | Some(_) => Self::Path,
+        }
+    }
 }
 
 /// The name of a model inside a path: what would end the path is escaped, slashes are part of some names.
 fn escaped(model: &str) -> String {
-    let mut text = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
-                text.push(char::from(byte));
-            }
-            _ => text.push_str(&format!("%{byte:02X}")),
+    encoded(model, b"-._~/:@")
+}
+
+fn encoded(value: &str, kept: &[u8]) -> String {
+    let mut text = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
         }
     }
     text

@@ -94,7 +94,7 @@ fn requests_go_where_the_provider_listens() {
         ("llamacpp", "any", "http://127.0.0.1:8080/v1/chat/completions"),
     ];
     for (id, model, url) in table {
-        assert_eq!(request(&manifest(id), model, ThinkingLevel::Off, json!({})).url.as_str(), url);
+        assert_eq!(request(&manifest(id), model, ThinkingLevel::Off, json!({})).address.url.as_str(), url);
     }
 }
 
@@ -386,7 +386,7 @@ fn what_is_declared_beside_chats_can_be_asked_for() {
         for (capability, request) in beside_chats(&target) {
             let declared = manifest.capabilities.has(capability);
             assert_eq!(request.is_ok(), declared, "{} {capability}: {request:?}", built_in.id);
-            parts.extend(request.map(|request| format!("{capability} {}", request.url.path())));
+            parts.extend(request.map(|request| format!("{capability} {}", request.address.url.path())));
         }
         if !parts.is_empty() {
             lines.push(format!("{}: {}", built_in.id, parts.join(", ")));

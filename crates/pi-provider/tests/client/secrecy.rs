@@ -99,3 +99,25 @@ async fn errors_logs_and_debug_output_do_not_show_the_credential() {
     assert!(heard.contains("mock-one"), "the listener hears something");
     assert!(!heard.contains(PLANTED), "{heard}");
 }
+
+/// Servers repeat a path that they do not know, and lead elsewhere below it.
+#[tokio::test]
+async fn secret_in_an_address_is_sent_and_not_repeated() {
+    let away = Reply::text(302, "").header("location", "/walnut%2F7/v2");
+    let unknown = Reply::json(404, &json!({"error": {"message": "cannot POST /walnut%2F7/chat (walnut/7)"}}));
+    for (reply, told) in [
+        (away, "mock-one sends the request elsewhere (302 to URL/***/v2), where it is not followed"),
+        (unknown, "mock-one answered: 404 not_found: cannot POST /***/chat (***)"),
+    ] {
+        let mut fixture = Fixture::new(Script::new().otherwise(reply)).await;
+        fixture.manifest.endpoint.base_url.push_str("/${OTHER_API_KEY}");
+        let lookup = |name: &str| (name == "OTHER_API_KEY").then(|| "walnut/7".to_owned());
+        let target = Target { lookup: &lookup, ..fixture.target() };
+        let key = Credential::key(Secret::new(PLANTED));
+        let asked = fixture.client.complete(&target, fixture.call(), Some(&key), &fixture.cancel).await;
+        let error = asked.unwrap_err();
+        assert_eq!(error.to_string(), told.replace("URL", &fixture.server.url()));
+        assert!(!shown(&error).contains("walnut"), "{}", shown(&error));
+        assert!(fixture.server.requests()[0].target.starts_with("/walnut%2F7/chat"));
+    }
+}

@@ -30,7 +30,7 @@ fn questions(manifest: &Manifest, model: &str) -> Vec<Item> {
 }
 
 fn line(request: &Request) -> String {
-    format!("{} {}", request.method, request.url)
+    format!("{} {}", request.method, request.address.url)
 }
 
 fn described(manifest: &Manifest, body: &Value) -> Batch {

@@ -28,7 +28,7 @@ fn reading<T>(manifest: &Manifest, read: impl FnOnce(&Reading<'_>) -> T) -> T {
 #[track_caller]
 fn check_json(request: Result<Request, CallError>, line: &str, body: &Value) {
     let request = request.unwrap();
-    assert_eq!(format!("{} {}", request.method, request.url), line);
+    assert_eq!(format!("{} {}", request.method, request.address.url), line);
     assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), *body);
     assert_eq!(header(&request, "content-type"), Some("application/json"));
 }

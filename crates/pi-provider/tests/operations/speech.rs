@@ -39,7 +39,7 @@ fn speak() -> Speak {
 fn sound_goes_up_byte_by_byte_in_a_form() {
     let manifest = built_in("openai");
     let request = transcription(&target(&manifest, "whisper-1"), &transcribe()).unwrap();
-    assert_eq!(request.url.as_str(), "https://api.openai.com/v1/audio/transcriptions");
+    assert_eq!(request.address.url.as_str(), "https://api.openai.com/v1/audio/transcriptions");
     let boundary = "pi-form-boundary-0000000000000000";
     assert_eq!(header(&request, "content-type"), Some(&*format!("multipart/form-data; boundary={boundary}")));
     let field = |name: &str, value: &str| {

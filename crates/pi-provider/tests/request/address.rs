@@ -19,7 +19,7 @@ fn check(base_url: &str, changes: Value, model: &str, mode: Mode, expected: Resu
     let entry = manifest.models.get(model);
     let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &lookup };
     let built = build(&target, Call { prompt: &prompt, options: &options }, mode);
-    let address = built.map(|request| request.url.to_string()).map_err(|error| error.to_string());
+    let address = built.map(|request| request.address.url.to_string()).map_err(|error| error.to_string());
     assert_eq!(address, expected.map(str::to_owned).map_err(str::to_owned));
 }
 
@@ -80,6 +80,51 @@ fn models_and_values_of_the_environment_are_put_in() {
     ] {
         check(base_url, json!({}), "m", Whole, Err(&format!("option base_url cannot be sent: {reason}")));
     }
+}
+
+/// Address and what is shown of it, for a base that holds the variable.
+fn put(base_url: &str, variable: &str, value: &str) -> Result<(String, String), String> {
+    let manifest = manifest(base_url, chat("/chat", "openai"));
+    let lookup = |name: &str| (name == variable).then(|| value.to_owned());
+    let (prompt, options) = (question(), Options::plain());
+    let target = Target { manifest: &manifest, model: "m", entry: None, base_url: None, lookup: &lookup };
+    let built = build(&target, Call { prompt: &prompt, options: &options }, Mode::Whole);
+    let request = built.map_err(|error| error.to_string())?;
+    assert!(request.show().starts_with(&format!("POST {}\n", request.address.shown())));
+    assert_eq!(format!("{:?}", request.address), request.address.shown());
+    Ok((request.address.url.to_string(), request.address.shown()))
+}
+
+#[test]
+fn values_of_the_environment_stay_in_their_place() {
+    let check = |base: &str, value: &str, expected: Result<&str, &str>| {
+        let address = put(base, "PART", value).map(|(address, _)| address);
+        assert_eq!(address, expected.map(str::to_owned).map_err(str::to_owned), "{base} {value}");
+    };
+    let one_part = Ok("https://a.example/x/a%2F..%2Fb%3Fx%3D1%23z/v1/chat");
+    check("https://a.example/x/${PART}/v1", "a/../b?x=1#z", one_part);
+    let upwards = Err("option base_url cannot be sent: PART would lead to another path");
+    check("https://a.example/x/${PART}/v1", "..", upwards);
+    check("https://a.example/x?k=${PART}", "1&k=2", Ok("https://a.example/x/chat?k=1%26k%3D2"));
+    check("http://${PART}/v1", "127.0.0.1:8080", Ok("http://127.0.0.1:8080/v1/chat"));
+    check("http://${PART}/v1", "[::1]:8080", Ok("http://[::1]:8080/v1/chat"));
+    let no_host = Err("option base_url cannot be sent: it is not an address: invalid international domain name");
+    check("https://${PART}.a.example/v1", "evil.example/", no_host);
+    check("https://${PART}.a.example/v1", "me@evil.example#", no_host);
+    check("${PART}/v1", "https://b.example/own", Ok("https://b.example/own/v1/chat"));
+}
+
+#[test]
+fn secrets_in_an_address_are_not_shown() {
+    let check = |base: &str, variable: &str, value: &str, shown: &str| {
+        assert_eq!(put(base, variable, value).unwrap().1, shown, "{base} {variable}");
+    };
+    check("https://a.example/${OTHER_API_KEY}/v1", "OTHER_API_KEY", "planted/1", "https://a.example/***/v1/chat");
+    check("https://a.example/v1?k=${DB_PWD}", "DB_PWD", "planted", "https://a.example/v1/chat?k=***");
+    check("https://a.example/${REGION}/v1", "REGION", "west", "https://a.example/west/v1/chat");
+    // In lower case it is another text, and still as good as the secret.
+    check("https://${OTHER_API_KEY}.example/v1", "OTHER_API_KEY", "Planted", "***");
+    check("https://me:planted@a.example/v1", "", "", "https://me:***@a.example/v1/chat");
 }
 
 #[test]

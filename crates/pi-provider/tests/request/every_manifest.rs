@@ -37,14 +37,14 @@ fn check(manifest: &Manifest) {
                 let request = request.unwrap_or_else(|error| panic!("{} {model}: {error}", manifest.id));
                 let body: Value = serde_json::from_slice(&request.body).unwrap();
                 let text = body.to_string();
-                let place = format!("{} {model} {thinking} {mode:?} {}", manifest.id, request.url);
+                let place = format!("{} {model} {thinking} {mode:?} {}", manifest.id, request.address.url);
                 assert!(text.contains("What is in these?") && text.contains("Go on."), "{place}");
                 assert!(!text.contains("$level"), "{place}");
                 let thinks = entry.and_then(|entry| entry.model_capabilities.reasoning) == Some(true);
                 let is_told = request.provider_thinking.is_some();
                 assert!(!thinks || thinking == ThinkingLevel::Off || is_told, "{place}: {:?}", request.changes);
-                assert!(!request.url.as_str().contains(['{', '$']), "{place}");
-                assert!(["http", "https"].contains(&request.url.scheme()), "{place}");
+                assert!(!request.address.url.as_str().contains(['{', '$']), "{place}");
+                assert!(["http", "https"].contains(&request.address.url.scheme()), "{place}");
             }
         }
     }

@@ -72,7 +72,7 @@ fn check(name: &str, adapter: &str, api: &str) {
     };
     let request = ask(&manifest, &rich(api), &options).unwrap();
     let shown = json!({
-        "line": format!("{} {}", request.method, request.url),
+        "line": format!("{} {}", request.method, request.address.url),
         "headers": request.headers,
         "body": body(&request),
         "changes": changes(&request.changes),

@@ -39,7 +39,7 @@ pub(super) fn build(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
         "normalized_body": body,
         "request": body,
         "message_count": listed.map_or(0, Vec::len) + system,
-        "url": built.url.as_str(),
+        "url": built.address.url.as_str(),
         "method": built.method,
         "request_headers": built.headers.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "changes": changes,
