@@ -84,7 +84,7 @@ impl TransportError {
 pub struct Transport {
     http: reqwest::Client,
     connect_timeout: Duration,
-    way: Way,
+    proxies: Proxies,
 }
 
 /// A request that is ready but for the credential. Clones share the body.
@@ -123,18 +123,17 @@ impl Transport {
     pub fn new(network: &Network, connect_timeout: Duration) -> Result<Self, TransportError> {
         let builder = network.proxies.apply(builder(connect_timeout))?;
         let builder = network.roots.load()?.apply(builder);
-        let way = if network.proxies.are_none() { Way::Direct } else { Way::PerhapsProxied };
-        Self::made(builder, connect_timeout, way)
+        Self::made(builder, connect_timeout, network.proxies.clone())
     }
 
     /// For plain HTTP to this machine: it goes through no proxy and believes no certificate, so none is read.
     pub fn near(connect_timeout: Duration) -> Result<Self, TransportError> {
-        Self::made(builder(connect_timeout).no_proxy().tls_certs_only([]), connect_timeout, Way::Direct)
+        Self::made(builder(connect_timeout).no_proxy().tls_certs_only([]), connect_timeout, Proxies::default())
     }
 
-    fn made(builder: ClientBuilder, connect_timeout: Duration, way: Way) -> Result<Self, TransportError> {
+    fn made(builder: ClientBuilder, connect_timeout: Duration, proxies: Proxies) -> Result<Self, TransportError> {
         let http = builder.build().map_err(|source| TransportError::Tls { source })?;
-        Ok(Self { http, connect_timeout, way })
+        Ok(Self { http, connect_timeout, proxies })
     }
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
@@ -160,7 +159,8 @@ impl Transport {
             }
             let error = error.without_url();
             tracing::debug!(error = &error as &dyn std::error::Error, "no server was reached");
-            TransportFault::Unreachable(Obstacle::of(&error, &url, self.way))
+            let way = if self.proxies.lead_to(&url) { Way::Proxied } else { Way::Direct };
+            TransportFault::Unreachable(Obstacle::of(&error, &url, way))
         })
     }
 }

@@ -33,8 +33,8 @@ pub enum Obstacle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Direct,
-    /// Some proxy is named; whether it serves this host is the library's decision.
-    PerhapsProxied,
+    /// Through a proxy.
+    Proxied,
 }
 
 impl Obstacle {
@@ -96,13 +96,13 @@ impl Obstacle {
         if says("dns error") {
             return match way {
                 Way::Direct => Self::UnknownHost { host },
-                Way::PerhapsProxied => Self::Proxy { reason: format!("its name or {host} is not known here") },
+                Way::Proxied => Self::Proxy { reason: format!("its name or {host} is not known here") },
             };
         }
         let mut kinds = causes.iter().rev().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
         match (kinds.next(), way) {
             (Some(io::ErrorKind::ConnectionRefused), Way::Direct) => Self::Refused { address },
-            (Some(io::ErrorKind::ConnectionRefused), Way::PerhapsProxied) => Self::Proxy { reason },
+            (Some(io::ErrorKind::ConnectionRefused), Way::Proxied) => Self::Proxy { reason },
             (Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable), _) => Self::NoRoute { address },
             (Some(kind), _) if hangs_up(kind) => Self::HungUp,
             _ if says("connection closed before message completed") => Self::HungUp,
@@ -185,7 +185,7 @@ mod tests {
         let refused = "nothing listens at https://models.example:8443";
         check(io(io::ErrorKind::ConnectionRefused), Way::Direct, refused);
         let proxied = "the proxy does not lead there: connection refused";
-        check(io(io::ErrorKind::ConnectionRefused), Way::PerhapsProxied, proxied);
+        check(io(io::ErrorKind::ConnectionRefused), Way::Proxied, proxied);
         let closed = "the connection was closed before an answer came";
         check(io(io::ErrorKind::ConnectionReset), Way::Direct, closed);
         check(Told("connection closed before message completed", None), Way::Direct, closed);
@@ -195,7 +195,7 @@ mod tests {
         let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
         check(wrapped(plain), Way::Direct, "https://models.example:8443 does not speak TLS");
         let tunnel = Told("tunnel error", Some(Box::new(Told("proxy authorization required", None))));
-        check(tunnel, Way::PerhapsProxied, "the proxy does not lead there: proxy authorization required");
+        check(tunnel, Way::Proxied, "the proxy does not lead there: proxy authorization required");
         check(Told("something new", None), Way::Direct, "something new");
     }
 }

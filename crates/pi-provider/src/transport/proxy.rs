@@ -1,8 +1,9 @@
 //! Proxies, as the environment names them.
 
-use std::fmt;
+use std::{fmt, net::IpAddr};
 
 use reqwest::{ClientBuilder, NoProxy, Proxy};
+use url::{Host, Url};
 
 use super::TransportError;
 use crate::credential::Lookup;
@@ -40,15 +41,36 @@ impl Proxies {
         }
     }
 
-    pub(super) fn are_none(&self) -> bool {
-        [&self.http, &self.https, &self.all].into_iter().all(Option::is_none)
+    /// Whether a proxy leads to this address. The library decides by itself in the same way; this is for telling whose
+    /// fault it is when nothing answers.
+    pub(super) fn lead_to(&self, url: &Url) -> bool {
+        let own = match url.scheme() {
+            "http" | "ws" => &self.http,
+            _ => &self.https,
+        };
+        (own.is_some() || self.all.is_some()) && !self.excepts(url)
+    }
+
+    fn excepts(&self, url: &Url) -> bool {
+        let except = self.exceptions();
+        let mut names = except.split(',').map(str::trim).filter(|name| !name.is_empty());
+        match url.host() {
+            Some(Host::Domain(host)) => names.any(|name| name == "*" || is_within(host, name)),
+            Some(Host::Ipv4(address)) => names.any(|name| name == "*" || covers(name, address.into())),
+            Some(Host::Ipv6(address)) => names.any(|name| name == "*" || covers(name, address.into())),
+            None => false,
+        }
+    }
+
+    fn exceptions(&self) -> String {
+        match &self.except {
+            Some(except) => format!("{except},{LOOPBACK}"),
+            None => LOOPBACK.to_owned(),
+        }
     }
 
     pub(super) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
-        let except = match &self.except {
-            Some(except) => format!("{except},{LOOPBACK}"),
-            None => LOOPBACK.to_owned(),
-        };
+        let except = self.exceptions();
         // Without this, reqwest would read the environment itself.
         let mut builder = builder.no_proxy();
         let named: [(_, _, Make); 3] = [
@@ -66,6 +88,28 @@ impl Proxies {
         }
         Ok(builder)
     }
+}
+
+/// Whether a host is of this name or below it; a leading dot says no more.
+fn is_within(host: &str, name: &str) -> bool {
+    let (host, name) = (host.to_ascii_lowercase(), name.trim_start_matches('.').to_ascii_lowercase());
+    host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Whether an address of the network is this one, or in this part of the network (`10.0.0.0/8`).
+fn covers(name: &str, address: IpAddr) -> bool {
+    let (start, length) = name.split_once('/').map_or((name, None), |(start, length)| (start, length.parse().ok()));
+    let is_whole = !name.contains('/');
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32_u32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    let Ok(start) = start.trim_matches(['[', ']']).parse::<IpAddr>() else { return false };
+    let ((start, size), (address, other)) = (bits(start), bits(address));
+    let length: Option<u32> = if is_whole { Some(size) } else { length };
+    let Some(length) = length.filter(|&length| length <= size && size == other) else { return false };
+    // Shifting by all 128 bits would be none at all.
+    length == 0 || (start ^ address) >> (128 - length) == 0
 }
 
 impl fmt::Debug for Proxies {
@@ -101,6 +145,37 @@ mod tests {
     #[test]
     fn web_servers_cannot_be_made_to_set_a_proxy() {
         assert_eq!(read(&[("HTTP_PROXY", "http://evil"), ("REQUEST_METHOD", "GET")]), Proxies::default());
+    }
+
+    #[test]
+    fn proxies_lead_where_no_exception_is_made() {
+        let proxies = read(&[
+            ("HTTPS_PROXY", "http://p"),
+            ("NO_PROXY", "corp.example, .lab.example,10.0.0.0/8,192.168.1.7,fd00::/8"),
+        ]);
+        for (url, expected) in [
+            ("https://models.example", true),
+            ("http://models.example", false),
+            ("https://corp.example", false),
+            ("https://a.CORP.example", false),
+            ("https://notcorp.example", true),
+            ("https://lab.example", false),
+            ("https://a.lab.example", false),
+            ("https://10.9.8.7", false),
+            ("https://11.9.8.7", true),
+            ("https://192.168.1.7", false),
+            ("https://192.168.1.8", true),
+            ("https://[fd12::1]", false),
+            ("https://[fe80::1]", true),
+            ("https://localhost", false),
+            ("https://127.0.0.9", false),
+            ("https://[::1]", false),
+        ] {
+            assert_eq!(proxies.lead_to(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+        let nowhere = read(&[("ALL_PROXY", "http://p"), ("NO_PROXY", "*")]);
+        assert!(!nowhere.lead_to(&Url::parse("https://models.example").unwrap()));
+        assert!(!Proxies::default().lead_to(&Url::parse("https://models.example").unwrap()));
     }
 
     #[test]
