@@ -158,6 +158,9 @@ impl Catalog {
             Loading { catalog: &mut catalog, source, names: Names::default(), told: &mut told }.run();
         }
         catalog.drop_shadowed_aliases(&told);
+        for entry in catalog.entries.values_mut() {
+            entry.manifest.price_models();
+        }
         catalog
     }
 
@@ -186,6 +189,7 @@ impl Catalog {
         if let Some(entry) = self.entries.get_mut(server.provider.as_str()) {
             entry.manifest.endpoint.base_url = server.base_url;
             entry.manifest.models.extend(server.models);
+            entry.manifest.price_models();
         }
     }
 

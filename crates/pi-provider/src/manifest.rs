@@ -141,6 +141,14 @@ pub enum Status {
 }
 
 impl Manifest {
+    /// Gives the provider's prices to those of its models that have none of their own.
+    pub(crate) fn price_models(&mut self) {
+        let Some(pricing) = self.pricing.as_ref().and_then(declared::ProviderPricing::of_model) else { return };
+        for model in self.models.values_mut() {
+            model.pricing.get_or_insert_with(|| pricing.clone());
+        }
+    }
+
     /// A provider of which only ring 1 is known; everything else is at its default.
     pub fn bare(id: ProviderId, endpoint: Endpoint, error_classification: ErrorClassification) -> Self {
         Self {

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::number;
+use super::{model::Pricing, number};
 
 /// A section whose members the standard leaves open.
 pub type Hints = Map<String, Value>;
@@ -177,6 +177,16 @@ pub struct ApiFamily {
 
 /// Families by name, in the order of the file.
 pub type ApiFamilies = IndexMap<String, ApiFamily>;
+
+impl ProviderPricing {
+    /// The prices as a model has them. In another currency there are none: what a call costs is told in US dollars.
+    pub fn of_model(&self) -> Option<Pricing> {
+        let per_million = |price: Option<f64>| price.filter(|&price| price >= 0.0).map(|price| price * 1000.0);
+        let (input, output) = (per_million(self.input_per_1k_tokens), per_million(self.output_per_1k_tokens));
+        let is_known = self.currency.eq_ignore_ascii_case("USD") && (input.is_some() || output.is_some());
+        is_known.then(|| Pricing { input_per_1m: input, output_per_1m: output, ..Pricing::default() })
+    }
+}
 
 impl Default for ProviderPricing {
     fn default() -> Self {

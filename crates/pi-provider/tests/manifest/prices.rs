@@ -1,7 +1,11 @@
 //! Prices of models, and what can be wrong with them.
 
 use insta::assert_snapshot;
-use pi_provider::manifest::model::Pricing;
+use pi_provider::{
+    catalog::{Catalog, Origin, Source, SourceFile},
+    credential::Trust,
+    manifest::model::Pricing,
+};
 
 use crate::rules::{and, load, verdict};
 
@@ -109,4 +113,25 @@ fn switch_for_thinking_must_be_something_that_can_be_sent() {
         acme.yaml:19:28: warning[ring3.contract]: "magic" is not a way to switch thinking on: parameter, header or model_suffix is (provider_contract.capability_contracts.generative.reasoning_mode.activation_method)
             help: what is wrong is left out, and the dialect's own way counts
     "#);
+}
+
+#[test]
+fn price_of_the_provider_is_that_of_models_without_their_own() {
+    let input = |prices: &str| {
+        let models = "metadata: {models: {own: {pricing: {input_per_1m: 7}}, other: {context_window: 9}}}";
+        let text = and(&format!("pricing: {{{prices}}}\n{models}\n"));
+        let files = vec![SourceFile { path: "acme.yaml".to_owned(), text: Ok(text) }];
+        let catalog = Catalog::load(&[Source { origin: Origin::User, trust: Trust::Trusted, files }]);
+        let models = &catalog.provider("acme").unwrap().manifest.models;
+        ["own", "other"].map(|id| models[id].pricing.clone().map(|it| (it.input_per_1m, it.output_per_1m)))
+    };
+    let own = Some((Some(7.0), None));
+    assert_eq!(
+        input("input_per_1k_tokens: 0.5, output_per_1k_tokens: 2"),
+        [own, Some((Some(500.0), Some(2000.0)))],
+        "a million is a thousand thousands"
+    );
+    assert_eq!(input("input_per_1k_tokens: 0.5"), [own, Some((Some(500.0), None))]);
+    assert_eq!(input("input_per_1k_tokens: 0.5, currency: EUR"), [own, None]);
+    assert_eq!(input("last_updated: '2026-01-01'"), [own, None]);
 }
