@@ -213,6 +213,8 @@ impl Catalog {
         // Each name with its provider and the place where it stands.
         let ids = self.entries.iter().map(|(id, entry)| (id.clone(), (id.clone(), shown(&entry.file, names(id).id))));
         let mut taken: IndexMap<String, (String, String)> = ids.collect();
+        let owners: IndexMap<String, (String, Origin)> =
+            self.entries.iter().map(|(id, entry)| (id.clone(), (entry.file.clone(), entry.origin))).collect();
         let mut shadowed = Vec::new();
         for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
             let id = manifest.id.to_string();
@@ -222,7 +224,16 @@ impl Catalog {
                     taken.insert(alias.clone(), (id.clone(), shown(file, place)));
                     return true;
                 };
-                if *other != id && !told.contains(&(id.clone(), alias.clone())) {
+                let owner = owners.get(alias).filter(|(_, owner)| *owner != Origin::BuiltIn);
+                if let (Origin::BuiltIn, Some((file, owner))) = (*origin, owner) {
+                    // Nobody can take the alias out of a manifest that comes with the program.
+                    let Place { line, column, length } = names(alias).id;
+                    let message = format!("the id {alias:?} is an alias of {id}, which is built in; the id counts");
+                    let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, file, message);
+                    let hint = format!("choose another id, unless {alias} is to mean this provider and not {id}");
+                    let diagnostic = Diagnostic { line, column, length, path: "id".to_owned(), hint, ..usual };
+                    shadowed.push(Finding { diagnostic, origin: *owner, source: None });
+                } else if *other != id && !told.contains(&(id.clone(), alias.clone())) {
                     let message =
                         format!("the alias {alias:?} of {id} is a name of {other} in {elsewhere}, which counts");
                     let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, &*file, message);

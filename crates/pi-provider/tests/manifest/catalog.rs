@@ -159,6 +159,17 @@ fn an_alias_that_another_source_has_as_an_id_leads_to_that_provider() {
 }
 
 /// The name stays with the trusted one also where a manifest of the project is held back.
+/// Nobody can take an alias out of a manifest that comes with the program; whoever wrote the id is told.
+#[test]
+fn an_id_that_is_an_alias_of_a_built_in_provider_is_told_of_its_file() {
+    let own = user(vec![file("own.yaml", manifest("google", ""))]);
+    let catalog = Catalog::load(&[Source::built_in(), own]);
+    let told: Vec<String> = catalog.findings().iter().map(|finding| finding.diagnostic.to_string()).collect();
+    let expected = r#"own.yaml:1:6: warning[catalog.alias]: the id "google" is an alias of gemini, which is built in; the id counts (id)"#;
+    assert_eq!(told, [expected]);
+    assert_eq!(catalog.provider("google").unwrap().file, "own.yaml");
+}
+
 #[test]
 fn a_project_that_is_not_trusted_takes_no_alias_away() {
     let trusted = user(vec![file("a.yaml", manifest("alpha", ", aliases: [handy]"))]);
