@@ -17,7 +17,7 @@ use pi_provider::{
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
-    manifest::Severity,
+    manifest::{Diagnostic, Severity, diagnostic::Rule},
     transport::{Network, Transport},
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -86,8 +86,17 @@ impl Providers {
         sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
         let catalog = Catalog::load(&sources);
         let mut rejected: Vec<String> = Vec::new();
-        for finding in catalog.findings().iter().filter(|it| it.diagnostic.severity == Severity::Error) {
+        let is_told = |it: &Diagnostic| it.severity == Severity::Error || it.rule == Rule::PiCommand;
+        for finding in catalog.findings().iter().filter(|it| is_told(&it.diagnostic)) {
             console.note(&finding.diagnostic.to_string());
+            if finding.diagnostic.severity != Severity::Error {
+                continue;
+            }
+            // The other providers of this file are there.
+            if let (Origin::PiModels, Some(name)) = (finding.origin, left_out(&finding.diagnostic.path)) {
+                console.note(&format!("provider {name} of models.json is left out"));
+                continue;
+            }
             if !rejected.contains(&finding.diagnostic.file) {
                 rejected.push(finding.diagnostic.file.clone());
             }
@@ -248,6 +257,11 @@ pub(crate) fn timeouts(settings: &Settings) -> Timeouts {
 /// Whether the manifest describes a server that runs on this machine.
 pub(crate) fn is_local(manifest: &Manifest) -> bool {
     manifest.metadata.contains_key("local")
+}
+
+/// The provider of Pi's file that a path leads into.
+fn left_out(path: &str) -> Option<&str> {
+    path.strip_prefix("providers.")?.split('.').next()
 }
 
 /// What to do about files that cannot be used.

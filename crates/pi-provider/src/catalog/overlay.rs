@@ -4,16 +4,16 @@ use indexmap::IndexMap;
 use pi_transcript::ProviderId;
 use serde_json::{Map, Value};
 
-use super::{Entry, Loading};
+use super::{Entry, Finding, Loading};
 use crate::{
     credential::Trust,
     dialect::{Chat, Dialect},
     manifest::{
         Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation,
-        diagnostic::{Rule, Severity},
+        diagnostic::{Diagnostic, Rule, Severity},
         endpoint::Placement,
         is_id,
-        load::PiProvider,
+        load::{PiProvider, Place},
         wording::Wording,
     },
 };
@@ -62,11 +62,16 @@ impl Loading<'_> {
             }
             return;
         }
+        let Place { line, column, length } = provider.place;
         match self.bring(file, name, provider) {
             Ok(entry) => {
                 self.catalog.entries.insert(name.to_owned(), entry);
             }
-            Err(fault) => self.find(Severity::Error, Rule::PiProvider, file, fault.to_string()),
+            Err(fault) => {
+                let usual = Diagnostic::new(Severity::Error, Rule::PiProvider, file, fault.to_string());
+                let diagnostic = Diagnostic { line, column, length, path: format!("providers.{name}"), ..usual };
+                self.catalog.findings.push(Finding { diagnostic, origin: self.source.origin, source: None });
+            }
         }
     }
 

@@ -224,6 +224,8 @@ fn a_project_that_is_not_trusted_replaces_nothing_and_gets_no_credentials() {
         help: trust the project if its manifest is to be used
     p/other.yaml: warning[catalog.untrusted]: other is not replaced, because the project is not trusted
         help: trust the project if its manifest is to be used
+    p/models.json:1:71: warning[models-json.command]: the command is not run, so there is no key (providers.alpha.apiKey)
+        help: put what the command prints into a variable, and write its name as $NAME
     p/x.contract.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
         help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     p/models.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
@@ -324,13 +326,15 @@ fn models_json_changes_providers_and_brings_new_ones() {
     local [] from models.json (models.json) at http://localhost:9000/v1 with ["tiny"]
     keyless [] from models.json (models.json) at http://127.0.0.1:1/v1 with ["m"]
     plain [] from models.json (models.json) at http://x.example with []
+    models.json:3:101: warning[models-json.command]: the command is not run, so the header is not sent (providers.anthropic.headers)
+        help: put what the command prints into a variable, and write its name as $NAME
     models.json:7:100: warning[models-json.provider]: a model without an id is left out (providers.local.models[1])
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
+    models.json:9:56: error[models-json.provider]: the api "telepathy" is not known (providers.strange.api)
         help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json:10:26: warning[ring1.base-url]: a server elsewhere must be reached over https (providers.plain.baseUrl)
         help: http is for servers on this machine or network
     models.json:11:87: error[models-json.provider]: a text is expected (providers.number.apiKey)
-        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
-    models.json: error[models-json.provider]: the api "telepathy" is not known
         help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     "#);
 
@@ -352,6 +356,26 @@ fn models_json_changes_providers_and_brings_new_ones() {
     assert_snapshot!(serde_json::to_string(&tiny.to_model()).unwrap(), @r#"
     {"id":"tiny","name":"tiny","api":"openai-completions","provider":"local","baseUrl":"http://localhost:9000/v1","reasoning":false,"input":["text","image"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"contextWindow":128000,"maxTokens":16384,"compat":{"maxTokensField":"max_completion_tokens","supportsUsageInStreaming":false,"thinkingFormat":"qwen"}}
     "#);
+}
+
+/// What is wrong with one provider of the file is told where it stands, and the others are there.
+#[test]
+fn a_provider_of_models_json_that_cannot_be_used_is_left_out_alone() {
+    let text = r#"{"providers": {
+  "good": {"baseUrl": "https://g.example", "api": "openai-completions", "apiKey": "!pass show planted"},
+  "homeless": {"api": "openai-completions"},
+  "silent": {"baseUrl": "https://s.example"}
+}}"#;
+    let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
+    assert_snapshot!(show(&Catalog::load(&[pi])), @r"
+    good [] from models.json (models.json) at https://g.example with []
+    models.json:2:83: warning[models-json.command]: the command is not run, so there is no key (providers.good.apiKey)
+        help: put what the command prints into a variable, and write its name as $NAME
+    models.json:3:3: error[models-json.provider]: baseUrl of homeless is missing (providers.homeless)
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
+    models.json:4:3: error[models-json.provider]: api of silent is missing (providers.silent)
+        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
+    ");
 }
 
 #[test]

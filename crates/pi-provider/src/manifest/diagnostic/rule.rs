@@ -114,6 +114,7 @@ rules! {
     ContractFile "contract.section"
     PiProviders "models-json.providers"
     PiProvider "models-json.provider"
+    PiCommand "models-json.command"
     CatalogUnreadable "catalog.unreadable"
     CatalogDuplicateId "catalog.duplicate-id"
     CatalogDuplicateAlias "catalog.duplicate-alias"

@@ -9,8 +9,9 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::{Format, Ignored, Report, endpoint::check_address, ring3::object};
+use super::{Format, Ignored, Place, Report, endpoint::check_address, ring3::object};
 use crate::{
+    dialect::Dialect,
     manifest::{
         diagnostic::{Diagnostic, Rule, Severity},
         model::{Modalities, ModelCapabilities, ModelEntry, Pricing},
@@ -45,6 +46,9 @@ pub struct PiProvider {
     pub models: Vec<PiModel>,
     /// By the id of a model that there is already.
     pub model_overrides: IndexMap<String, PiModel>,
+    /// Where its name stands in the file.
+    #[serde(skip)]
+    pub place: Place,
 }
 
 /// A model. Only its id is needed.
@@ -138,6 +142,13 @@ fn provider(member: &Member, report: &mut Report<'_>) -> Option<PiProvider> {
             return None;
         }
     }
+    provider.place = Place::of(member.at);
+    if let Some(api) = provider.api.as_deref().filter(|api| Dialect::from_word(api).is_none()) {
+        let at = node.get("api").map_or(node.at, |api| api.at);
+        report.error(RULE, at, &format!("{path}.api"), format!("the api {api:?} is not known"));
+        return None;
+    }
+    tell_commands(&provider, &node, &path, report);
     let list = models.as_ref().map(|models| models.node.as_list()).unwrap_or_default().unwrap_or_default();
     for (index, item) in list.iter().enumerate() {
         let path = format!("{path}.models[{index}]");
@@ -149,6 +160,24 @@ fn provider(member: &Member, report: &mut Report<'_>) -> Option<PiProvider> {
         }
     }
     Some(provider)
+}
+
+/// Tells of keys and headers that come from commands, which nobody runs; the commands themselves are not told.
+fn tell_commands(provider: &PiProvider, node: &Node, path: &str, report: &mut Report<'_>) {
+    let is_command = |source: &KeySource| matches!(source, KeySource::Command(_));
+    if provider.api_key.as_ref().is_some_and(is_command) {
+        let at = node.get("apiKey").map_or(node.at, |key| key.at);
+        report.warning(Rule::PiCommand, at, &format!("{path}.apiKey"), "the command is not run, so there is no key");
+    }
+    for (name, _) in provider.headers.iter().filter(|(_, source)| is_command(source)) {
+        let at = node.get("headers").and_then(|headers| headers.get(name)).map_or(node.at, |header| header.at);
+        report.warning(
+            Rule::PiCommand,
+            at,
+            &format!("{path}.headers"),
+            "the command is not run, so the header is not sent",
+        );
+    }
 }
 
 impl PiModel {
