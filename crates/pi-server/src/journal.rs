@@ -4,8 +4,8 @@
 //! ([`Recovery`]): outcomes, keys, versions, and which commands never ended. The rest is history for people ([`Reader`],
 //! [`audit`]) and goes after a while. Payloads of commands are not in it, and what answers say is redacted first.
 //!
-//! It is SQLite because a transaction, a lock, a reader beside the writer and a repair tool come with it; `docs/adr` has
-//! the measurements. Another store would implement [`pi_engine::driver::Journal`], which is the whole seam.
+//! It is SQLite because a transaction, a lock, a reader beside the writer and a repair tool come with it (ADR 149). Another
+//! store would implement [`pi_engine::driver::Journal`], which is the whole seam.
 //!
 //! Start with [`open`].
 

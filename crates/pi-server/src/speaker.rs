@@ -20,7 +20,7 @@ use crate::{
     outbox::{Item, Outbox},
 };
 
-/// Where frames go. WebSocket and stdio are the two there are.
+/// Where frames go: to a WebSocket, or to standard output.
 pub trait Transport: Send {
     /// Takes a frame; it may wait until the client has room, and may keep it until [`Transport::flush`].
     fn send(&mut self, frame: Bytes) -> impl Future<Output = io::Result<()>> + Send;
