@@ -4,6 +4,7 @@
 //! another set of features, and every dependency would be built again for it.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -12,9 +13,14 @@ use crate::process::Program;
 
 /// The root of the checkout, from where every command runs.
 pub(crate) fn root() -> &'static Path {
-    // Two levels above this crate: crates/pi-xtask.
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("the crate lies in crates/ of the checkout")
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        // Two checkouts may share a target folder, and with it a binary that was built in the other one: cargo says in which
+        // one it runs us.
+        let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        // Two levels above this crate: crates/pi-xtask.
+        Path::new(&here).ancestors().nth(2).expect("the crate lies in crates/ of the checkout").to_owned()
+    });
+    &ROOT
 }
 
 /// Cargo in the root of the checkout. Colours of its output are decided by our own terminal.
