@@ -238,7 +238,7 @@ scenarios! {
     json_mode, several_messages, system_prompt, nothing_to_say, parallel_calls, model_switched, answer_cut, retry_in_vain,
     full_disk, compaction_automatic, compaction_after_overflow, chat_streams, chat_aborted, chat_steered,
     chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
-    chat_completion, chat_retry_given_up, chat_errands, chat_begins, chat_trust, chat_trust_later, chat_interrupted,
+    chat_resume_first, chat_completion, chat_retry_given_up, chat_errands, chat_begins, chat_trust, chat_trust_later, chat_interrupted,
     chat_terminated, chat_hung_up, chat_fails, chat_tries_again, chat_attached, chat_own_server, chat_narrow, chat_resized,
     refused_by_policy, hung_up,
 }

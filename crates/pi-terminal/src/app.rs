@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use pi_session::{Journey, State, directory::Stored, input::complete::Command, queue::Waiting};
+use pi_session::{Journey, State, input::complete::Command, queue::Waiting};
 use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
 use ratatui_core::text::Line;
 
@@ -210,10 +210,4 @@ impl App {
             | Message::Other(_) => {}
         }
     }
-}
-
-/// One line for a session in a list.
-fn told(stored: &Stored) -> String {
-    let title = stored.title();
-    if title.is_empty() { "(nothing said)".to_owned() } else { title }
 }

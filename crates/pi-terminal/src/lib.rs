@@ -13,6 +13,7 @@ mod app;
 mod ask;
 mod bar;
 pub mod chat;
+mod choose;
 mod code;
 mod commands;
 mod completion;
@@ -39,6 +40,7 @@ pub use self::{
     app::{App, Beginning},
     ask::ask,
     bar::{colour, envelope_bar},
+    choose::{Chosen, choose},
     device::{Device, DeviceError, Input},
     files::branch,
     open::{Options, Outcome, TerminalError, run},

@@ -1,5 +1,6 @@
 //! A list to choose from, with a filter.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_core::text::{Line, Span};
 
 use crate::{
@@ -29,6 +30,16 @@ pub(crate) struct Picker<T> {
     selected: usize,
 }
 
+/// What a key came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Picked<T> {
+    /// The list stays open.
+    Nothing,
+    /// Nothing is wanted of it.
+    Left,
+    Taken(T),
+}
+
 /// How many choices are seen at once.
 const MOST_SEEN: usize = 10;
 const PREVIEW: usize = 3;
@@ -43,6 +54,29 @@ impl<T> Picker<T> {
 
     pub(crate) fn selected(&self) -> Option<&Choice<T>> {
         self.choices.get(*self.fitting.get(self.selected)?)
+    }
+
+    /// Takes a key. Where nothing fits, there is nothing to be taken.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Picked<T>
+    where
+        T: Clone,
+    {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return Picked::Left,
+            KeyCode::Char('c') if is_control => return Picked::Left,
+            KeyCode::Enter => {
+                return self.selected().map_or(Picked::Nothing, |choice| Picked::Taken(choice.value.clone()));
+            }
+            KeyCode::Up => self.step(-1),
+            KeyCode::Down => self.step(1),
+            KeyCode::PageUp => self.page(-1),
+            KeyCode::PageDown => self.page(1),
+            KeyCode::Backspace => self.delete_letter(),
+            KeyCode::Char(letter) if !is_control => self.type_letter(letter),
+            _ => {}
+        }
+        Picked::Nothing
     }
 
     pub(crate) fn type_letter(&mut self, letter: char) {

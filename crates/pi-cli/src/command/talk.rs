@@ -1,5 +1,6 @@
 //! `pi "…"` and `pi -p "…"`: a conversation with the agent, in which it works with tools.
 
+mod choice;
 #[cfg(unix)]
 mod hangup;
 mod interactive;
@@ -21,6 +22,7 @@ use pi_session::{
 };
 
 use self::{
+    choice::Seated,
     interactive::{Again, Chair, Left, Opening},
     print::{Keeping, Plan},
     trust::Decided,
@@ -113,14 +115,15 @@ async fn sit(
         .filter(|_| !arguments.session.no_session);
     let (seat, answering, opening) = match start {
         Start::First(words) => {
-            let seat = Seat::take(&arguments.session, &ground, environment, console)?;
+            let seat = match choice::seat(&arguments.session, &ground, environment, console).await? {
+                Seated::At(seat) => *seat,
+                Seated::Gone(exit) => return Ok(Left::Ended(exit)),
+            };
             let who = Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
             words.doubt(console);
-            // The list of sessions is one key away.
-            let draft = if arguments.session.resume { "/resume".to_owned() } else { String::new() };
             let is_quiet = ground.settings.quiet_startup;
             let heading = (!is_quiet).then(|| format!("pi {}", arguments::VERSION));
-            (seat, who, Opening { sayings: words.into_utterances(), draft, heading, done: None })
+            (seat, who, Opening { sayings: words.into_utterances(), draft: String::new(), heading, done: None })
         }
         Start::Anew(again) => again.open(project.as_ref(), &ground, console)?,
     };

@@ -13,7 +13,7 @@ use crate::{
     completion::{Completion, Wanted, wanted},
     editor::Edit,
     keys,
-    picker::{Choice, Picker},
+    picker::{Choice, Picked, Picker},
     wish::{Action, Fetch, Wish},
 };
 
@@ -220,24 +220,17 @@ impl App {
 
     fn picker_key(&mut self, key: KeyEvent) -> Vec<Action> {
         let Some(picker) = &mut self.picker else { return Vec::new() };
-        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => self.picker = None,
-            KeyCode::Char('c') if is_control => self.picker = None,
-            KeyCode::Up => picker.step(-1),
-            KeyCode::Down => picker.step(1),
-            KeyCode::PageUp => picker.page(-1),
-            KeyCode::PageDown => picker.page(1),
-            KeyCode::Backspace => picker.delete_letter(),
-            KeyCode::Char(letter) if !is_control => picker.type_letter(letter),
-            KeyCode::Enter => {
-                let pick = picker.selected().map(|choice| choice.value.clone());
+        match picker.key(key) {
+            Picked::Nothing => Vec::new(),
+            Picked::Left => {
                 self.picker = None;
-                return pick.and_then(|pick| self.picked(pick)).into_iter().collect();
+                Vec::new()
             }
-            _ => {}
+            Picked::Taken(pick) => {
+                self.picker = None;
+                self.picked(pick).into_iter().collect()
+            }
         }
-        Vec::new()
     }
 
     fn picked(&mut self, pick: Pick) -> Option<Action> {

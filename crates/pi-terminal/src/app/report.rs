@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use pi_session::directory::{Stored, title};
 use pi_transcript::{AgentEvent, Entry, Message, question::UiRequest};
 
-use super::{App, Pick, told};
+use super::{App, Pick};
 use crate::{
     bar::envelope_bar,
     chat::{Tone, outcome},
+    choose::row,
     completion::{Completion, Wanted, wanted},
     dialog::Dialog,
-    look::ago,
     picker::{Choice, Picker},
-    wish::{Catalogue, Point, Report},
+    wish::{Point, Report},
 };
 
 impl App {
@@ -39,7 +38,7 @@ impl App {
             }
             Report::Envelope(None) => self.note(Tone::Quiet, "the model was shown nothing yet"),
             Report::Sessions(catalogue) => {
-                let choices = catalogue.stored.iter().map(|stored| session(stored, catalogue));
+                let choices = catalogue.stored.iter().map(|stored| row(stored, catalogue, Pick::Session));
                 self.open("session", choices.collect(), 0, "there is no other session here");
             }
             Report::ForkPoints(points) => {
@@ -138,21 +137,6 @@ impl App {
             return self.note(Tone::Quiet, none);
         }
         self.picker = Some(Picker::new(title, choices, selected));
-    }
-}
-
-/// A session in a list: what it is called, when somebody spoke last, and how it began.
-fn session(stored: &Stored, catalogue: &Catalogue) -> Choice<Pick> {
-    let is_current = catalogue.current.as_ref() == Some(&stored.path);
-    let count = stored.message_count;
-    let words = if count == 1 { "message" } else { "messages" };
-    let here = if is_current { " · this one" } else { "" };
-    Choice {
-        label: told(stored),
-        detail: format!("{} · {count} {words}{here}", ago(catalogue.now.saturating_sub(stored.modified))),
-        // Of a session without a name the first words are its title already.
-        preview: if stored.name.is_some() { title(&stored.first_message) } else { String::new() },
-        value: Pick::Session(stored.path.clone()),
     }
 }
 
