@@ -1,6 +1,7 @@
 //! `pi ask`: one question to one model, and its answer as it comes.
 
 mod binary;
+mod dry_run;
 pub(super) mod form;
 mod lines;
 mod media;
@@ -14,7 +15,6 @@ use pi_provider::{
     Call, Side, StreamEvent, ToolChoice, assembly,
     client::{Facts, Timeouts},
     manifest::resilience::FilterAction,
-    request::{Mode, build},
 };
 use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ use crate::{
     env::Environment,
     exit::Exit,
     failure::{Failure, ModelFailure},
-    providers::{self, Providers, Shown},
+    providers::{self, Providers},
     runtime,
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         }
         let call = Call { prompt: &prompt, options: &options };
         if arguments.dry_run {
-            return dry_run(arguments, &chosen, call, &providers, console);
+            return dry_run::show(arguments, &chosen, call, &providers, console);
         }
         let usual = providers::timeouts(&own.settings);
         let timeouts = Timeouts { total: arguments.timeout.or(usual.total), ..usual };
@@ -306,45 +306,4 @@ pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<Spent> {
 /// Dollars in words.
 pub(crate) fn dollars(spent: Spent) -> String {
     if spent == Spent::Exact(0.0) { "free".to_owned() } else { spent.words(6) }
-}
-
-/// Shows the request instead of sending it.
-fn dry_run(
-    arguments: &AskArguments,
-    chosen: &Chosen,
-    call: Call<'_>,
-    providers: &Providers,
-    console: &mut Console,
-) -> Result<Exit, Failure> {
-    let mode = if arguments.no_stream { Mode::Whole } else { Mode::Stream };
-    let request = build(&chosen.target(), call, mode).map_err(|error| chosen.failure(error))?;
-    let credential = Shown::of(&asking::resolve(&arguments.reach, chosen, providers)?);
-    if console.reader() == Reader::Machine {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let line = json!({
-            "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
-            "url": request.address.shown(), "headers": headers(&request.headers), "body": body,
-            "credential": credential, "changes": request.changes,
-            "shortage": room::shortage(call.prompt, call.options, chosen),
-        });
-        console.line(&line.to_string());
-        return Ok(Exit::Success);
-    }
-    introduce(chosen, call, console);
-    console.line(crate::console::printable(request.show().trim_end()).as_ref());
-    let where_from = match (credential.available, credential.words()) {
-        (true, words) if words == "not needed" => "no credential is needed".to_owned(),
-        (true, words) => format!("the credential (not shown) comes from {words}"),
-        (false, words) => format!("it could not be sent: {words}"),
-    };
-    console.remark(&where_from);
-    Ok(Exit::Success)
-}
-
-fn headers(headers: &[(String, String)]) -> Value {
-    headers
-        .iter()
-        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
 }

@@ -1,0 +1,59 @@
+//! `pi ask --dry-run`: the request as it would be sent, for people and for machines.
+
+use pi_provider::{
+    Call,
+    request::{Mode, build},
+};
+use serde_json::{Value, json};
+
+use super::{introduce, room};
+use crate::{
+    arguments::model::AskArguments,
+    asking,
+    choice::Chosen,
+    console::{Console, Reader, printable},
+    exit::Exit,
+    failure::Failure,
+    providers::{Providers, Shown},
+};
+
+/// Shows the request instead of sending it.
+pub(super) fn show(
+    arguments: &AskArguments,
+    chosen: &Chosen,
+    call: Call<'_>,
+    providers: &Providers,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let mode = if arguments.no_stream { Mode::Whole } else { Mode::Stream };
+    let request = build(&chosen.target(), call, mode).map_err(|error| chosen.failure(error))?;
+    let credential = Shown::of(&asking::resolve(&arguments.reach, chosen, providers)?);
+    if console.reader() == Reader::Machine {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let line = json!({
+            "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
+            "url": request.address.shown(), "headers": headers(&request.headers), "body": body,
+            "credential": credential, "changes": request.changes,
+            "shortage": room::shortage(call.prompt, call.options, chosen),
+        });
+        console.line(&line.to_string());
+        return Ok(Exit::Success);
+    }
+    introduce(chosen, call, console);
+    console.line(printable(request.show().trim_end()).as_ref());
+    let where_from = match (credential.available, credential.words()) {
+        (true, words) if words == "not needed" => "no credential is needed".to_owned(),
+        (true, words) => format!("the credential (not shown) comes from {words}"),
+        (false, words) => format!("it could not be sent: {words}"),
+    };
+    console.remark(&where_from);
+    Ok(Exit::Success)
+}
+
+fn headers(headers: &[(String, String)]) -> Value {
+    headers
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
