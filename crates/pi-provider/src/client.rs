@@ -22,7 +22,6 @@ use reqwest::{
     Method,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::exchange::now;
@@ -265,21 +264,13 @@ impl Client {
         request: &mut Request,
         prepared: &Prepared,
     ) -> Result<(Vec<Replacer>, Vec<Finding>), CallError> {
-        let (mut replaced_by, mut findings) = (Vec::new(), Vec::new());
-        let interceptor = self.inner.interceptor.as_deref();
-        if interceptor.is_none() && !prepared.guardrails.has_input() {
-            return Ok((replaced_by, findings));
-        }
-        let mut payload: Value = serde_json::from_slice(&request.body).map_err(|_| CallError::Option {
-            option: "body".to_owned(),
-            reason: "it is not JSON, so it can be neither filtered nor intercepted".to_owned(),
-        })?;
-        findings.extend(prepared.guardrails.filter_input(&mut payload)?);
+        let mut replaced_by = Vec::new();
+        let findings = prepared.guardrails.filter_request(request)?;
         if findings.iter().any(Finding::is_masked) {
             replaced_by.push(Replacer::Guardrail);
-            request.body = payload.to_string().into_bytes();
         }
-        if let Some(interceptor) = interceptor {
+        if let Some(interceptor) = self.inner.interceptor.as_deref() {
+            let payload = request.payload()?;
             let draft = Draft {
                 provider: &target.manifest.id,
                 model: target.model,

@@ -25,6 +25,7 @@ use crate::{
         Manifest,
         resilience::{self, FilterAction},
     },
+    request::Request,
 };
 
 pub(crate) use self::rule::{TYPES, problems};
@@ -116,6 +117,19 @@ impl Guardrails {
 
     pub fn has_output(&self) -> bool {
         !self.output.is_empty()
+    }
+
+    /// Filters a request that is about to be sent, or shown. Its body is written anew only where something was masked.
+    pub fn filter_request(&self, request: &mut Request) -> Result<Vec<Finding>, CallError> {
+        if !self.has_input() {
+            return Ok(Vec::new());
+        }
+        let mut payload = request.payload()?;
+        let findings = self.filter_input(&mut payload)?;
+        if findings.iter().any(Finding::is_masked) {
+            request.body = payload.to_string().into_bytes();
+        }
+        Ok(findings)
     }
 
     /// Filters the texts of a request's body, in place.

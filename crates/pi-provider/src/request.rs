@@ -168,6 +168,14 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
 }
 
 impl Request {
+    /// The body as those see it who filter or replace it.
+    pub fn payload(&self) -> Result<Value, CallError> {
+        serde_json::from_slice(&self.body).map_err(|_| CallError::Option {
+            option: "body".to_owned(),
+            reason: "it is not JSON, so it can be neither filtered nor intercepted".to_owned(),
+        })
+    }
+
     /// The request as people read it: the line, the headers, the body, and what was changed.
     pub fn show(&self) -> String {
         let mut text = format!("{} {}\n", self.method, self.address.shown());

@@ -14,6 +14,7 @@ use pi_envelope::Prompt;
 use pi_provider::{
     Call, Side, StreamEvent, ToolChoice, assembly,
     client::{Facts, Timeouts},
+    guardrail::Finding,
     manifest::resilience::FilterAction,
 };
 use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
@@ -121,10 +122,10 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
         }
         match (news, reader) {
             (News::Retrying(retry), _) => console.remark(&retry.to_string()),
-            (News::Opened(facts), Reader::Machine) => tell_findings(facts, Side::Input, console),
+            (News::Opened(facts), Reader::Machine) => tell_findings(&facts.findings, Side::Input, console),
             (News::Opened(facts), Reader::Person) => {
                 tell_changes(facts, asking, console);
-                tell_findings(facts, Side::Input, console);
+                tell_findings(&facts.findings, Side::Input, console);
             }
             (News::Event(event), Reader::Machine) => {
                 console.line(&lines::object(event).to_string());
@@ -144,7 +145,7 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
             return Ok(break_off(&partial, chosen.failure(error), asking, console));
         }
     };
-    tell_findings(&answered.facts, Side::Output, console);
+    tell_findings(&answered.facts.findings, Side::Output, console);
     let lack = form::lack(&answered.message);
     let cut = assembly::unfinished_calls(&answered.message);
     let fault = form::fault(asking.form, &answered.message).filter(|_| lack.is_none());
@@ -175,7 +176,7 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
 
 /// Tells why an answer broke off. A machine reads it as an event, and once more in the last object beside what had come.
 fn break_off(partial: &Answered, failure: ModelFailure, asking: &Asking<'_>, console: &mut Console) -> Exit {
-    tell_findings(&partial.facts, Side::Output, console);
+    tell_findings(&partial.facts.findings, Side::Output, console);
     let event = failure.call().map(lines::broken);
     let failure = Failure::from(failure);
     let exit = failure.exit();
@@ -244,8 +245,8 @@ fn tell_changes(facts: &Facts, asking: &Asking<'_>, console: &mut Console) {
 }
 
 /// What the provider's guardrails found on one side.
-fn tell_findings(facts: &Facts, side: Side, console: &mut Console) {
-    for finding in facts.findings.iter().filter(|finding| finding.side == side) {
+fn tell_findings(findings: &[Finding], side: Side, console: &mut Console) {
+    for finding in findings.iter().filter(|finding| finding.side == side) {
         match finding.action {
             FilterAction::Warn | FilterAction::Mask | FilterAction::Block => console.note(&finding.to_string()),
             FilterAction::Log => console.remark(&finding.to_string()),

@@ -360,11 +360,11 @@ fn dry_run_shows_the_request_and_what_is_changed() {
     --- exit 0
     "#);
     assert_snapshot!(command("--json --max-tokens 9"), @r#"
-    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"changes":[],"shortage":null}
+    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"changes":[],"findings":[],"shortage":null}
     --- exit 0
     "#);
     assert_snapshot!(World::new().run("ask Hi --model groq --dry-run --json"), @r#"
-    {"model":"groq/openai/gpt-oss-120b","why":"as asked for","method":"POST","url":"https://api.groq.com/openai/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"openai/gpt-oss-120b","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}},"credential":{"available":false,"source":"none","looked_in":["GROQ_API_KEY","/home/me/.pi/agent/auth.json"]},"changes":[{"kind":"changed","option":"thinking","reason":"off is not a level of this model, low is"}],"shortage":null}
+    {"model":"groq/openai/gpt-oss-120b","why":"as asked for","method":"POST","url":"https://api.groq.com/openai/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"openai/gpt-oss-120b","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}},"credential":{"available":false,"source":"none","looked_in":["GROQ_API_KEY","/home/me/.pi/agent/auth.json"]},"changes":[{"kind":"changed","option":"thinking","reason":"off is not a level of this model, low is"}],"findings":[],"shortage":null}
     --- exit 0
     "#);
 }

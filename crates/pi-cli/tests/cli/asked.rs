@@ -224,6 +224,40 @@ fn what_guardrails_find_is_told() {
 }
 
 #[test]
+fn dry_run_shows_what_guardrails_let_pass() {
+    let rails = "guardrails:
+  input_filters: [{ type: pii_detection, action: mask }, { type: secret_plan, action: block, words: [moonshot] }]
+";
+    let running = Running::new(Script::new().otherwise(stream(&["Done."])));
+    let world =
+        quiet_world().with("agent/providers/acme.yaml", format!("{}{rails}", manifest("acme", &running.base_url())));
+    let run = |line: &str| {
+        let mut command = world.command(line);
+        shown(&command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k").output().expect("pi runs"))
+    };
+    let line = "ask write:ann@models.example --model acme/small";
+    let told = "note: guardrail pii_detection found something in a text of the prompt and masked it\n";
+    run(line);
+    let [sent] = <[_; 1]>::try_from(running.server.requests()).expect("one request");
+    let dry = run(&format!("{line} --dry-run --json"));
+    let shown: Value = serde_json::from_str(dry.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(shown["body"], sent.json());
+    assert!(!shown["body"].to_string().contains("ann@"), "{shown}");
+    assert!(!dry.contains("ann@") && dry.contains(told) && dry.ends_with("exit 0"), "{dry}");
+    let findings = json!([{"filter": "pii_detection", "action": "mask", "side": "input", "texts": 1}]);
+    assert_eq!(shown["findings"], findings);
+    let dry = run(&format!("{line} --dry-run"));
+    assert!(!dry.contains("ann@") && dry.contains(told) && dry.ends_with("exit 0"), "{dry}");
+    let count = running.server.requests().len();
+    for more in ["", " --json"] {
+        let refused = run(&format!("ask moonshot --model acme/small{more}"));
+        assert!(refused.contains("guardrail secret_plan blocked the prompt"), "{refused}");
+        assert_eq!(run(&format!("ask moonshot --model acme/small --dry-run{more}")), refused);
+    }
+    assert_eq!(running.server.requests().len(), count);
+}
+
+#[test]
 fn hints_name_the_address_where_there_is_no_provider() {
     let asked = |reply: Reply| {
         let running = Running::new(Script::new().otherwise(reply));

@@ -1,12 +1,16 @@
 //! `pi ask --dry-run`: the request as it would be sent, for people and for machines.
+//!
+//! The provider's guardrails see it as they see one that is sent: what they mask is masked here too, and what they refuse
+//! is refused with the same code.
 
 use pi_provider::{
-    Call,
+    Call, Side,
+    guardrail::Guardrails,
     request::{Mode, build},
 };
 use serde_json::{Value, json};
 
-use super::{introduce, room};
+use super::{introduce, room, tell_findings};
 use crate::{
     arguments::model::AskArguments,
     asking,
@@ -26,21 +30,28 @@ pub(super) fn show(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mode = if arguments.no_stream { Mode::Whole } else { Mode::Stream };
-    let request = build(&chosen.target(), call, mode).map_err(|error| chosen.failure(error))?;
+    let guarded = |mut request| {
+        let findings = Guardrails::of(&chosen.entry.manifest)?.filter_request(&mut request)?;
+        Ok((request, findings))
+    };
+    let built = build(&chosen.target(), call, mode).and_then(guarded);
+    let (request, findings) = built.map_err(|error| chosen.failure(error))?;
     let credential = Shown::of(&asking::resolve(&arguments.reach, chosen, providers)?);
     if console.reader() == Reader::Machine {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let line = json!({
             "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
             "url": request.address.shown(), "headers": headers(&request.headers), "body": body,
-            "credential": credential, "changes": request.changes,
+            "credential": credential, "changes": request.changes, "findings": findings,
             "shortage": room::shortage(call.prompt, call.options, chosen),
         });
         console.line(&line.to_string());
+        tell_findings(&findings, Side::Input, console);
         return Ok(Exit::Success);
     }
     introduce(chosen, call, console);
     console.line(printable(request.show().trim_end()).as_ref());
+    tell_findings(&findings, Side::Input, console);
     let where_from = match (credential.available, credential.words()) {
         (true, words) if words == "not needed" => "no credential is needed".to_owned(),
         (true, words) => format!("the credential (not shown) comes from {words}"),
