@@ -10,7 +10,7 @@ use std::{
 use pi_provider::{
     Call, CallError, Secret, StreamEvent,
     assembly::{Asked, Assembly, End},
-    client::{Client, Facts, Settings, Timeouts},
+    client::{Client, Facts, RetryListener, Settings, Timeouts},
     credential::{Credential, Resolved},
     manifest::endpoint::SecretHeader,
     retry::Retrying,
@@ -31,6 +31,8 @@ use crate::{
 /// Whoever asks, and how a call is ended early.
 pub(crate) struct Asker {
     client: Client,
+    timeouts: Timeouts,
+    listener: RetryListener,
     credential: Option<Credential>,
     cancel: CancellationToken,
     /// Retries that are not told yet. If nobody reads them the newest are dropped: they are only told.
@@ -60,14 +62,10 @@ pub(crate) struct Answered {
 /// A call that has no whole answer.
 pub(crate) struct Unanswered {
     pub(crate) error: CallError,
+    /// Until that was known, with all attempts.
+    pub(crate) time: Duration,
     /// What had come by then; absent where the answer never began.
     pub(crate) partial: Option<Box<Answered>>,
-}
-
-impl From<CallError> for Unanswered {
-    fn from(error: CallError) -> Self {
-        Unanswered { error, partial: None }
-    }
 }
 
 /// Whether the answer comes in pieces.
@@ -104,15 +102,18 @@ impl Asker {
         let resolved = resolve(reach, chosen, providers)?;
         let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(|error| chosen.failure(error))?;
         add_headers(chosen);
-        let network = Network::from_environment(&env::lookup);
         let (sender, retries) = mpsc::channel(UNTOLD);
-        let listener = move |retrying: Retrying<'_>| {
+        let listener: RetryListener = Arc::new(move |retrying: Retrying<'_>| {
             // A full channel means that nobody is told, which harms nobody.
             let _ = sender.try_send(Retry::of(retrying));
-        };
-        let client =
-            Client::new(Settings { retry_listener: Some(Arc::new(listener)), timeouts, ..Settings::new(network) });
-        Ok(Asker { client, credential, cancel: CancellationToken::new(), retries })
+        });
+        let client = client(timeouts, &listener);
+        Ok(Asker { client, timeouts, listener, credential, cancel: CancellationToken::new(), retries })
+    }
+
+    /// Forgets how earlier calls went, so that the next is made whatever became of them.
+    pub(crate) fn forget(&mut self) {
+        self.client = client(self.timeouts, &self.listener);
     }
 
     /// Closes the connection when somebody presses Ctrl-C. The task ends with the runtime that it was started on.
@@ -153,10 +154,11 @@ impl Asker {
             wish
         };
         let credential = self.credential.as_ref();
+        let unanswered = |error| Unanswered { error, time: started.elapsed(), partial: None };
         let (facts, end, broken) = match manner {
             Manner::Whole => {
                 let asked = self.client.complete(&target, call, credential, &self.cancel);
-                let whole = telling_retries(asked, &mut self.retries, &mut take).await?;
+                let whole = telling_retries(asked, &mut self.retries, &mut take).await.map_err(unanswered)?;
                 take(News::Opened(&whole.facts));
                 whole.events.into_iter().for_each(|event| {
                     push(event, &mut take);
@@ -165,7 +167,7 @@ impl Asker {
             }
             Manner::Stream => {
                 let asked = self.client.stream(&target, call, credential, &self.cancel);
-                let mut answer = telling_retries(asked, &mut self.retries, &mut take).await?;
+                let mut answer = telling_retries(asked, &mut self.retries, &mut take).await.map_err(unanswered)?;
                 take(News::Opened(answer.facts()));
                 let (mut end, mut broken) = (End::Proper, None);
                 while let Some(event) = answer.next().await {
@@ -189,9 +191,14 @@ impl Asker {
         let answered = Answered { message: assembly.finish(end, &mut grown), facts, time, first };
         match broken {
             None => Ok(answered),
-            Some(error) => Err(Unanswered { error, partial: Some(Box::new(answered)) }),
+            Some(error) => Err(Unanswered { error, time, partial: Some(Box::new(answered)) }),
         }
     }
+}
+
+fn client(timeouts: Timeouts, listener: &RetryListener) -> Client {
+    let network = Network::from_environment(&env::lookup);
+    Client::new(Settings { retry_listener: Some(Arc::clone(listener)), timeouts, ..Settings::new(network) })
 }
 
 /// How a message ends that this error broke off.

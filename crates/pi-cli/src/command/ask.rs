@@ -140,8 +140,8 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     screen.finish(console);
     let answered = match answered {
         Ok(answered) => answered,
-        Err(Unanswered { error, partial: None }) => return Err(chosen.failure(error).into()),
-        Err(Unanswered { error, partial: Some(partial) }) => {
+        Err(Unanswered { error, partial: None, .. }) => return Err(chosen.failure(error).into()),
+        Err(Unanswered { error, partial: Some(partial), .. }) => {
             return Ok(break_off(&partial, chosen.failure(error), asking, console));
         }
     };

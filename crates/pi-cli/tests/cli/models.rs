@@ -5,7 +5,7 @@ use pi_testkit::server::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::{
-    server::{Running, manifest, quiet_world, refusal, rich_stream, stream},
+    server::{Running, frame, manifest, quiet_world, refusal, rich_stream, stream},
     world::{World, shown},
 };
 
@@ -234,9 +234,9 @@ fn provider_is_tried_with_three_requests() {
     let (shown, _) =
         check(Script::new().otherwise(refusal(401, "invalid_api_key", &format!("Bad key {KEY}"))), "--json");
     assert_snapshot!(shown, @r#"
-    {"check":"question","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
-    {"check":"stream","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
-    {"check":"tool_call","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    {"check":"question","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","milliseconds":TIME,"code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    {"check":"stream","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","milliseconds":TIME,"code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
+    {"check":"tool_call","result":"failed","detail":"acme answered: 401 authentication: Bad key [REDACTED]","milliseconds":TIME,"code":"E1002","retryable":false,"hint":"the credential is not accepted; `pi provider show acme` says where it comes from"}
     --- exit 1
     "#);
     assert_snapshot!(World::new().run("provider test openai"), @r"
@@ -253,9 +253,59 @@ fn provider_is_tried_with_three_requests() {
     ");
 }
 
+#[test]
+fn checks_of_a_provider_look_at_the_call_and_do_not_hinder_each_other() {
+    let whole = json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "pong"}}]});
+    let call = |name: &str, arguments: &str| {
+        let call =
+            json!({"index": 0, "id": "c", "type": "function", "function": {"name": name, "arguments": arguments}});
+        let pieces = [
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+            json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+        ];
+        Reply::events(pieces.iter().map(frame).chain(["data: [DONE]\n\n".to_owned()]))
+    };
+    let policy = "retry_policy: { strategy: fixed_delay, max_retries: 5, min_delay_ms: 1, jitter: none }";
+    let check = |script: Script, more: &str| {
+        let running = Running::new(script);
+        let written = manifest("acme", &running.base_url()).replace("retry_policy: { strategy: none }", policy);
+        let world = World::new().with("acme.yaml", written);
+        let shown = run(&world, &format!("provider test acme --provider-dir acme.yaml {more}"), &[("ACME_KEY", KEY)]);
+        (without_milliseconds(&shown), running.server.requests().len())
+    };
+    for (name, arguments, told) in [
+        ("get_time", r#"{"city":"Paris"}"#, r#"passed  tool call TIME  get_time {"city":"Paris"}"#),
+        (
+            "rm_rf",
+            r#"{"path":"/"}"#,
+            r#"odd     tool call TIME  it called rm_rf, which was not offered: rm_rf {"path":"/"}"#,
+        ),
+        (
+            "get_time",
+            r#"{"town":"Paris"}"#,
+            r#"odd     tool call TIME  the arguments are not what the tool takes, "city" is a required property: get_time {"town":"Paris"}"#,
+        ),
+    ] {
+        let script = Script::new().then(Reply::json(200, &whole)).then(stream(&["one"])).then(call(name, arguments));
+        let (shown, _) = check(script, "");
+        let code = if told.starts_with("passed") { "exit 0" } else { "exit 1" };
+        assert!(shown.contains(told) && shown.ends_with(code), "{shown}");
+    }
+    let (shown, count) = check(Script::new().otherwise(refusal(500, "server_error", "Oops.")), "");
+    assert_eq!((count, shown.matches("TIME  acme answered: 500 server_error: Oops.").count()), (18, 3), "{shown}");
+    let (shown, _) = check(Script::new().otherwise(refusal(400, "invalid_request", "What?")), "");
+    let told = "hint: `pi ask Hello --model acme/small --no-stream --dry-run` shows a request like it\n";
+    assert!(shown.contains(told), "{shown}");
+}
+
 /// Times differ from run to run.
 fn without_milliseconds(text: &str) -> String {
+    const MEMBER: &str = r#""milliseconds":"#;
     let line = |line: &str| match line.find(" ms  ") {
+        None if line.contains(MEMBER) => {
+            let (before, after) = line.split_once(MEMBER).expect("it is there");
+            format!("{before}{MEMBER}TIME{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
+        }
         Some(end) => {
             let start = line[..end].trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
             format!("{} TIME{}", line[..start].trim_end(), &line[end + 3..])

@@ -7,15 +7,15 @@ use pi_envelope::{
     meta::Origin,
     prompt::{Provenance, Said, Tool},
 };
-use pi_provider::{Call, CallError, Options, StreamEvent, ToolChoice, manifest::Capability};
+use pi_provider::{Call, CallError, ErrorCode, Options, StreamEvent, ToolChoice, manifest::Capability};
 use pi_transcript::{Block, EntryId, Message, Spent, ToolDefinition, Usage, json::Extra};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     amount::counted,
     arguments::model::TestArguments,
-    asking::{self, Answered, Asker, Manner, News, Wish},
+    asking::{self, Answered, Asker, Manner, News, Unanswered, Wish},
     choice::{self, Chosen, OwnSettings, Wanted},
     command::ask::{cost, dollars, tokens},
     console::{Console, Reader, Tone, printable},
@@ -40,9 +40,18 @@ enum Verdict {
     Passed(String),
     /// It came back, and is not what was asked for.
     Odd(String),
-    Failed(CallError),
+    Failed {
+        error: CallError,
+        time: Duration,
+    },
     /// The provider does not claim to do this.
     Skipped(String),
+}
+
+struct Outcome {
+    verdict: Verdict,
+    /// Absent where no whole answer came.
+    answered: Option<Answered>,
 }
 
 /// What a machine reads about a check.
@@ -91,12 +100,14 @@ pub(crate) fn run(
         }
         for check in [Check::Question, Check::Stream, Check::ToolCall] {
             console.activity(check.words());
-            let (verdict, answered) = check.run(&mut asker, &chosen, console).await;
+            // A circuit that one check opened would only hide what becomes of the next.
+            asker.forget();
+            let Outcome { verdict, answered } = check.run(&mut asker, &chosen, console).await;
             show(check, &verdict, answered.as_ref(), &chosen, console);
             spent.extend(answered.and_then(|it| it.message.usage.known().cloned()));
             match verdict {
-                Verdict::Failed(CallError::Cancelled) => return Err(ModelFailure::Interrupted.into()),
-                Verdict::Failed(_) | Verdict::Odd(_) => exit = Exit::No,
+                Verdict::Failed { error: CallError::Cancelled, .. } => return Err(ModelFailure::Interrupted.into()),
+                Verdict::Failed { .. } | Verdict::Odd(_) => exit = Exit::No,
                 Verdict::Passed(_) | Verdict::Skipped(_) => {}
             }
         }
@@ -133,7 +144,7 @@ impl Check {
         }
     }
 
-    async fn run(self, asker: &mut Asker, chosen: &Chosen, console: &mut Console) -> (Verdict, Option<Answered>) {
+    async fn run(self, asker: &mut Asker, chosen: &Chosen, console: &mut Console) -> Outcome {
         let capabilities = &chosen.entry.manifest.capabilities;
         let needed = match self {
             Check::Question => Capability::Text,
@@ -141,7 +152,8 @@ impl Check {
             Check::ToolCall => Capability::Tools,
         };
         if !capabilities.has(needed) && self != Check::Question {
-            return (Verdict::Skipped("its manifest does not declare it".to_owned()), None);
+            let verdict = Verdict::Skipped("its manifest does not declare it".to_owned());
+            return Outcome { verdict, answered: None };
         }
         let (prompt, options) = self.request(chosen);
         let manner = if self == Check::Question { Manner::Whole } else { Manner::Stream };
@@ -156,8 +168,8 @@ impl Check {
         };
         let call = Call { prompt: &prompt, options: &options };
         match asker.ask(chosen, call, manner, take).await {
-            Err(unanswered) => (Verdict::Failed(unanswered.error), None),
-            Ok(answered) => (self.judge(&answered, pieces), Some(answered)),
+            Err(Unanswered { error, time, .. }) => Outcome { verdict: Verdict::Failed { error, time }, answered: None },
+            Ok(answered) => Outcome { verdict: self.judge(&answered, pieces), answered: Some(answered) },
         }
     }
 
@@ -191,9 +203,7 @@ impl Check {
         let text: String = content.iter().filter_map(Block::as_text).collect();
         let has_thought = content.iter().any(|block| matches!(block, Block::Thinking(_)));
         match (self, call) {
-            (Check::ToolCall, Some(call)) => {
-                Verdict::Passed(format!("{} {}", call.name, serde_json::Value::from(call.arguments.clone())))
-            }
+            (Check::ToolCall, Some(call)) => judge_call(&call.name, &Value::from(call.arguments.clone())),
             (Check::ToolCall, None) => Verdict::Odd("it answered without calling the tool".to_owned()),
             (Check::Question | Check::Stream, _) if text.trim().is_empty() && !has_thought => {
                 Verdict::Odd("the answer has no text".to_owned())
@@ -201,6 +211,19 @@ impl Check {
             (Check::Question, _) => Verdict::Passed(first_words(&text)),
             (Check::Stream, _) => Verdict::Passed(format!("{}: {}", counted(pieces, "piece"), first_words(&text))),
         }
+    }
+}
+
+/// Whether a call is one of the tool that was offered, with arguments that its schema allows.
+fn judge_call(name: &str, arguments: &Value) -> Verdict {
+    let ToolDefinition { name: offered, parameters, .. } = clock().definition;
+    let called = format!("{name} {arguments}");
+    if name != offered {
+        return Verdict::Odd(format!("it called {name}, which was not offered: {called}"));
+    }
+    match jsonschema::validate(&parameters, arguments) {
+        Ok(()) => Verdict::Passed(called),
+        Err(error) => Verdict::Odd(format!("the arguments are not what the tool takes, {error}: {called}")),
     }
 }
 
@@ -232,6 +255,19 @@ fn clock() -> Tool {
     Tool { definition, provenance: Provenance::usual(Origin::BuiltIn) }
 }
 
+/// What to do about a check that failed. The options of `pi ask` are not those of this command.
+fn hint(error: &CallError, check: Check, chosen: &Chosen) -> String {
+    let is_about_the_request = match error {
+        CallError::Refused { failure, .. } => failure.code == ErrorCode::InvalidRequest,
+        other => matches!(other, CallError::Option { .. }),
+    };
+    if !is_about_the_request {
+        return call_hint(error);
+    }
+    let whole = if check == Check::Question { " --no-stream" } else { "" };
+    format!("`pi ask Hello --model {}{whole} --dry-run` shows a request like it", chosen.name())
+}
+
 fn first_words(text: &str) -> String {
     crate::table::cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), 40)
 }
@@ -240,10 +276,15 @@ fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &C
     let (result, tone, detail) = match verdict {
         Verdict::Passed(detail) => ("passed", Tone::Good, detail.clone()),
         Verdict::Odd(detail) => ("odd", Tone::Bad, detail.clone()),
-        Verdict::Failed(error) => ("failed", Tone::Bad, crate::failure::told(error)),
+        Verdict::Failed { error, .. } => ("failed", Tone::Bad, crate::failure::told(error)),
         Verdict::Skipped(detail) => ("skipped", Tone::Quiet, detail.clone()),
     };
-    let error = if let Verdict::Failed(error) = verdict { Some(error) } else { None };
+    let (error, failed_after) = match verdict {
+        Verdict::Failed { error, time } => (Some(error), Some(*time)),
+        Verdict::Passed(_) | Verdict::Odd(_) | Verdict::Skipped(_) => (None, None),
+    };
+    let hint = error.map(|error| hint(error, check, chosen));
+    let time = answered.map(|it| it.time).or(failed_after);
     let usage = answered.and_then(|it| it.message.usage.known());
     let milliseconds = |time: Duration| time.as_millis();
     if console.reader() == Reader::Machine {
@@ -251,26 +292,26 @@ fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &C
             check,
             result,
             detail: &detail,
-            milliseconds: answered.map(|it| milliseconds(it.time)),
+            milliseconds: time.map(milliseconds),
             first_event_milliseconds: answered.and_then(|it| it.first).map(milliseconds),
             usage,
             code: error.map(|it| it.code().number()),
             retryable: error.map(|it| it.code().is_retryable()),
-            hint: error.map(call_hint),
+            hint,
         };
         return console.line(&serde_json::to_string(&line).expect("a check is plain JSON"));
     }
     let mark = console.paint(tone, &format!("{result:<7}"));
-    let time = answered.map(|it| format!("{:>6} ms", milliseconds(it.time))).unwrap_or_else(|| " ".repeat(9));
+    let time = time.map(|it| format!("{:>6} ms", milliseconds(it))).unwrap_or_else(|| " ".repeat(9));
     let mut parts = vec![printable(&detail).into_owned()];
     parts.extend(usage.map(tokens));
     parts.extend(usage.and_then(|it| cost(it, chosen)).map(dollars));
     console.line(&format!("  {mark} {:<9} {time}  {}", check.words(), parts.join(" · ")));
-    match (verdict, error) {
-        (_, Some(error)) => console.hint(&call_hint(error)),
+    match (verdict, hint) {
+        (_, Some(hint)) => console.hint(&hint),
         (Verdict::Odd(_), None) => {
             console.hint("the model may be too small for it; try another with --model");
         }
-        (Verdict::Passed(_) | Verdict::Skipped(_) | Verdict::Failed(_), None) => {}
+        (Verdict::Passed(_) | Verdict::Skipped(_) | Verdict::Failed { .. }, None) => {}
     }
 }
