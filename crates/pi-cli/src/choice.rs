@@ -238,10 +238,12 @@ pub(crate) async fn of_session(
     Ok(chosen)
 }
 
-/// A model behind an address. The manifest of a provider is used if that is named, apart or in front of the model; a name
-/// without one is that of a model on a server of the OpenAI kind, which gets no credential but one that is spelled out.
+/// A model behind an address. The manifest of a provider is used if that is named, apart, in front of the model or alone; a
+/// name without one is that of a model on a server of the OpenAI kind, which gets no credential but one that is spelled out.
 fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen, Failure> {
     let address = checked(address)?;
+    // The demo answers inside pi, so at an address its name can only be that of a model.
+    let is_provider = |name: &str| name != DEMO && providers.catalog.provider(name).is_some();
     let is_known = |provider: &str| provider == SERVER_ID || providers.catalog.provider(provider).is_some();
     let (provider, model) = match (wanted.provider, wanted.model) {
         (Some(provider), model) => {
@@ -250,6 +252,7 @@ fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen
         }
         (None, Some(model)) => match model.split_once('/') {
             Some((provider, id)) if !id.is_empty() && is_known(provider) => (Some(provider), Some(id.to_owned())),
+            None if is_provider(model) => (Some(model), None),
             Some(_) | None => (None, Some(model.to_owned())),
         },
         (None, None) => (None, None),

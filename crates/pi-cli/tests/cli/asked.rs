@@ -30,7 +30,8 @@ fn fed(command: &mut std::process::Command, input: &str) -> std::process::Output
 }
 
 fn world() -> World {
-    quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"))
+    let named = format!("{}aliases: [acme-works]\n", manifest("acme", "http://127.0.0.1:9/v1"));
+    quiet_world().with("agent/providers/acme.yaml", named)
 }
 
 /// The model and the credential of the only request.
@@ -40,13 +41,16 @@ fn sent(running: &Running) -> (Value, Option<String>) {
 }
 
 #[test]
-fn known_provider_in_front_of_a_model_is_used_at_the_address() {
+fn known_provider_alone_or_in_front_of_a_model_is_used_at_the_address() {
     for (arguments, model, credential, reading) in [
         ("--model acme/other", "other", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
         ("--provider acme --model other", "other", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
         ("--provider acme", "small", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
         ("--model nobody/other", "nobody/other", None, "as a server of the OpenAI kind"),
-        ("--model acme", "acme", None, "as a server of the OpenAI kind"),
+        ("--model acme", "small", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
+        ("--model acme-works", "small", Some("Bearer key-of-acme"), "as the manifest of its provider says"),
+        ("--provider server --model acme", "acme", None, "as a server of the OpenAI kind"),
+        ("--model demo", "demo", None, "as a server of the OpenAI kind"),
         ("--provider server --model acme/other", "acme/other", None, "as a server of the OpenAI kind"),
     ] {
         for command in ["ask Hi", "ask Hi --json", "-p Hi --no-session"] {
