@@ -346,6 +346,16 @@ fn old_manifest_is_printed_in_the_form_of_version_2() {
 }
 
 #[test]
+fn promotion_says_which_unknown_members_it_keeps() {
+    let old = GOOD.replacen("endpoint:\n", "x_custom: { colour: blue }\nendpoint:\n  x_inner: 1\n", 1);
+    assert!(old.contains("x_inner"), "{old}");
+    let shown = World::new().with("old.yaml", &old).run("provider promote old.yaml");
+    assert!(shown.contains("\nx_custom:\n  colour: blue\n") && !shown.contains("x_inner: 1"), "{shown}");
+    assert!(shown.contains("note: 1 unknown member kept as written: x_custom\n"), "{shown}");
+    assert!(shown.contains("note: 1 unknown member left out: endpoint.x_inner\n"), "{shown}");
+}
+
+#[test]
 fn promoted_manifest_is_a_fixed_point() {
     for format in ["yaml", "json"] {
         check_promotion(OLD, format, "oldie");

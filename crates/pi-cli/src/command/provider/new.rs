@@ -95,4 +95,28 @@ mod tests {
             assert_eq!(Some(Dialect::of(&manifest, None)), Dialect::from_word(dialect.word()), "{text}");
         }
     }
+
+    #[test]
+    fn types_that_the_comment_lists_are_known_and_statuses_that_it_calls_for_are_needed() {
+        for dialect in Speech::value_variants() {
+            let text = filled("workshop", "http://127.0.0.1:8080/v1", *dialect, "m");
+            let (_, line) = text.split_once("  auth:\n    type: ").expect("it says how");
+            let (written, rest) = line.split_once(' ').expect("a comment follows");
+            let (_, listed) = rest.split_once("# or ").expect("it lists others");
+            let listed: Vec<&str> = listed.split(": docs").next().unwrap_or_default().split(", ").collect();
+            assert_eq!(listed.len(), 3, "{text}");
+            for other in listed {
+                let changed = text.replacen(&format!("type: {written} "), &format!("type: {other} "), 1);
+                let rules: Vec<&str> =
+                    load(&changed, "new.yaml", Format::Yaml).errors().map(|it| it.rule.name()).collect();
+                assert!(!rules.contains(&"ring1.auth-type"), "{other}: {rules:?}");
+            }
+            for status in ["400", "401", "403", "404", "429", "500", "503"] {
+                let is_called_for = text.lines().any(|line| line.ends_with("must be there.") && line.contains(status));
+                let line = text.lines().find(|line| line.contains(&format!("\"{status}\":"))).expect("it is mapped");
+                let loaded = load(&text.replace(&format!("{line}\n"), ""), "new.yaml", Format::Yaml);
+                assert_eq!(is_called_for, !loaded.diagnostics.is_empty(), "{status}: {:?}", loaded.diagnostics);
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `pi provider promote`: a manifest of an older version in the form of version 2.
 //!
-//! What is printed is what was understood, so it loads into the same manifest; a test proves it. Comments and members
-//! that nobody knows are not in it, and the command says so.
+//! What is printed is what was understood, so it loads into the same manifest; a test proves it. Comments are
+//! not in it. Of members that nobody knows those of the document itself are, and the command says which are not.
 
 use pi_provider::{
     Manifest,
@@ -29,9 +29,12 @@ pub(crate) fn run(arguments: &PromoteArguments, console: &mut Console) -> Result
     for finding in loaded.diagnostics.iter().filter(|it| it.severity != Severity::Error) {
         console.note(&finding.to_string());
     }
-    if !loaded.ignored.is_empty() {
-        let members: Vec<&str> = loaded.ignored.iter().map(|it| it.path.as_str()).collect();
-        console.note(&format!("{} left out: {}", counted(members.len(), "unknown member"), members.join(", ")));
+    let unknown = loaded.ignored.iter().map(|it| it.path.as_str());
+    let (kept, lost): (Vec<&str>, Vec<&str>) = unknown.partition(|path| manifest.extensions.contains_key(*path));
+    for (members, fate) in [(kept, "kept as written"), (lost, "left out")] {
+        if !members.is_empty() {
+            console.note(&format!("{} {fate}: {}", counted(members.len(), "unknown member"), members.join(", ")));
+        }
     }
     let document = document(manifest);
     let written = match arguments.format {
