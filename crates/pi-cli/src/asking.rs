@@ -11,7 +11,7 @@ use pi_provider::{
     Call, CallError, Secret, StreamEvent,
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, RetryListener, Settings, Timeouts},
-    credential::{Credential, Resolved},
+    credential::{Credential, Resolved, SourceKind},
     manifest::endpoint::SecretHeader,
     retry::Retrying,
     transport::Network,
@@ -240,7 +240,11 @@ impl fmt::Display for Retry {
 
 /// The credential that a call would have.
 pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Providers) -> Result<Resolved, Failure> {
-    Ok(providers.credential(&chosen.entry, explicit(reach)?.as_ref()))
+    let mut resolved = providers.credential(&chosen.entry, explicit(reach)?.as_ref());
+    if resolved.source_kind == SourceKind::Explicit && reach.api_key_env.is_some() {
+        resolved.source_name.clone_from(&reach.api_key_env);
+    }
+    Ok(resolved)
 }
 
 /// The credential that was spelled out by the name of its variable.
@@ -260,7 +264,7 @@ fn not_set(name: &str) -> ModelFailure {
 }
 
 /// Headers of Pi's `models.json`; their values may be secret, so they travel like the credential.
-fn add_headers(chosen: &mut Chosen) {
+pub(crate) fn add_headers(chosen: &mut Chosen) {
     let headers = chosen.entry.headers.iter();
     let headers = headers
         .filter_map(|(name, value)| Some(SecretHeader { name: name.clone(), value: value.resolve(&env::lookup)? }));

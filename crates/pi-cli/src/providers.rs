@@ -82,7 +82,9 @@ impl Providers {
         let project = project_source(agent)?;
         let is_untrusted = project.trust == Trust::UntrustedProject && !project.files.is_empty();
         sources.push(project);
-        sources.extend(arguments.provider_dir.iter().map(|it| command_line_source(it)));
+        for path in &arguments.provider_dir {
+            sources.push(command_line_source(path)?);
+        }
         sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
         let catalog = Catalog::load(&sources);
         let mut rejected: Vec<String> = Vec::new();
@@ -283,11 +285,15 @@ fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
     Ok(Source::folder(Origin::Project, Path::new(".pi/providers"), trust))
 }
 
-fn command_line_source(path: &Path) -> Source {
-    if path.is_file() {
-        return Source::file(Origin::CommandLine, path, Trust::Trusted);
-    }
-    Source::folder(Origin::CommandLine, path, Trust::Trusted)
+/// What somebody named is there, or the command ends: going on without it would ask somebody else.
+fn command_line_source(path: &Path) -> Result<Source, ModelFailure> {
+    let found = path.metadata();
+    let found = found.map_err(|source| ModelFailure::NoManifests { path: path.display().to_string(), source })?;
+    Ok(if found.is_dir() {
+        Source::folder(Origin::CommandLine, path, Trust::Trusted)
+    } else {
+        Source::file(Origin::CommandLine, path, Trust::Trusted)
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line is where the clock enters")]

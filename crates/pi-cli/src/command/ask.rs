@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         }
         let call = Call { prompt: &prompt, options: &options };
         if arguments.dry_run {
-            return dry_run::show(arguments, &chosen, call, &providers, console);
+            return dry_run::show(arguments, &mut chosen, call, &providers, console);
         }
         let usual = providers::timeouts(&own.settings);
         let timeouts = Timeouts { total: arguments.timeout.or(usual.total), ..usual };

@@ -1,6 +1,6 @@
 //! Why a model was not asked, or did not answer, and what to do about it.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use pi_provider::{
     CallError, ErrorCode, Phase, SetBy,
@@ -77,6 +77,8 @@ pub(crate) enum ModelFailure {
     BadAddress { text: String, reason: String },
     #[error("{name} is not set")]
     NoSuchVariable { name: String },
+    #[error("no manifests can be read from {path}")]
+    NoManifests { path: String, source: io::Error },
     #[error("{file} is not a manifest that can be used")]
     NotAManifest { file: String, findings: Vec<String> },
     #[error("{questions} questions are one too many")]
@@ -104,6 +106,7 @@ impl ModelFailure {
             | Self::NotASchema { file, .. }
             | Self::Untrusted { file, .. }
             | Self::BadDefault { file, .. }
+            | Self::NoManifests { path: file, .. }
             | Self::NotAManifest { file, .. } => Some(file),
             Self::NoQuestion
             | Self::NotAnId { .. }
@@ -218,6 +221,7 @@ impl ModelFailure {
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
+            Self::NoManifests { .. } => "correct --provider-dir: it names a folder of manifests, or one file".to_owned(),
             Self::NotAManifest { file, .. } => format!("`pi provider validate {file}` shows what is wrong"),
             Self::Call(error) => call_hint(error),
             Self::AtAddress(error) => address_hint(error),

@@ -356,17 +356,52 @@ fn dry_run_shows_the_request_and_what_is_changed() {
 
     dropped thinking: the model does not think
     --- on standard error
-    the credential (not shown) comes from ACME_KEY
+    the credential comes from ACME_KEY
+    sent with it and not shown: the header authorization: ***
     --- exit 0
     "#);
     assert_snapshot!(command("--json --max-tokens 9"), @r#"
-    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"changes":[],"findings":[],"shortage":null}
+    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"hidden":[{"header":"authorization"}],"changes":[],"findings":[],"shortage":null}
     --- exit 0
     "#);
     assert_snapshot!(World::new().run("ask Hi --model groq --dry-run --json"), @r#"
-    {"model":"groq/openai/gpt-oss-120b","why":"as asked for","method":"POST","url":"https://api.groq.com/openai/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"openai/gpt-oss-120b","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}},"credential":{"available":false,"source":"none","looked_in":["GROQ_API_KEY","/home/me/.pi/agent/auth.json"]},"changes":[{"kind":"changed","option":"thinking","reason":"off is not a level of this model, low is"}],"findings":[],"shortage":null}
+    {"model":"groq/openai/gpt-oss-120b","why":"as asked for","method":"POST","url":"https://api.groq.com/openai/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"openai/gpt-oss-120b","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}},"credential":{"available":false,"source":"none","looked_in":["GROQ_API_KEY","/home/me/.pi/agent/auth.json"]},"hidden":[],"changes":[{"kind":"changed","option":"thinking","reason":"off is not a level of this model, low is"}],"findings":[],"shortage":null}
     --- exit 0
     "#);
+}
+
+#[test]
+fn dry_run_says_how_the_credential_travels() {
+    let header = "sent with it and not shown: the header";
+    for (auth, more, from, place) in [
+        ("type: bearer, token_env: ACME_KEY", "", "ACME_KEY", format!("{header} authorization: ***")),
+        ("type: custom_header, header: x-key, token_env: ACME_KEY", "", "ACME_KEY", format!("{header} x-key: ***")),
+        (
+            "type: query_param, param_name: key, token_env: ACME_KEY",
+            "",
+            "ACME_KEY",
+            "sent with it and not shown: key=*** in the address".to_owned(),
+        ),
+        ("type: none", "--api-key-env MINE", "MINE", format!("{header} authorization: ***")),
+    ] {
+        let written = manifest("acme", "http://127.0.0.1:9/v1").replace("type: bearer, token_env: ACME_KEY", auth);
+        let world = World::new().with("p/acme.yaml", written);
+        let line = format!("ask Hi --provider-dir p --model acme/small --dry-run {more}");
+        let text = shown_with(&world, &line, &[("ACME_KEY", "sk-planted"), ("MINE", "sk-planted")]);
+        let told = format!("the credential comes from {from}\n{place}\n");
+        assert!(text.contains(&told) && !text.contains("sk-planted"), "{text}");
+    }
+}
+
+#[test]
+fn folder_of_manifests_that_is_not_there_is_an_error() {
+    for line in ["ask Hi --model demo", "models", "provider list", "provider show demo", "-p Hi --no-session"] {
+        let told = "--- on standard error
+error: no manifests can be read from nowhere: No such file or directory (os error 2)
+hint: correct --provider-dir: it names a folder of manifests, or one file
+--- exit 2";
+        assert_eq!(World::new().run(&format!("{line} --provider-dir nowhere")), told, "{line}");
+    }
 }
 
 #[test]
