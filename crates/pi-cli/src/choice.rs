@@ -15,6 +15,7 @@ use pi_provider::{
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{SourceKind, Trust},
     guardrail::Guardrails,
+    local::Probe,
     manifest::{Capability, Format, ModelEntry, load},
 };
 use url::Url;
@@ -89,10 +90,7 @@ impl Wanted<'_> {
 
 impl Chosen {
     fn of(found: &Found<'_>, why: Why) -> Result<Self, ModelFailure> {
-        if !found.entry.is_trusted() {
-            let (provider, file) = (found.entry.manifest.id.to_string(), found.entry.file.clone());
-            return Err(ModelFailure::Untrusted { provider, file });
-        }
+        check_trust(found.entry)?;
         let (entry, model, known) = (found.entry.clone(), found.id.clone(), found.model.cloned());
         Ok(Chosen { entry, model, known, base_url: None, why })
     }
@@ -264,8 +262,10 @@ fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen
             Chosen::of(&Found { entry, id: model, model: known }, Why::ProviderAt)?
         }
         (Some(provider), None) => {
-            let usual = usual_model(providers.get(provider)?);
-            let found = usual.ok_or_else(|| ModelFailure::NoModelNamed { provider: provider.to_owned() })?;
+            let entry = providers.get(provider)?;
+            check_trust(entry)?;
+            let found =
+                usual_model(entry).ok_or_else(|| ModelFailure::NoModelNamed { provider: provider.to_owned() })?;
             Chosen::of(&found, Why::ProviderAt)?
         }
         (None, Some(model)) => server(&model),
@@ -282,6 +282,7 @@ fn server(model: &str) -> Chosen {
         manifest,
         origin: Origin::CommandLine,
         file: "--base-url".to_owned(),
+        promoted_from: None,
         trust: Trust::Trusted,
         key: None,
         headers: indexmap::IndexMap::new(),
@@ -320,7 +321,8 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
         providers.look_around(console).await;
     }
     if let Some(entry) = providers.catalog.provider(name) {
-        let found = usual_model(entry).ok_or_else(|| ModelFailure::NoModelNamed { provider: name.to_owned() })?;
+        check_trust(entry)?;
+        let found = usual_model(entry).ok_or_else(|| no_model(name, entry, providers))?;
         return Ok(Chosen::of(&found, why)?);
     }
     match providers.catalog.find_model(name) {
@@ -335,6 +337,26 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
         }
         Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),
         Err(error) => Err(providers.missed(ModelFailure::NotFound(error)).into()),
+    }
+}
+
+fn check_trust(entry: &Entry) -> Result<(), ModelFailure> {
+    if entry.is_trusted() {
+        return Ok(());
+    }
+    Err(ModelFailure::Untrusted { provider: entry.manifest.id.to_string(), file: entry.file.clone() })
+}
+
+/// Why there is no model of a provider that was looked for: a server on this machine that does not run lists none.
+fn no_model(name: &str, entry: &Entry, providers: &Providers) -> ModelFailure {
+    let provider = &entry.manifest.id;
+    let probe = Probe::all([entry], &env::lookup).pop().filter(|_| !providers.found().contains(provider));
+    match probe.and_then(|probe| Url::parse(&probe.base_url).ok()) {
+        Some(url) => {
+            let address = url.origin().ascii_serialization();
+            ModelFailure::Call(CallError::NothingAnswers { provider: provider.clone(), address })
+        }
+        None => ModelFailure::NoModelNamed { provider: name.to_owned() },
     }
 }
 

@@ -69,6 +69,8 @@ pub struct Entry {
     pub manifest: Manifest,
     pub origin: Origin,
     pub file: String,
+    /// The version that the file is written in, where it was promoted from an older one.
+    pub promoted_from: Option<String>,
     pub trust: Trust,
     /// The key that Pi's `models.json` has for it. It counts as spelled out by the user.
     pub key: Option<KeySource>,
@@ -321,7 +323,7 @@ impl Loading<'_> {
     }
 
     fn manifest(&mut self, file: &SourceFile, text: &str, loaded: Loaded) {
-        let Loaded { manifest: Some(mut manifest), names, ignored, .. } = loaded else { return };
+        let Loaded { manifest: Some(mut manifest), original_version, names, ignored, .. } = loaded else { return };
         let id = manifest.id.to_string();
         let Claim { findings, is_left_out, lost, shadowed } = self.names.claim(&file.path, &manifest, &names);
         let origin = self.source.origin;
@@ -337,6 +339,7 @@ impl Loading<'_> {
             manifest,
             origin,
             file: file.path.clone(),
+            promoted_from: original_version.filter(|version| !version.starts_with('2')),
             trust: self.source.trust,
             key: None,
             headers: IndexMap::new(),

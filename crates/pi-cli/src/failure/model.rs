@@ -22,6 +22,9 @@ pub(crate) enum ModelFailure {
     NoQuestion,
     #[error("{file} is not text")]
     NotText { file: String },
+    /// Attached, and nobody knows what it is.
+    #[error("{file} is not text")]
+    Unattachable { file: String },
     #[error("{file} is not text: it is {what}")]
     Binary { file: String, what: String, hint: String },
     #[error("{file} cannot be sent to {model}: {why}")]
@@ -96,6 +99,7 @@ impl ModelFailure {
     pub(crate) fn file(&self) -> Option<&str> {
         match self {
             Self::NotText { file }
+            | Self::Unattachable { file }
             | Self::Binary { file, .. }
             | Self::Unsendable { file, .. }
             | Self::CannotTake { file, .. }
@@ -135,12 +139,45 @@ impl ModelFailure {
         if let Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } = self { Some(refusal) } else { None }
     }
 
-    /// The standard code, where a call was made or would have been.
+    /// The standard code, where a call was made, or whoever was to be called is not there or not said.
     pub(crate) fn code(&self) -> Option<ErrorCode> {
-        if let Some(error) = self.call() {
-            return Some(error.code());
+        match self {
+            Self::Call(error) | Self::AtAddress(error) => Some(error.code()),
+            Self::Interrupted => Some(ErrorCode::Cancelled),
+            Self::NoSuchProvider { .. }
+            | Self::NotFound(FindError::NoProvider { .. } | FindError::NoModel { .. } | FindError::NoMatch { .. }) => {
+                Some(ErrorCode::NotFound)
+            }
+            Self::Rejected { missing, .. } => missing.code(),
+            Self::Untrusted { .. } => Some(ErrorCode::PermissionDenied),
+            Self::NotFound(FindError::Ambiguous { .. })
+            | Self::Several { .. }
+            | Self::NoModelNamed { .. }
+            | Self::NoModelAtAddress => Some(ErrorCode::InvalidRequest),
+            Self::BadDefault { source, .. } => source.code(),
+            Self::NoQuestion
+            | Self::NotText { .. }
+            | Self::Unattachable { .. }
+            | Self::Binary { .. }
+            | Self::Unsendable { .. }
+            | Self::CannotTake { .. }
+            | Self::Utf16 { .. }
+            | Self::NotAnId { .. }
+            | Self::HiddenSource { .. }
+            | Self::NotAnImage { .. }
+            | Self::NotATool { .. }
+            | Self::NotASchema { .. }
+            | Self::CannotAsk(_)
+            | Self::NotForQuestions { .. }
+            | Self::NoSuchTool { .. }
+            | Self::NoTools
+            | Self::NotAVariable
+            | Self::BadAddress { .. }
+            | Self::NoSuchVariable { .. }
+            | Self::NoManifests { .. }
+            | Self::NotAManifest { .. }
+            | Self::SeveralQuestions { .. } => None,
         }
-        matches!(self, Self::Interrupted).then_some(ErrorCode::Cancelled)
     }
 
     /// The call that was made, or would have been.
@@ -168,7 +205,8 @@ impl ModelFailure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::NoQuestion => "write it: pi ask 'What is a monad?'; `-` reads standard input".to_owned(),
-            Self::NotText { file } => {
+            Self::NotText { file } => format!("name a text in UTF-8; `file {file}` says what this one is"),
+            Self::Unattachable { file } => {
                 format!("attach text, a picture, a PDF, audio or video; `file {file}` says what it is")
             }
             Self::Binary { hint, .. } => hint.clone(),
@@ -221,7 +259,9 @@ impl ModelFailure {
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
-            Self::NoManifests { .. } => "correct --provider-dir: it names a folder of manifests, or one file".to_owned(),
+            Self::NoManifests { .. } => {
+                "correct --provider-dir: it names a folder of manifests, or one file".to_owned()
+            }
             Self::NotAManifest { file, .. } => format!("`pi provider validate {file}` shows what is wrong"),
             Self::Call(error) => call_hint(error),
             Self::AtAddress(error) => address_hint(error),

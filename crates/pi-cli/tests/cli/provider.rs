@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::world::World;
 
@@ -487,6 +487,63 @@ fn files_that_cannot_be_read_as_text_say_why() {
     let shown = world.run("provider validate bomb.yaml");
     let expected = "error[file.budget]: the document repeats its anchors (&name, *name) until it is far larger than it looks; write it out\n";
     assert!(shown.starts_with(expected), "{shown}");
+}
+
+#[test]
+fn shown_provider_has_no_raw_line_ends_and_says_from_what_it_was_promoted() {
+    let old = OLD.replace(
+        "{ format: sse, strategy: openai_chat }",
+        r#"{ format: sse, strategy: openai_chat, delimiter: "\n\n" }"#,
+    );
+    let world = World::new().with("p/oldie.yaml", old).with("p/acme.yaml", GOOD);
+    let shown = world.run("provider show oldie --provider-dir p");
+    assert!(shown.contains("\npromoted_from: 1.5\n"), "{shown}");
+    assert!(shown.contains(r#"delimiter: "\n\n""#), "{shown}");
+    assert!(!shown.contains("\n\n"), "{shown}");
+    let shown = world.run("provider show acme --provider-dir p");
+    assert!(!shown.contains("promoted_from"), "{shown}");
+}
+
+#[test]
+fn file_that_is_no_text_has_advice_for_manifests() {
+    assert_snapshot!(World::new().with("b.yaml", [0x80, 0x81, 0, 1]).run("provider validate b.yaml"), @r"
+    --- on standard error
+    error: b.yaml is not text
+    hint: name a text in UTF-8; `file b.yaml` says what this one is
+    --- exit 1
+    ");
+}
+
+#[test]
+fn unknown_provider_has_a_code_for_machines() {
+    for line in ["provider show nobody", "provider test nobody", "ask Hi --provider nobody --model m"] {
+        let shown = World::new().run(&format!("{line} --json"));
+        let object: Value = serde_json::from_str(shown.lines().next().expect("a line")).expect("JSON");
+        let error = &object["error"];
+        let known = json!([error["code"], error["name"], error["retryable"], error["exit_code"]]);
+        assert_eq!(known, json!(["E1004", "not_found", false, 2]), "{line}: {shown}");
+    }
+}
+
+#[test]
+fn provider_that_cannot_be_tested_says_why() {
+    let world = World::new().with(".pi/providers/acme.yaml", GOOD);
+    assert_snapshot!(world.run("provider test acme"), @r"
+    --- on standard error
+    note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
+    error: acme comes from a project that nobody has trusted, and is not asked
+    hint: read .pi/providers/acme.yaml; if you trust this project, `pi trust` says so
+    --- exit 2
+    ");
+    let elsewhere = World::new();
+    let mut command = elsewhere.command("provider test ollama");
+    let output = command.env("OLLAMA_HOST", "127.0.0.1:9").output().expect("pi runs");
+    assert_snapshot!(crate::world::shown(&output), @r"
+    --- on standard error
+    error: nothing answers at http://127.0.0.1:9
+    hint: start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked now
+    --- exit 75
+    ");
 }
 
 #[test]

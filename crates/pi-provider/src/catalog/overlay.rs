@@ -88,6 +88,7 @@ impl Loading<'_> {
             manifest: manifest(name, &base_url, dialect),
             origin: self.source.origin,
             file: file.to_owned(),
+            promoted_from: None,
             trust: self.source.trust,
             key: None,
             headers: IndexMap::new(),

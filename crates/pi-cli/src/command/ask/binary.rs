@@ -37,7 +37,7 @@ const OFFICE: [&str; 8] = ["docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", 
 pub(super) fn failure(bytes: &[u8], path: &Path) -> ModelFailure {
     let is_piped = path.as_os_str() == "-";
     let file = if is_piped { "standard input".to_owned() } else { path.display().to_string() };
-    let Some((what, advice)) = guess(bytes, path) else { return ModelFailure::NotText { file } };
+    let Some((what, advice)) = guess(bytes, path) else { return ModelFailure::Unattachable { file } };
     // What is piped in has no name until it is saved.
     let name = if is_piped { "FILE" } else { &file };
     ModelFailure::Binary { what, hint: advice.replace("FILE", name), file }

@@ -81,6 +81,7 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
     let about = json!({
         "source": entry.origin.to_string(),
         "file": entry.file,
+        "promoted_from": entry.promoted_from,
         "trusted": entry.is_trusted(),
         "dialect": Dialect::of(manifest, None).api(),
         "credential": credential,
@@ -102,7 +103,7 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
 fn outline(value: &Value, depth: usize, console: &mut Console) {
     let Value::Object(members) = value else { return };
     for (name, value) in members {
-        let name = console.paint(if depth == 0 { Tone::Strong } else { Tone::Accent }, &printable(name));
+        let name = console.paint(if depth == 0 { Tone::Strong } else { Tone::Accent }, &printable(&on_one_line(name)));
         let indent = "  ".repeat(depth);
         match short(value) {
             Some(text) => console.line(&format!("{indent}{name}: {}", printable(&text))),
@@ -132,7 +133,7 @@ fn nested(value: &Value, depth: usize, console: &mut Console) {
 fn short(value: &Value) -> Option<String> {
     const LONGEST: usize = 100;
     let plain = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(on_one_line(text)),
         Value::Number(number) => Some(plain_number(number)),
         Value::Null | Value::Bool(_) => Some(value.to_string()),
         Value::Array(_) | Value::Object(_) => None,
@@ -143,12 +144,18 @@ fn short(value: &Value) -> Option<String> {
             Some(texts.join(", ")).filter(|text| text.len() <= LONGEST)
         }
         Value::Object(members) => {
-            let text = |(name, value): (&String, &Value)| plain(value).map(|value| format!("{name}: {value}"));
+            let text =
+                |(name, value): (&String, &Value)| plain(value).map(|value| format!("{}: {value}", on_one_line(name)));
             let texts: Vec<String> = members.iter().map(text).collect::<Option<_>>()?;
             Some(format!("{{ {} }}", texts.join(", "))).filter(|text| text.len() <= LONGEST && members.len() > 1)
         }
         simple => plain(simple),
     }
+}
+
+/// A text as it is; one with control characters as JSON writes it, or it would look like something else.
+fn on_one_line(text: &str) -> String {
+    if text.chars().any(char::is_control) { Value::from(text).to_string() } else { text.to_owned() }
 }
 
 /// A whole number as such, also where the type has fractions.
