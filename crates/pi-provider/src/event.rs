@@ -75,8 +75,29 @@ pub enum StreamEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {
     pub reason: Termination,
-    /// The provider's own word.
+    /// The provider's own word; that of a refusal which ends like any answer is `refusal`, as the place is called in which
+    /// it stands.
     pub raw: String,
+}
+
+impl Finish {
+    /// The end of an answer that is a refusal and says no more of why it ended.
+    pub(crate) fn refusal() -> Self {
+        Self { reason: Termination::Refusal, raw: "refusal".to_owned() }
+    }
+
+    /// The end of an answer that is a refusal: some end it with the word for an ordinary end, or with one of no meaning.
+    pub(crate) fn of_refusal(self) -> Self {
+        match self.reason {
+            Termination::EndTurn => Self::refusal(),
+            Termination::Other => Self { reason: Termination::Refusal, ..self },
+            Termination::MaxTokens
+            | Termination::StopSequence
+            | Termination::ToolUse
+            | Termination::Refusal
+            | Termination::PauseTurn => self,
+        }
+    }
 }
 
 /// The standard reasons for the end of an answer.

@@ -149,7 +149,8 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     let lack = form::lack(&answered.message);
     let cut = assembly::unfinished_calls(&answered.message);
     let fault = form::fault(asking.form, &answered.message).filter(|_| lack.is_none());
-    let exit = if lack.is_none() && fault.is_none() { Exit::Success } else { Exit::No };
+    let is_refused = answered.message.error_message.is_some();
+    let exit = if lack.is_none() && fault.is_none() && !is_refused { Exit::Success } else { Exit::No };
     match reader {
         Reader::Machine => {
             let mut last = last_line(&answered, asking, exit);
@@ -225,6 +226,7 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "findings": facts.findings,
         "masked": asking.hidden,
         "empty": form::lack(&answered.message).is_some(),
+        "refusal": answered.message.error_message,
         "form_fault": null,
         "exit_code": exit as u8,
         "unfinished_calls": assembly::unfinished_calls(&answered.message),
@@ -260,7 +262,7 @@ fn conclude(answered: &Answered, chosen: &Chosen, console: &mut Console) {
         Open::Known(StopReason::Length) => console.note("the answer was cut: it reached its largest length"),
         Open::Known(StopReason::Error) => {
             let why = answered.message.error_message.as_deref().unwrap_or("the provider did not say why");
-            console.note(&format!("the answer ended in an error: {why}"));
+            console.note(why);
         }
         Open::Known(
             StopReason::Stop | StopReason::ToolUse | StopReason::Aborted | StopReason::Pending | StopReason::Deferred,

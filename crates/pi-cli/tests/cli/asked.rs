@@ -305,3 +305,36 @@ fn provider_is_tested_with_the_model_behind_its_name() {
     let models: Vec<Value> = running.server.requests().iter().map(|it| it.json()["model"].clone()).collect();
     assert_eq!(models, ["other", "other", "other"]);
 }
+
+/// The words of a refusal are the answer, and the code says that it is none.
+#[test]
+fn refusal_is_shown_and_has_a_code() {
+    let refused = || {
+        let said = frame(&json!({"choices": [{"delta": {"refusal": "I will not."}}]}));
+        let end = frame(&json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}));
+        Reply::events([said, end, "data: [DONE]\n\n".to_owned()])
+    };
+    let running = Running::new(Script::new().otherwise(refused()));
+    let world = world().with("agent/providers/acme.yaml", manifest("acme", &running.base_url()));
+    let run = |arguments: &str| {
+        let mut command = world.command(arguments);
+        shown(&fed(command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "k"), ""))
+    };
+    assert_snapshot!(run("-p Hi -m acme/small --no-session"), @r"
+    I will not.
+    --- on standard error
+    error: the provider refused to answer (refusal)
+    --- exit 1
+    ");
+    let asked = run("ask Hi --model acme/small");
+    assert!(asked.starts_with("I will not.\n"), "{asked}");
+    assert!(asked.contains("note: the provider refused to answer (refusal)\n"), "{asked}");
+    assert!(asked.ends_with("--- exit 1"), "{asked}");
+    let lines = run("ask Hi --model acme/small --json");
+    let last = lines.lines().rfind(|line| line.contains("exit_code")).expect("a last object");
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    let told = (&last["refusal"], &last["exit_code"], &last["message"]["stopReason"]);
+    assert_eq!(told, (&json!("the provider refused to answer (refusal)"), &json!(1), &json!("error")));
+    assert!(lines.contains(r#""finish_reason":"refusal""#), "{lines}");
+    assert_eq!(running.server.requests().len(), 3, "a refusal is not asked for again");
+}

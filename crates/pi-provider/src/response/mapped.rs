@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     dialect::Dialect,
-    event::{Finish, StreamEvent},
+    event::{Finish, StreamEvent, Termination},
     manifest::{
         Manifest, Streaming,
         contract::ResponseMapping,
@@ -123,6 +123,9 @@ fn set_end(events: &mut Vec<StreamEvent>, finish: &Finish) {
     let mut finish = finish.clone();
     if events.iter().any(|event| call(event).is_some()) {
         finish.reason = finish.reason.of_calls();
+    } else if events.iter().find_map(end).is_some_and(|own| own.reason == Termination::Refusal) {
+        // The word is not the only place that tells of it.
+        finish = finish.of_refusal();
     }
     let last = |event: &StreamEvent| {
         matches!(event, StreamEvent::FinalCandidate { candidate: 0, .. } | StreamEvent::StreamEnd { .. })

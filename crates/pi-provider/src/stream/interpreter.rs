@@ -39,6 +39,8 @@ pub(super) struct Interpreter {
 #[derive(Debug, Clone, Default)]
 struct Candidate {
     called: bool,
+    /// What it says is why it says nothing else.
+    refused: bool,
     finish: Option<Finish>,
 }
 
@@ -66,7 +68,11 @@ impl Interpreter {
 
     pub(super) fn apply(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
         match event.kind() {
-            Kind::Content => content(event, out),
+            Kind::Content => {
+                if content(event, out) {
+                    self.refuse(event);
+                }
+            }
             Kind::Thinking => thinking(event, out),
             Kind::CallStarted | Kind::CallPiece => self.call(event, out),
             Kind::CallEnded => {
@@ -102,7 +108,10 @@ impl Interpreter {
     /// The proper end of the stream.
     pub(super) fn end(&mut self, out: &mut Vec<StreamEvent>) {
         self.calls.end_all(out);
-        let finish = self.candidates.first().and_then(|candidate| candidate.finish.clone());
+        let finish = self.candidates.first().and_then(|candidate| {
+            let refusal = || candidate.refused.then(Finish::refusal);
+            candidate.finish.clone().or_else(refusal)
+        });
         out.push(StreamEvent::StreamEnd { finish });
     }
 
@@ -112,6 +121,13 @@ impl Interpreter {
             self.candidates.resize(place + 1, Candidate::default());
         }
         &mut self.candidates[place]
+    }
+
+    /// Remembers that an answer is a refusal, where the rule says so.
+    fn refuse(&mut self, event: Match<'_, '_>) {
+        if event.field(Role::Refused).is_some_and(Found::is_true) {
+            self.candidate(candidate(event)).refused = true;
+        }
     }
 
     fn call(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
@@ -151,6 +167,7 @@ impl Interpreter {
     }
 
     fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
+        self.refuse(event);
         let mut told = (None, None, None);
         let counted = event.field(Role::Usage);
         match counted {
@@ -199,6 +216,8 @@ impl Interpreter {
         let mut finish = knowledge.finish.read(word);
         if candidate.called {
             finish.reason = finish.reason.of_calls();
+        } else if candidate.refused {
+            finish = finish.of_refusal();
         }
         candidate.finish = Some(finish.clone());
         self.calls.end_all_of(number, out);
@@ -220,13 +239,16 @@ fn both_ids(id: &str, item: &str) -> Cow<'static, str> {
     Cow::Owned(format!("{id}|{item}"))
 }
 
-fn content(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
+/// Hands on a piece of text, and says whether there was one.
+fn content(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) -> bool {
     let content = event.field(Role::Content).and_then(|found| text(found, "")).unwrap_or_default();
     let signature = event.field(Role::Signature).map(Found::to_text);
-    if !content.is_empty() || signature.is_some() {
+    let says = !content.is_empty();
+    if says || signature.is_some() {
         let (candidate, block) = (candidate(event), event.number(Role::Index));
         out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
     }
+    says
 }
 
 fn thinking(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {

@@ -8,6 +8,7 @@ mod guardrail;
 mod manifest;
 mod properties;
 mod recorded;
+mod refusal;
 mod standard;
 mod text_call;
 #[path = "../support/transcription.rs"]

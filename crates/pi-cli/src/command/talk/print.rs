@@ -43,9 +43,14 @@ pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Fa
     let mut screen = Screen::default();
     let mut talk = Talk::begin(&session, wishes, console).await?;
     let mut end = talk.say_all(sayings, &mut screen, console).await?;
-    if matches!(end, End::Done) {
-        screen.answer(console);
-        end = screen.lack().map_or(end, End::Empty);
+    match &end {
+        End::Done => {
+            screen.answer(console);
+            end = screen.lack().map_or(end, End::Empty);
+        }
+        // No call failed: the answer is there and says why it is none.
+        End::Failed { cause: None, .. } => screen.answer(console),
+        End::Failed { cause: Some(_), .. } | End::Empty(_) | End::Stopped(_) | End::Left(_) => {}
     }
     end.tell(keeping, console);
     talk.close(end, &mut screen, console).await

@@ -34,13 +34,14 @@ pub const EVENTS: [&str; 14] = [
 ];
 
 /// Every field of these events that has a name, also those that are not looked at.
-pub const FIELDS: [&str; 40] = [
+pub const FIELDS: [&str; 41] = [
     "content",
     "text",
     "thinking",
     "reasoning",
     "signature",
     "redacted",
+    "refused",
     "tool_call_id",
     "id",
     "item_id",
@@ -84,6 +85,7 @@ pub enum Role {
     Thinking,
     Signature,
     Redacted,
+    Refused,
     CallId,
     ItemId,
     ToolName,
@@ -164,6 +166,7 @@ impl Role {
             "thinking" | "reasoning" => Self::Thinking,
             "signature" => Self::Signature,
             "redacted" => Self::Redacted,
+            "refused" => Self::Refused,
             "tool_call_id" | "id" => Self::CallId,
             "item_id" => Self::ItemId,
             "tool_name" | "name" => Self::ToolName,
