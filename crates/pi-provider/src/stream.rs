@@ -11,6 +11,7 @@ mod finish;
 pub mod framing;
 mod interpreter;
 pub mod rule;
+mod thought;
 pub mod usage;
 
 use std::{
@@ -29,6 +30,7 @@ use self::{
     framing::{FRAME_LIMIT, Form, Frame, Framing},
     interpreter::{Interpreter, Knowledge},
     rule::{FrameCondition, Mapping, RuleError, Selection},
+    thought::Thought,
     usage::UsagePaths,
 };
 use crate::{
@@ -75,6 +77,8 @@ pub struct Decoder {
     compiled: Arc<Compiled>,
     framing: Framing,
     reader: Reader,
+    /// Finds thinking that the model writes as text.
+    thought: Option<Thought>,
 }
 
 /// A manifest's stream section cannot be compiled.
@@ -200,14 +204,17 @@ impl Pipeline {
             malformed: 0,
             unread: 0,
         };
-        Decoder { compiled, framing, reader }
+        let tags = &compiled.manifest.contract.capability_contracts.generative.reasoning_mode.text_tags;
+        let thought = Thought::new(tags);
+        Decoder { compiled, framing, reader, thought }
     }
 
     /// Reads an answer that was not streamed.
     pub fn read_whole(&self, body: &str, out: &mut Vec<StreamEvent>) -> Ending {
         let mut decoder = self.start();
+        let from = out.len();
         decoder.reader.take(&decoder.compiled, Frame { event: "", id: "", data: body }, out);
-        decoder.end(out)
+        decoder.end(from, out)
     }
 }
 
@@ -221,16 +228,22 @@ impl Decoder {
 
     /// Takes the next bytes and appends the events that they complete. After an error the stream is of no further use.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), FrameTooLarge> {
-        let Self { compiled, framing, reader } = self;
-        framing.push(bytes, &mut |frame| reader.take(compiled, frame, out))
+        let from = out.len();
+        let Self { compiled, framing, reader, thought } = self;
+        let pushed = framing.push(bytes, &mut |frame| reader.take(compiled, frame, out));
+        if let Some(thought) = thought {
+            thought.apply(out, from);
+        }
+        pushed
     }
 
     /// The bytes are over. Appends what was not closed properly, and the end if there was one.
     pub fn finish(mut self, out: &mut Vec<StreamEvent>) -> Result<Ending, FrameTooLarge> {
-        let Self { compiled, framing, reader } = &mut self;
+        let from = out.len();
+        let Self { compiled, framing, reader, .. } = &mut self;
         reader.is_last = true;
         framing.finish(&mut |frame| reader.take(compiled, frame, out))?;
-        Ok(self.end(out))
+        Ok(self.end(from, out))
     }
 
     /// The provider said that nothing follows; further bytes are not worth waiting for.
@@ -240,10 +253,11 @@ impl Decoder {
 
     /// The bytes that it holds for frames; what has been handed on belongs to the caller.
     pub fn memory(&self) -> usize {
-        self.framing.memory() + self.reader.tape.memory()
+        self.framing.memory() + self.reader.tape.memory() + self.thought.as_ref().map_or(0, Thought::memory)
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Ending {
+    /// Says the end, and decides what is still held back of the events from this place on.
+    fn end(&mut self, from: usize, out: &mut Vec<StreamEvent>) -> Ending {
         let reader = &mut self.reader;
         let is_complete = reader.done || reader.stopped || reader.interpreter.is_finished();
         let outcome = match is_complete {
@@ -253,6 +267,10 @@ impl Decoder {
         };
         if outcome == Outcome::Complete && !reader.done {
             reader.interpreter.end(out);
+        }
+        if let Some(thought) = &mut self.thought {
+            thought.apply(out, from);
+            thought.finish(out);
         }
         Ending { outcome, malformed: reader.malformed, unread: reader.unread }
     }

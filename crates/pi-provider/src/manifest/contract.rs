@@ -1,7 +1,7 @@
 //! How a provider's messages look, where that differs from what its dialect does by itself.
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::expression;
@@ -282,8 +282,29 @@ pub struct ReasoningMode {
     /// Ours: the member of an assistant message in which the same model gets back what signs its thinking, and what of
     /// it is encrypted: `reasoning_details`.
     pub details_field: Option<String>,
+    /// Ours: what stands around thinking that a model writes as text at the beginning of its answer, because whoever
+    /// serves it does not tell the two apart: `{open: <think>, close: </think>}`.
+    #[serde(deserialize_with = "text_tags")]
+    pub text_tags: Vec<TextTags>,
     /// Ours: what stands for the signature of a tool call that another model made, where a call without one is refused.
     pub missing_signature: Option<String>,
+}
+
+/// Ours: two tags around thinking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextTags {
+    pub open: String,
+    pub close: String,
+}
+
+/// A tag of nothing would be found everywhere.
+fn text_tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TextTags>, D::Error> {
+    let tags = Vec::<TextTags>::deserialize(deserializer)?;
+    let is_empty = |tag: &String| tag.trim().is_empty();
+    match tags.iter().find(|tags| is_empty(&tags.open) || is_empty(&tags.close)) {
+        Some(_) => Err(D::Error::custom("a tag cannot be empty")),
+        None => Ok(tags),
+    }
 }
 
 /// Ours: one form in which a model is told how hard to think.

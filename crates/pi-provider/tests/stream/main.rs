@@ -11,5 +11,6 @@ mod recorded;
 mod refusal;
 mod standard;
 mod text_call;
+mod thought;
 #[path = "../support/transcription.rs"]
 mod transcription;
