@@ -24,7 +24,7 @@ use crate::{
     credential::Lookup,
     manifest::{ModelEntry, expression, model::Modalities},
     path::{Path, syntax::SyntaxError},
-    transport::{Outgoing, Transport, read_body},
+    transport::{Inflow, Outgoing, Transport, read_body},
 };
 
 /// A server answers this fast, or is not there.
@@ -246,11 +246,11 @@ impl Probe {
         let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
         let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
         let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
-        let mut response = transport.send(outgoing, &[]).await.ok()?;
+        let response = transport.send(outgoing, &[]).await.ok()?;
         if !response.status().is_success() {
             return None;
         }
-        let body = read_body(&mut response, LARGEST).await.ok()?;
+        let body = read_body(&mut Inflow::of(response), LARGEST).await.ok()?;
         serde_json::from_slice(&body).ok()
     }
 }

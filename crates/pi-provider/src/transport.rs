@@ -4,6 +4,7 @@
 //! A credential is put on the wire here and nowhere else. Errors never show an address, because a query may hold one.
 //! Start with [`Network`] (what the environment says) and [`Routes`]; a [`Transport`] is one way to servers.
 
+mod inflow;
 mod obstacle;
 mod proxy;
 mod roots;
@@ -26,7 +27,7 @@ use crate::{
 };
 
 use self::obstacle::Way;
-pub use self::{obstacle::Obstacle, proxy::Proxies, roots::Roots, routes::Routes};
+pub use self::{inflow::Inflow, obstacle::Obstacle, proxy::Proxies, roots::Roots, routes::Routes};
 
 /// Redirects on the same server that are followed.
 const MOST_REDIRECTS: usize = 3;
@@ -109,6 +110,11 @@ pub enum TransportFault {
     Broken(#[source] reqwest::Error),
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
+    /// Nobody asked for it, and it cannot be unpacked here.
+    #[error("the answer is compressed as {name}")]
+    Packed { name: String },
+    #[error("the answer says that it is compressed, and is not what it says")]
+    Garbled(#[source] std::io::Error),
 }
 
 impl Network {
@@ -166,7 +172,7 @@ impl Transport {
 }
 
 /// Reads a whole answer, up to a limit.
-pub async fn read_body(response: &mut Response, limit: usize) -> Result<Bytes, TransportFault> {
+pub async fn read_body(response: &mut Inflow, limit: usize) -> Result<Bytes, TransportFault> {
     match next_piece(response).await? {
         Some(first) => read_rest(first, response, limit).await,
         None => Ok(Bytes::new()),
@@ -174,7 +180,7 @@ pub async fn read_body(response: &mut Response, limit: usize) -> Result<Bytes, T
 }
 
 /// Reads the rest of an answer of which the first piece is there, up to a limit. An answer in one piece is not copied.
-pub async fn read_rest(first: Bytes, response: &mut Response, limit: usize) -> Result<Bytes, TransportFault> {
+pub async fn read_rest(first: Bytes, response: &mut Inflow, limit: usize) -> Result<Bytes, TransportFault> {
     let mut body = Body::One(first);
     loop {
         if body.len() > limit {
@@ -186,7 +192,7 @@ pub async fn read_rest(first: Bytes, response: &mut Response, limit: usize) -> R
 }
 
 /// The beginning of an answer, as far as it comes in time and fits: half of an error's text is better than none.
-pub async fn read_beginning(response: &mut Response, limit: usize, patience: Duration) -> Bytes {
+pub async fn read_beginning(response: &mut Inflow, limit: usize, patience: Duration) -> Bytes {
     let deadline = Instant::now() + patience;
     let mut body = BytesMut::new();
     while let Ok(Ok(Some(piece))) = timeout_at(deadline, next_piece(response)).await {
@@ -200,8 +206,8 @@ pub async fn read_beginning(response: &mut Response, limit: usize, patience: Dur
 }
 
 /// The next piece of an answer, `None` at its end.
-pub async fn next_piece(response: &mut Response) -> Result<Option<Bytes>, TransportFault> {
-    response.chunk().await.map_err(|error| TransportFault::Broken(error.without_url()))
+pub async fn next_piece(response: &mut Inflow) -> Result<Option<Bytes>, TransportFault> {
+    response.next().await
 }
 
 /// What has been read of an answer.

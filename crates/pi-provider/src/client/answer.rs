@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Terms,
     deadline::{Deadline, Patience},
-    exchange::now,
+    exchange::{now, unreadable},
     facts::Facts,
     prepared::Prepared,
     source::Source,
@@ -282,7 +282,13 @@ const LARGEST_UNSTREAMED: usize = 8 * 1024 * 1024;
 
 fn broken(provider: &ProviderId, fault: &TransportFault) -> CallError {
     tracing::debug!(%provider, %fault, "the stream broke off");
-    CallError::Truncated { provider: provider.clone() }
+    match fault {
+        TransportFault::Packed { .. } | TransportFault::Garbled(_) => malformed(provider, &unreadable(fault)),
+        TransportFault::ConnectTimeout { .. }
+        | TransportFault::Unreachable(_)
+        | TransportFault::Broken(_)
+        | TransportFault::TooLarge { .. } => CallError::Truncated { provider: provider.clone() },
+    }
 }
 
 fn malformed(provider: &ProviderId, reason: &str) -> CallError {

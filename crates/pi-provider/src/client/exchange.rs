@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use reqwest::{Response, header::HeaderMap};
+use reqwest::header::HeaderMap;
 use tokio::time::sleep;
 
 use super::{
@@ -25,7 +25,9 @@ use crate::{
     request::Mode,
     retry::{Decision, Retrying},
     secret::{Secret, hide, redactor},
-    transport::{Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest},
+    transport::{
+        Inflow, Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest,
+    },
 };
 
 /// As much of a refusal's body is read, in bytes.
@@ -64,7 +66,7 @@ pub(super) struct Reply {
 }
 
 pub(super) enum ReplyBody {
-    Stream { first: Bytes, rest: Box<Response> },
+    Stream { first: Bytes, rest: Box<Inflow> },
     Whole(Bytes),
 }
 
@@ -138,9 +140,10 @@ impl Exchange<'_> {
 
     async fn begin(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
         let sent = self.transport.send(self.outgoing.clone(), &self.attachments).await;
-        let mut response = sent.map_err(|fault| self.fault(fault))?;
+        let response = sent.map_err(|fault| self.fault(fault))?;
         let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
+        let mut response = Inflow::of(response);
+        let headers = response.take_headers();
         if status.is_redirection() {
             let to = page::destination(&self.outgoing.url, &headers).map(|to| hide(&to, &self.outgoing.hidden));
             return Err(CallError::Redirected { provider: self.manifest.id.clone(), status: status.as_u16(), to });
@@ -193,7 +196,24 @@ impl Exchange<'_> {
             TransportFault::TooLarge { limit } => {
                 CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }
             }
+            TransportFault::Packed { .. } | TransportFault::Garbled(_) => {
+                CallError::Malformed { provider, reason: unreadable(&fault) }
+            }
         }
+    }
+}
+
+/// What is wrong with an answer that is packed.
+pub(super) fn unreadable(fault: &TransportFault) -> String {
+    match fault {
+        TransportFault::Packed { name } => {
+            format!("it is compressed as {name}, which nobody asked for and is not understood here")
+        }
+        TransportFault::Garbled(_) => "it says that it is compressed, and cannot be unpacked".to_owned(),
+        TransportFault::ConnectTimeout { .. }
+        | TransportFault::Unreachable(_)
+        | TransportFault::Broken(_)
+        | TransportFault::TooLarge { .. } => fault.to_string(),
     }
 }
 

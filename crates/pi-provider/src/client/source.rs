@@ -4,16 +4,16 @@ use std::pin::Pin;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
-use reqwest::{Response, header::HeaderMap};
+use reqwest::header::HeaderMap;
 
 use super::{exchange::ReplyBody, prepared::Prepared, seam::EventStream};
-use crate::{secret::Secret, stream::Decoder};
+use crate::{secret::Secret, stream::Decoder, transport::Inflow};
 
 /// What is still to be read.
 pub(super) enum Source {
     Http {
         first: Option<Bytes>,
-        rest: Box<Response>,
+        rest: Box<Inflow>,
         decoder: Decoder,
     },
     Local {
@@ -26,7 +26,7 @@ pub(super) enum Source {
     /// A whole answer although a stream was asked for; the rest of it is still to come.
     Unstreamed {
         body: BytesMut,
-        rest: Box<Response>,
+        rest: Box<Inflow>,
     },
     Over,
 }

@@ -10,6 +10,7 @@ mod credential;
 mod every_manifest;
 mod local;
 mod network;
+mod packed;
 mod retry;
 mod seams;
 mod secrecy;

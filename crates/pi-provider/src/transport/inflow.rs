@@ -1,0 +1,130 @@
+//! An answer as it arrives, unpacked where its server packed it although nobody asked.
+
+use std::io::{self, Write as _};
+
+use bytes::Bytes;
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use reqwest::{
+    Response,
+    header::{CONTENT_ENCODING, HeaderMap},
+};
+
+use super::TransportFault;
+
+/// The body of an answer. Dropping it closes the connection.
+#[derive(Debug)]
+pub struct Inflow {
+    response: Response,
+    packing: Packing,
+    /// Arrived, and not unpacked yet.
+    packed: Bytes,
+}
+
+/// So much is unpacked at once, in bytes: what comes of it, at most a thousand times as much, must fit.
+const PORTION: usize = 4096;
+
+/// How it is packed.
+#[derive(Debug)]
+enum Packing {
+    Plain,
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    /// `deflate`, of which the first byte says which of two forms it is.
+    Deflate,
+    Zlib(Box<ZlibDecoder<Vec<u8>>>),
+    Raw(Box<DeflateDecoder<Vec<u8>>>),
+    /// In a way that is not known here.
+    Unknown(String),
+}
+
+impl Inflow {
+    pub(crate) fn of(response: Response) -> Self {
+        let packing = Packing::of(response.headers());
+        Self { response, packing, packed: Bytes::new() }
+    }
+
+    /// The headers; they are gone afterwards.
+    pub(crate) fn take_headers(&mut self) -> HeaderMap {
+        std::mem::take(self.response.headers_mut())
+    }
+
+    /// The next piece, `None` at the end. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, TransportFault> {
+        if let Packing::Unknown(name) = &self.packing {
+            return Err(TransportFault::Packed { name: name.clone() });
+        }
+        let is_plain = matches!(self.packing, Packing::Plain);
+        loop {
+            if self.packed.is_empty() {
+                let arrived = self.response.chunk().await;
+                match arrived.map_err(|error| TransportFault::Broken(error.without_url()))? {
+                    Some(piece) if is_plain => return Ok(Some(piece)),
+                    Some(piece) => self.packed = piece,
+                    None => {
+                        self.packing.end().map_err(TransportFault::Garbled)?;
+                        return Ok(None);
+                    }
+                }
+            }
+            let portion = self.packed.split_to(self.packed.len().min(PORTION));
+            let piece = self.packing.unpack(portion).map_err(TransportFault::Garbled)?;
+            if !piece.is_empty() {
+                return Ok(Some(piece));
+            }
+        }
+    }
+}
+
+impl Packing {
+    fn of(headers: &HeaderMap) -> Self {
+        let names = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let names = names.flat_map(|names| names.split(',')).map(|name| name.trim().to_ascii_lowercase());
+        let names: Vec<String> = names.filter(|name| !name.is_empty() && name != "identity").collect();
+        match names.join(", ").as_str() {
+            "" => Self::Plain,
+            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+            "deflate" => Self::Deflate,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+
+    fn unpack(&mut self, piece: Bytes) -> io::Result<Bytes> {
+        if let (Self::Deflate, Some(first)) = (&self, piece.first()) {
+            // The standard means zlib; some servers leave its two bytes out.
+            let is_zlib = first & 0x0F == 8;
+            *self = if is_zlib {
+                Self::Zlib(Box::new(ZlibDecoder::new(Vec::new())))
+            } else {
+                Self::Raw(Box::new(DeflateDecoder::new(Vec::new())))
+            };
+        }
+        let unpacked = match self {
+            Self::Plain | Self::Deflate | Self::Unknown(_) => return Ok(piece),
+            Self::Gzip(decoder) => {
+                decoder.write_all(&piece)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+            Self::Zlib(decoder) => {
+                decoder.write_all(&piece)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+            Self::Raw(decoder) => {
+                decoder.write_all(&piece)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+        };
+        Ok(std::mem::take(unpacked).into())
+    }
+
+    /// Nothing more comes: what is packed must be whole.
+    fn end(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain | Self::Deflate | Self::Unknown(_) => Ok(()),
+            Self::Gzip(decoder) => decoder.try_finish(),
+            Self::Zlib(decoder) => decoder.try_finish(),
+            Self::Raw(decoder) => decoder.try_finish(),
+        }
+    }
+}
