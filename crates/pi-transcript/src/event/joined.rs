@@ -3,6 +3,7 @@
 use std::io;
 
 use super::{AgentEvent, AssistantMessageEvent};
+use crate::id::ToolCallId;
 
 /// What an event weighs beside its text.
 const EMPTY: usize = 200;
@@ -20,37 +21,45 @@ impl Joined {
 
     /// Takes `next` in, if it is more of the same: a further piece of one text, or a later state of one call.
     pub fn absorb(&mut self, next: &AgentEvent) -> bool {
-        match (&mut self.event, next) {
-            (
-                AgentEvent::MessageUpdate { message, usage, assistant_message_event: so_far },
-                AgentEvent::MessageUpdate { message: later, usage: used, assistant_message_event: more },
-            ) => {
-                if !extend(so_far, more) {
-                    return false;
-                }
-                message.clone_from(later);
-                if used.is_some() {
-                    usage.clone_from(used);
-                }
-                true
-            }
-            (
-                AgentEvent::ToolExecutionUpdate { tool_call_id, partial_result, .. },
-                AgentEvent::ToolExecutionUpdate { tool_call_id: same, partial_result: later, .. },
-            ) if tool_call_id == same => {
-                // It is the output so far, so the later one says all that the earlier one does.
-                partial_result.clone_from(later);
-                true
-            }
-            (
-                AgentEvent::BashExecutionUpdate { id, delta },
-                AgentEvent::BashExecutionUpdate { id: same, delta: more },
-            ) if id == same => {
-                delta.push_str(more);
-                true
-            }
-            _ => false,
+        let Some(subject) = next.subject().filter(|subject| self.event.subject().as_ref() == Some(subject)) else {
+            return false;
+        };
+        match subject {
+            Subject::Text(_) | Subject::Thinking(_) | Subject::Arguments(_) => self.add_piece(next),
+            Subject::Call(_) => self.replace_state(next),
+            Subject::Command(_) => self.add_output(next),
         }
+    }
+
+    fn add_piece(&mut self, next: &AgentEvent) -> bool {
+        let AgentEvent::MessageUpdate { message, usage, assistant_message_event: so_far } = &mut self.event else {
+            return false;
+        };
+        let AgentEvent::MessageUpdate { message: later, usage: used, assistant_message_event: more } = next else {
+            return false;
+        };
+        let (Some(text), Some((_, more))) = (delta(so_far), more.piece()) else { return false };
+        text.push_str(more);
+        message.clone_from(later);
+        if used.is_some() {
+            usage.clone_from(used);
+        }
+        true
+    }
+
+    /// It is the output so far, so the later one says all that the earlier one does.
+    fn replace_state(&mut self, next: &AgentEvent) -> bool {
+        let AgentEvent::ToolExecutionUpdate { partial_result, .. } = &mut self.event else { return false };
+        let AgentEvent::ToolExecutionUpdate { partial_result: later, .. } = next else { return false };
+        partial_result.clone_from(later);
+        true
+    }
+
+    fn add_output(&mut self, next: &AgentEvent) -> bool {
+        let AgentEvent::BashExecutionUpdate { delta, .. } = &mut self.event else { return false };
+        let AgentEvent::BashExecutionUpdate { delta: more, .. } = next else { return false };
+        delta.push_str(more);
+        true
     }
 
     pub fn event(&self) -> &AgentEvent {
@@ -62,23 +71,56 @@ impl Joined {
     }
 }
 
-/// Adds a piece to the one before it, if both belong to one text.
-fn extend(so_far: &mut AssistantMessageEvent, more: &AssistantMessageEvent) -> bool {
-    use AssistantMessageEvent::{TextDelta, ThinkingDelta, ToolCallDelta};
-    match (so_far, more) {
-        (TextDelta { content_index: block, delta: so_far, .. }, TextDelta { content_index: same, delta: more, .. })
-        | (
-            ThinkingDelta { content_index: block, delta: so_far, .. },
-            ThinkingDelta { content_index: same, delta: more, .. },
-        )
-        | (
-            ToolCallDelta { content_index: block, delta: so_far, .. },
-            ToolCallDelta { content_index: same, delta: more, .. },
-        ) if block == same => {
-            so_far.push_str(more);
-            true
+/// What an event that says more of something says more of.
+#[derive(Debug, PartialEq, Eq)]
+enum Subject<'a> {
+    /// Blocks of the message that the model is writing, by their place in it.
+    Text(u64),
+    Thinking(u64),
+    Arguments(u64),
+    /// A call of the model.
+    Call(&'a ToolCallId),
+    /// A command of the person.
+    Command(Option<&'a str>),
+}
+
+/// The text to which further pieces can be added.
+fn delta(step: &mut AssistantMessageEvent) -> Option<&mut String> {
+    match step {
+        AssistantMessageEvent::TextDelta { delta, .. }
+        | AssistantMessageEvent::ThinkingDelta { delta, .. }
+        | AssistantMessageEvent::ToolCallDelta { delta, .. } => Some(delta),
+        AssistantMessageEvent::Start { .. }
+        | AssistantMessageEvent::TextStart { .. }
+        | AssistantMessageEvent::TextEnd { .. }
+        | AssistantMessageEvent::ThinkingStart { .. }
+        | AssistantMessageEvent::ThinkingEnd { .. }
+        | AssistantMessageEvent::ToolCallStart { .. }
+        | AssistantMessageEvent::ToolCallEnd { .. }
+        | AssistantMessageEvent::Done { .. }
+        | AssistantMessageEvent::Error { .. }
+        | AssistantMessageEvent::Other(_) => None,
+    }
+}
+
+impl AssistantMessageEvent {
+    /// A piece of a text, and of which.
+    fn piece(&self) -> Option<(Subject<'_>, &str)> {
+        match self {
+            Self::TextDelta { content_index, delta, .. } => Some((Subject::Text(*content_index), delta)),
+            Self::ThinkingDelta { content_index, delta, .. } => Some((Subject::Thinking(*content_index), delta)),
+            Self::ToolCallDelta { content_index, delta, .. } => Some((Subject::Arguments(*content_index), delta)),
+            Self::Start { .. }
+            | Self::TextStart { .. }
+            | Self::TextEnd { .. }
+            | Self::ThinkingStart { .. }
+            | Self::ThinkingEnd { .. }
+            | Self::ToolCallStart { .. }
+            | Self::ToolCallEnd { .. }
+            | Self::Done { .. }
+            | Self::Error { .. }
+            | Self::Other(_) => None,
         }
-        _ => false,
     }
 }
 
@@ -90,7 +132,7 @@ impl AgentEvent {
 
     /// Whether there are events that [`Joined`] could add to it.
     pub fn can_grow(&self) -> bool {
-        self.is_piece() || matches!(self, Self::ToolExecutionUpdate { .. } | Self::BashExecutionUpdate { .. })
+        self.subject().is_some()
     }
 
     /// About how many bytes it takes to keep.
@@ -105,20 +147,38 @@ impl AgentEvent {
 
     fn piece(&self) -> Option<&str> {
         let Self::MessageUpdate { assistant_message_event, .. } = self else { return None };
-        match &**assistant_message_event {
-            AssistantMessageEvent::TextDelta { delta, .. }
-            | AssistantMessageEvent::ThinkingDelta { delta, .. }
-            | AssistantMessageEvent::ToolCallDelta { delta, .. } => Some(delta),
-            AssistantMessageEvent::Start { .. }
-            | AssistantMessageEvent::TextStart { .. }
-            | AssistantMessageEvent::TextEnd { .. }
-            | AssistantMessageEvent::ThinkingStart { .. }
-            | AssistantMessageEvent::ThinkingEnd { .. }
-            | AssistantMessageEvent::ToolCallStart { .. }
-            | AssistantMessageEvent::ToolCallEnd { .. }
-            | AssistantMessageEvent::Done { .. }
-            | AssistantMessageEvent::Error { .. }
-            | AssistantMessageEvent::Other(_) => None,
+        assistant_message_event.piece().map(|(_, delta)| delta)
+    }
+
+    /// What it says more of: events that follow each other and have the same subject can be one.
+    fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Self::MessageUpdate { assistant_message_event, .. } => {
+                assistant_message_event.piece().map(|(subject, _)| subject)
+            }
+            Self::ToolExecutionUpdate { tool_call_id, .. } => Some(Subject::Call(tool_call_id)),
+            Self::BashExecutionUpdate { id, .. } => Some(Subject::Command(id.as_deref())),
+            Self::AgentStart
+            | Self::AgentEnd { .. }
+            | Self::AgentSettled { .. }
+            | Self::TurnStart
+            | Self::TurnEnd { .. }
+            | Self::MessageStart { .. }
+            | Self::MessageEnd { .. }
+            | Self::ToolExecutionStart { .. }
+            | Self::ToolExecutionEnd { .. }
+            | Self::AutoCompactionStart { .. }
+            | Self::AutoCompactionEnd { .. }
+            | Self::AutoRetryStart { .. }
+            | Self::AutoRetryEnd { .. }
+            | Self::QueueUpdate { .. }
+            | Self::EntryAppended { .. }
+            | Self::SessionInfoChanged { .. }
+            | Self::ThinkingLevelChanged { .. }
+            | Self::ExtensionError { .. }
+            | Self::ExtensionUiRequest { .. }
+            | Self::ExtensionUiResolved { .. }
+            | Self::Other(_) => None,
         }
     }
 }
