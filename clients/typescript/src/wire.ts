@@ -1979,7 +1979,15 @@ export type SessionStats = { sessionFile?: string, sessionId: SessionId, userMes
 /**
  * US dollars.
  */
-cost: number, };
+cost: number, 
+/**
+ * Ours: the price of some tokens is not known, and `cost` is what they cost at least.
+ */
+costAtLeast?: boolean, 
+/**
+ * Ours: what they cost at most then, where that is known.
+ */
+costAtMost?: number, };
 
 export type SessionStoreMetrics = { metadataResetCount: number, };
 

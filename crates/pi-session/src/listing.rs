@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pi_envelope::Tokens;
-use pi_transcript::{Entry, EntryId, Message, SessionId, SessionStats, Usage, info::TokenTotals, json::Amount};
+use pi_transcript::{Entry, EntryId, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount};
 
 use crate::{
     context::Spoken,
@@ -205,7 +205,12 @@ impl Tally {
 
     pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> SessionStats {
         let Usage { input, output, cache_read, cache_write, ref cost, .. } = self.usage;
-        let cost: &Amount = cost.total_from_provider.as_ref().unwrap_or(&cost.total);
+        let (cost, cost_at_least, most) = match cost.spent() {
+            Spent::Exact(sum) => (sum, None, None),
+            Spent::Between(least, most) => (least, Some(true), Some(most)),
+            Spent::AtLeast(least) => (least, Some(true), None),
+        };
+        let amount = |sum: f64| Amount::try_from(sum).expect("it was read from an amount, which is finite");
         SessionStats {
             session_file,
             session_id,
@@ -215,7 +220,9 @@ impl Tally {
             tool_results: self.results,
             total_messages: self.total,
             tokens: TokenTotals { input, output, cache_read, cache_write, total: self.usage.total() },
-            cost: cost.clone(),
+            cost: amount(cost),
+            cost_at_least,
+            cost_at_most: most.map(amount),
         }
     }
 }
@@ -251,5 +258,32 @@ mod tests {
         check(&Side::After("c".into()), 2, "de");
         check(&Side::After("e".into()), 2, "");
         check(&Side::After("x".into()), 2, "no x");
+    }
+
+    /// The members of the counts of a session that are about money, where its calls cost this together.
+    #[track_caller]
+    fn check_cost(cost: &serde_json::Value, expected: &serde_json::Value) {
+        let mut written = serde_json::json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
+        for (name, amount) in cost.as_object().expect("an object") {
+            written[name] = amount.clone();
+        }
+        let cost = serde_json::from_value(written).expect("a cost");
+        let tally = Tally { usage: Usage { cost, ..Usage::default() }, ..Tally::default() };
+        let stats = serde_json::to_value(tally.finish(SessionId::from("s"), None)).expect("JSON");
+        let money = stats.as_object().expect("an object").iter().filter(|(name, _)| name.starts_with("cost"));
+        let money: serde_json::Map<_, _> = money.map(|(name, value)| (name.clone(), value.clone())).collect();
+        assert_eq!(&serde_json::Value::Object(money), expected);
+    }
+
+    #[test]
+    fn counts_say_what_is_not_known_of_the_cost() {
+        use serde_json::json;
+        check_cost(&json!({ "total": 0.5 }), &json!({ "cost": 0.5 }));
+        check_cost(&json!({ "total": 0.5, "totalFromProvider": 0.75 }), &json!({ "cost": 0.75 }));
+        check_cost(&json!({ "total": 0.5, "atLeast": true }), &json!({ "cost": 0.5, "costAtLeast": true }));
+        check_cost(
+            &json!({ "total": 0.5, "atLeast": true, "totalAtMost": 2.5 }),
+            &json!({ "cost": 0.5, "costAtLeast": true, "costAtMost": 2.5 }),
+        );
     }
 }

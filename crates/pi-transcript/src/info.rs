@@ -67,6 +67,12 @@ pub struct SessionStats {
     pub tokens: TokenTotals,
     /// US dollars.
     pub cost: Amount,
+    /// Ours: the price of some tokens is not known, and `cost` is what they cost at least.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub cost_at_least: Option<bool>,
+    /// Ours: what they cost at most then, where that is known.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub cost_at_most: Option<Amount>,
 }
 
 /// Tokens of all model calls of a session.

@@ -92,11 +92,15 @@ fn sessions() {
     stored["isStreaming"] = false.into();
     check::<StoredSessionInfo>(&stored);
 
-    check::<SessionStats>(&json!({
+    let mut stats = json!({
         "sessionFile": "/f", "sessionId": "s", "userMessages": 1, "assistantMessages": 2, "toolCalls": 3,
         "toolResults": 3, "totalMessages": 6,
         "tokens": { "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "total": 10 }, "cost": 0.25
-    }));
+    });
+    check::<SessionStats>(&stats);
+    stats["costAtLeast"] = true.into();
+    stats["costAtMost"] = 0.5.into();
+    check::<SessionStats>(&stats);
 }
 
 #[test]
