@@ -41,7 +41,7 @@ pub use self::{
     departure::{Beginning, Departure, Owner, Wish, owner},
     factory::{Blueprint, Post, Storage, start, start_at},
     herald::{Silence, Subscription},
-    run::{Cause, Ending, refused},
+    run::{Cause, Ending},
     session::{
         BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Session,
         SessionGone, State, Summarise, Switch, Went,

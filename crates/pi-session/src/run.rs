@@ -49,7 +49,6 @@ use pi_transcript::{AgentEvent, EntryId, Message, RequestId, SessionId, event::C
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use self::permission::refused;
 use self::{
     compact::{Compacted, Next},
     desk::{Desk, Gone},

@@ -81,6 +81,9 @@ pub enum AgentEvent {
         tool_name: String,
         result: ToolOutput,
         is_error: bool,
+        /// Ours: why the policy, or a person, did not allow the call.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        denied: Option<String>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use pi_exthost::{
     verdict::{ToolCallVerdict, ToolResultVerdict},
 };
 use pi_extproto::hook::event::payload::{ToolCallEvent, ToolResultEvent};
-use pi_policy::{Decision, Grant, Subject};
+use pi_policy::{Decision, Denial, Grant, Subject};
 use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
 use pi_transcript::{
     AgentEvent, Block, Message, ToolCall, ToolCallId, ToolOutput, json::Extra, message::ToolResultMessage,
@@ -46,6 +46,7 @@ struct Checked {
 enum Readiness {
     Ready { tool: Box<ActiveTool>, arguments: Arguments, grant: Box<Grant> },
     Refused { reason: String, terminate: bool },
+    Denied(Denial),
 }
 
 /// What one call came to.
@@ -154,7 +155,7 @@ impl Run {
         };
         Ok(match granted {
             Ok(grant) => Readiness::Ready { tool: Box::new(tool.clone()), arguments, grant: Box::new(grant) },
-            Err(denial) => Readiness::refused(permission::refusal(&denial)),
+            Err(denial) => Readiness::Denied(denial),
         })
     }
 
@@ -179,7 +180,12 @@ impl Run {
     async fn carry_out(&self, set: &Arc<ToolSet>, checked: Checked) -> Result<(ToolCall, Outcome), Gone> {
         let Checked { call, readiness } = checked;
         let started = tokio::time::Instant::now();
+        let mut denied = None;
         let (outcome, found) = match readiness {
+            Readiness::Denied(denial) => {
+                denied = Some(scrub::text(&self.parts.redactor, &denial.to_string()).0.into_owned());
+                (Outcome::failure(Failure::new(permission::refusal(&denial))), 0)
+            }
             Readiness::Refused { reason, terminate } => {
                 (Outcome { terminate, ..Outcome::failure(Failure::new(reason)) }, 0)
             }
@@ -199,6 +205,7 @@ impl Run {
             tool_name: call.name.clone(),
             result: outcome.output.clone(),
             is_error: outcome.is_error,
+            denied,
             duration_ms: u64::try_from(started.elapsed().as_millis()).ok(),
             parent_tool_call_id: None,
         })
@@ -336,7 +343,7 @@ impl Checked {
     fn manner(&self) -> Manner {
         match &self.readiness {
             Readiness::Ready { tool, .. } => tool.manner(),
-            Readiness::Refused { .. } => Manner::SideBySide,
+            Readiness::Refused { .. } | Readiness::Denied(_) => Manner::SideBySide,
         }
     }
 }

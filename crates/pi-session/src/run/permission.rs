@@ -44,16 +44,7 @@ fn describe(question: &Question) -> String {
     format!("{}: {}", action.capability, action.target)
 }
 
-/// What the model reads when it may not: before and behind the reason.
-const REFUSAL: (&str, &str) =
-    ("Not allowed: ", ". Do not try the same another way; ask the user, or go on without it.");
-
 /// What the model reads when it may not.
 pub(super) fn refusal(denial: &Denial) -> String {
-    format!("{}{denial}{}", REFUSAL.0, REFUSAL.1)
-}
-
-/// The reason for which the policy refused a call, from what the model reads as its result.
-pub fn refused(result: &str) -> Option<&str> {
-    result.strip_prefix(REFUSAL.0)?.strip_suffix(REFUSAL.1)
+    format!("Not allowed: {denial}. Do not try the same another way; ask the user, or go on without it.")
 }

@@ -52,6 +52,28 @@ settled";
 }
 
 #[tokio::test]
+async fn call_that_is_not_allowed_is_told_with_the_reason() {
+    let call = Answer::new().call("c1", "bash", &json!({ "command": "true" })).reply();
+    let settings = json!({ "agent": { "policy": { "denies": [{ "capability": "exec" }] } } });
+    let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
+        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value;
+    })
+    .await;
+    let told = stage.play("run it").await;
+    let about: Vec<_> =
+        told.lines().filter(|line| line.contains("tool bash is") || line.starts_with("result")).collect();
+    let reason = "deny exec: denied by agent.policy.denies[0]";
+    let expected = [
+        format!("tool bash is not allowed: {reason}"),
+        format!(
+            "result of bash failed {:?}",
+            format!("Not allowed: {reason}. Do not try the same another way; ask the user, or go on without it.")
+        ),
+    ];
+    assert_eq!(about, expected);
+}
+
+#[tokio::test]
 async fn call_is_run_and_its_result_goes_back_to_the_model() {
     let call = Answer::new().call("c1", "write", &json!({ "path": "a.txt", "content": "abc" }));
     let mut stage = Stage::new([call.reply(), Answer::new().text("Done.").reply()]).await;

@@ -29,7 +29,10 @@ pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
         },
         AgentEvent::ToolExecutionStart { tool_name, args, .. } => format!("tool {tool_name} {args} starts"),
         AgentEvent::ToolExecutionUpdate { .. } => return None,
-        AgentEvent::ToolExecutionEnd { tool_name, is_error, .. } => {
+        AgentEvent::ToolExecutionEnd { tool_name, denied: Some(reason), .. } => {
+            format!("tool {tool_name} is not allowed: {reason}")
+        }
+        AgentEvent::ToolExecutionEnd { tool_name, is_error, denied: None, .. } => {
             format!("tool {tool_name} {}", if *is_error { "fails" } else { "ends" })
         }
         AgentEvent::AutoRetryStart { attempt, max_attempts, error_message, .. } => {

@@ -349,11 +349,8 @@ fn warn(event: &AgentEvent, console: &mut Console) {
             let seconds = *delay_ms as f64 / 1000.0;
             console.remark(&format!("retrying {attempt} of {max_attempts} in {seconds:.1} s: {error_message}"));
         }
-        AgentEvent::ToolExecutionEnd { tool_name, result, is_error: true, .. } => {
-            let texts = result.content.iter().filter_map(Block::as_text);
-            for reason in texts.filter_map(pi_session::refused) {
-                console.note(&format!("{tool_name} was not allowed: {reason}"));
-            }
+        AgentEvent::ToolExecutionEnd { tool_name, denied: Some(reason), .. } => {
+            console.note(&format!("{tool_name} was not allowed: {reason}"));
         }
         AgentEvent::ExtensionError { extension_path, error, .. } => {
             console.note(&format!("the extension {extension_path} failed: {error}"));
