@@ -190,32 +190,61 @@ mod tests {
         assert_eq!(read_late(FEW, Reading::InFull, events.clone()).await, (events, Silence::Ended));
     }
 
+    const FOUR: Limits = Limits { apart: 4, ..FEW };
+
+    fn is_held(brake: &Brake) -> bool {
+        brake.wait(&CancellationToken::new()).now_or_never().is_none()
+    }
+
+    fn tell(subscriber: &Subscriber) {
+        assert!(subscriber.take(&Arc::new(AgentEvent::TurnStart), 1), "it is there and keeps up");
+    }
+
     #[tokio::test]
-    async fn brake_holds_until_half_is_read_or_nobody_reads_any_more() {
-        let (brake, never) = (Brake::new(), CancellationToken::new());
-        let is_held = || brake.wait(&never).now_or_never().is_none();
-        let event = Arc::new(AgentEvent::TurnStart);
-        let limits = Limits { apart: 4, ..FEW };
-        let (subscriber, mut heard) = within(limits, Reading::InFull, &brake);
-        let (other, left) = within(limits, Reading::InFull, &brake);
-        for _ in 0..3 {
-            assert!(subscriber.take(&event, 1) && other.take(&event, 1));
+    async fn brake_is_held_from_the_bound_on_until_less_than_half_of_it_waits() {
+        let brake = Brake::new();
+        let (subscriber, mut heard) = within(FOUR, Reading::InFull, &brake);
+        let mut held = Vec::new();
+        for _ in 0..4 {
+            tell(&subscriber);
+            held.push(is_held(&brake));
         }
-        assert!(!is_held());
-        assert!(subscriber.take(&event, 1) && other.take(&event, 1));
-        assert!(is_held());
-        for held in [true, true, true] {
-            assert_eq!(is_held(), held);
+        assert_eq!(held, [false, false, false, true], "with 1, 2, 3 and 4 that wait");
+        held.clear();
+        for _ in 0..4 {
+            heard.next().await.expect("an event");
+            held.push(is_held(&brake));
+        }
+        assert_eq!(held, [true, true, false, false], "with 3, 2, 1 and none that wait");
+    }
+
+    #[tokio::test]
+    async fn brake_is_held_until_the_last_one_has_read_or_is_gone() {
+        let brake = Brake::new();
+        let (quick, mut heard) = within(FOUR, Reading::InFull, &brake);
+        let (slow, left) = within(FOUR, Reading::InFull, &brake);
+        for _ in 0..4 {
+            tell(&quick);
+            tell(&slow);
+        }
+        for _ in 0..4 {
             heard.next().await.expect("an event");
         }
-        assert!(is_held(), "the other one has read nothing");
+        assert!(is_held(&brake), "the slow one has read nothing");
         drop(left);
-        assert!(!is_held());
-        assert!(!other.take(&event, 1));
-        assert!(subscriber.take(&event, 1) && subscriber.take(&event, 1) && subscriber.take(&event, 1));
-        assert!(is_held());
-        let cancelled = CancellationToken::new();
-        cancelled.cancel();
-        brake.wait(&cancelled).await;
+        assert!(!is_held(&brake));
+        assert!(!slow.take(&Arc::new(AgentEvent::TurnStart), 1), "nobody is there");
+    }
+
+    #[tokio::test]
+    async fn cancelled_run_does_not_wait_for_readers() {
+        let (brake, cancel) = (Brake::new(), CancellationToken::new());
+        let (subscriber, _unread) = within(FOUR, Reading::InFull, &brake);
+        for _ in 0..4 {
+            tell(&subscriber);
+        }
+        assert_eq!(brake.wait(&cancel).now_or_never(), None);
+        cancel.cancel();
+        assert_eq!(brake.wait(&cancel).now_or_never(), Some(()));
     }
 }

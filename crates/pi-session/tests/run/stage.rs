@@ -132,6 +132,11 @@ impl Stage {
         self.folder.path().join("project").join(path)
     }
 
+    /// The file of the session.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("session.jsonl")
+    }
+
     pub(crate) async fn say(&self, text: &str) -> Prompted {
         self.session.prompt(saying(text)).await.unwrap()
     }
@@ -166,7 +171,7 @@ impl Stage {
     pub(crate) async fn lines(&mut self) -> Vec<String> {
         self.session.close().await.unwrap();
         while self.events.next().await != Err(Silence::Ended) {}
-        let text = std::fs::read_to_string(self.folder.path().join("session.jsonl")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.file()).unwrap_or_default();
         let line = |line: &str| {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
             let role = value["message"]["role"].as_str();
@@ -181,7 +186,16 @@ pub(crate) fn saying(text: &str) -> Saying {
 }
 
 fn models(url: &str) -> Models {
-    let manifest = include_str!("scripted.yaml").replace("$URL", url);
+    described(include_str!("scripted.yaml").replace("$URL", url))
+}
+
+/// A model that cannot think, behind no server.
+pub(crate) fn thoughtless_models() -> Models {
+    let manifest = include_str!("scripted.yaml").replace("$URL", "http://127.0.0.1:9");
+    described(manifest.replace("reasoning: true", "reasoning: false"))
+}
+
+fn described(manifest: String) -> Models {
     let file = SourceFile { path: "scripted.yaml".to_owned(), text: Ok(manifest) };
     let source = Source { origin: Origin::CommandLine, trust: credential::Trust::Trusted, files: vec![file] };
     let catalog = Catalog::load(&[source]);
