@@ -25,7 +25,7 @@ use pi_session::{
     models::{Keys, Models},
     scrub,
     settings::{
-        DefaultTrust, Settings,
+        DefaultTrust, Limit, Settings,
         trust::{self, Decisions},
     },
 };
@@ -247,12 +247,14 @@ impl Shown {
 /// How long to wait for what, as the settings say. Silence before the first byte is silence too: a slow machine gets more
 /// time for both by one setting.
 pub(crate) fn timeouts(settings: &Settings) -> Timeouts {
-    let limit = |milliseconds: u64| match milliseconds {
-        0 => Duration::MAX,
-        milliseconds => Duration::from_millis(milliseconds),
+    let silence = settings.http_idle_timeout.map(|limit| match limit {
+        Limit::Never => Duration::MAX,
+        Limit::After(time) => time,
+    });
+    let total = match settings.http_total_timeout {
+        Limit::Never => None,
+        Limit::After(time) => Some(time),
     };
-    let silence = settings.http_idle_timeout_ms.map(limit);
-    let total = Some(settings.http_total_timeout_ms).filter(|&total| total > 0).map(limit);
     Timeouts { first_byte: silence, idle: silence, total, ..Timeouts::default() }
 }
 

@@ -358,7 +358,7 @@ fn workspace(
     redactor: Arc<Redactor>,
 ) -> Result<Arc<Workspace>, Failure> {
     let agent = environment.agent_directory.clone();
-    let withheld = Withheld { credentials, passed: Vec::new() };
+    let withheld = Withheld { credentials, passed: settings.pass_environment.clone() };
     let mut variables = Variables::new(env::all(), &withheld);
     if let Some(agent) = &agent {
         variables = variables.with_programs_of(&agent.join("bin"));

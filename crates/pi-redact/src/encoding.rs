@@ -49,6 +49,19 @@ pub(crate) fn percent_encoded(text: &str) -> Vec<String> {
     encoders.map(|((open, blank), digits)| percent_encoded_by(text, open, blank, digits)).collect()
 }
 
+/// What a percent-encoded text says; nothing if it is not encoded, or no text.
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        let pair = behind.get(..2).filter(|_| byte == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
+        let code = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        decoded.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8(decoded).ok().filter(|decoded| decoded != text)
+}
+
 /// The text as it stands inside a JSON string, and as that stands inside another.
 pub(crate) fn json_escaped(text: &str) -> Vec<String> {
     let digits = [UPPER_DIGITS, LOWER_DIGITS];

@@ -20,6 +20,8 @@ pub(crate) struct ExactValues {
     first_core: usize,
     ignored: usize,
     longest: usize,
+    /// As they are written in the open, in order.
+    plain: Vec<String>,
 }
 
 /// Almost every text is clean, and the search for any value, which may skip, is several times faster than that for all.
@@ -35,7 +37,7 @@ impl ExactValues {
         let mut forms: Vec<String> = secrets.iter().flat_map(|secret| plain_forms(secret)).collect();
         forms.sort_unstable();
         forms.dedup();
-        let first_core = forms.len();
+        let (first_core, plain) = (forms.len(), forms.clone());
         forms.extend(secrets.iter().flat_map(|secret| {
             encoding::base64_cores(secret.trim().as_bytes()).into_iter().filter(|core| core.len() >= SHORTEST_CORE)
         }));
@@ -46,7 +48,7 @@ impl ExactValues {
         let search = (!forms.is_empty())
             .then(|| Search { any: build(MatchKind::LeftmostFirst), all: build(MatchKind::Standard) });
         let longest = forms.iter().map(String::len).max().unwrap_or(0);
-        ExactValues { search, first_core, longest, ignored: handed_in - secrets.len() }
+        ExactValues { search, first_core, longest, plain, ignored: handed_in - secrets.len() }
     }
 
     pub(crate) fn ignored(&self) -> usize {
@@ -60,6 +62,15 @@ impl ExactValues {
 
     pub(crate) fn is_active(&self) -> bool {
         self.search.is_some()
+    }
+
+    /// How many bytes at the end of a text are the beginning of a known value.
+    pub(crate) fn begun_at_the_end_of(&self, text: &str) -> usize {
+        let begun = |form: &String| {
+            let ends = form.char_indices().rev().map(|(at, _)| at);
+            ends.take_while(|at| *at > 0).find(|at| text.ends_with(&form[..*at]))
+        };
+        self.plain.iter().filter_map(begun).max().unwrap_or(0)
     }
 
     /// Where known values stand, in order. Values that overlap make one range: no end of either may be seen.

@@ -1,4 +1,4 @@
-//! Which member names, header names, parameters and variables hold a secret.
+//! Which member names, header names and parameters hold a secret; [`variable`](crate::variable) adds to it what variables say.
 //!
 //! The rule: a key is secret when one of its words ends a secret word, unless its last word says that the value is only
 //! *about* the secret (`token_count`, `cookieConsent`). Numbers under the plural `tokens` are counts and stay.
@@ -128,17 +128,6 @@ pub(crate) enum Secrecy {
 /// ```
 pub fn is_secret_key(key: &str) -> bool {
     secrecy(key) == Some(Secrecy::Full)
-}
-
-/// Whether an environment variable of this name holds a secret: as [`is_secret_key`], but for the two in which every shell
-/// keeps a folder. Elsewhere `PWD=` stands before a password.
-///
-/// ```
-/// assert!(pi_redact::is_secret_variable("DB_PWD"));
-/// assert!(!pi_redact::is_secret_variable("PWD"));
-/// ```
-pub fn is_secret_variable(name: &str) -> bool {
-    !matches!(name, "PWD" | "OLDPWD") && is_secret_key(name)
 }
 
 /// Whether there is anything to hide: `null`, booleans and what is empty say nothing.

@@ -4,7 +4,7 @@
 //! redaction happens (log sinks, exports and tool results do), it keeps no way back to what it hid, and it does not look
 //! into images or archives.
 //!
-//! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, [`is_secret_variable`] that for variables, and
+//! Start with [`Redactor`]; [`is_secret_key`] is the rule for keys, [`variable_secrets`] that for variables, and
 //! `docs/adr/0070-secret-keys-by-words.md` argues for them. [`Evidence`] says when keys count, and [`Stream`] is for text
 //! that arrives in pieces.
 //!
@@ -19,6 +19,7 @@ mod personal;
 mod stream;
 mod text;
 mod value;
+mod variable;
 
 use std::{borrow::Cow, fmt};
 
@@ -28,8 +29,9 @@ use self::{exact::ExactValues, text::Scanner};
 
 pub use self::{
     exact::SHORTEST_SECRET,
-    key::{is_secret_key, is_secret_variable},
+    key::is_secret_key,
     stream::Stream,
+    variable::{is_secret_variable, is_withheld_variable, variable_secrets},
 };
 
 /// What stands where a secret stood.
@@ -105,6 +107,17 @@ impl Redactor {
     /// detectors and the known values need.
     pub fn stream(&self, bound: usize) -> Stream<'_> {
         Stream::new(self, bound)
+    }
+
+    /// The beginning of a text that still grows, without an end that may turn out to be a part of a secret: the last word if
+    /// it may go on, and what a known value begins with. For text that somebody watches being written; whoever shows it
+    /// redacts it first.
+    pub fn settled<'a>(&self, text: &'a str) -> &'a str {
+        let text = &text[..text.len() - self.exact.begun_at_the_end_of(text)];
+        let word = text.rfind(char::is_whitespace).map_or(0, |at| text.ceil_char_boundary(at + 1));
+        // Signs alone, such as the dots of a progress, are never a secret.
+        let may_go_on = text[word..].contains(char::is_alphanumeric);
+        if may_go_on { &text[..word] } else { text }
     }
 
     /// Hides what must not be written in a JSON value, in member names too.

@@ -54,6 +54,11 @@ impl<'a> Stream<'a> {
         certain
     }
 
+    /// What is held back, as it came: not redacted.
+    pub fn held(&self) -> &str {
+        &self.held
+    }
+
     /// Gives out the rest.
     pub fn finish(self) -> String {
         self.redactor.redact_text(&self.held).into_owned()

@@ -13,18 +13,18 @@
 
 use std::borrow::Cow;
 
-use pi_redact::{Evidence, MARK, Options, Personal, Redactor, is_secret_variable};
+use pi_redact::{Evidence, MARK, Options, Personal, Redactor, variable_secrets};
 use pi_transcript::Block;
 use serde_json::Value;
 
-/// The redactor of a session: shapes of secrets, and the values of these variables whose names are those of secrets.
+/// The redactor of a session: shapes of secrets, and what of these variables is secret.
 pub fn redactor(environment: impl IntoIterator<Item = (String, String)>) -> Redactor {
     Redactor::new(Options { secrets: secrets(environment), evidence: Evidence::Shapes, personal: Personal::Keep })
 }
 
-/// The values of variables whose names are those of secrets.
+/// What of variables is secret: the values of those whose names say so, and the passwords of addresses.
 pub fn secrets(environment: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    environment.into_iter().filter(|(name, _)| is_secret_variable(name)).map(|(_, value)| value).collect()
+    environment.into_iter().flat_map(|(name, value)| variable_secrets(&name, &value)).collect()
 }
 
 /// Blocks without secrets, and how many were hidden.
@@ -136,7 +136,12 @@ mod tests {
 
     fn planted() -> Redactor {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        redactor([pair("DATABASE_PASSWORD", PLANTED), pair("PWD", "/home/somebody"), pair("SHORT_TOKEN", "abc")])
+        redactor([
+            pair("DATABASE_PASSWORD", PLANTED),
+            pair("DATABASE_URL", "postgres://me:of-an-address@host/db"),
+            pair("PWD", "/home/somebody"),
+            pair("SHORT_TOKEN", "abc"),
+        ])
     }
 
     #[test]
@@ -157,6 +162,12 @@ mod tests {
                 Block::text("token: String"),
             ]
         );
+    }
+
+    #[test]
+    fn password_of_an_address_is_hidden_and_the_rest_of_it_shown() {
+        let (shown, hidden) = text(&planted(), "psql postgres://me:of-an-address@host/db");
+        assert_eq!((&*shown, hidden), ("psql postgres://me:[REDACTED]@host/db", 1));
     }
 
     #[test]

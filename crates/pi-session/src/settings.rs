@@ -18,6 +18,7 @@ pub mod trust;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use pi_transcript::{ModelId, ProviderId, ThinkingLevel};
@@ -52,6 +53,8 @@ pub struct Settings {
     pub branch_summary: BranchSummary,
     pub retry: RetrySettings,
     pub shell_path: Option<PathBuf>,
+    /// Variables that commands get although they hold a secret.
+    pub pass_environment: Vec<String>,
     pub shell_command_prefix: Option<String>,
     /// See [`Settings::tools`].
     pub default_tools: Vec<String>,
@@ -64,10 +67,27 @@ pub struct Settings {
     pub theme: Option<String>,
     pub quiet_startup: bool,
     pub show_images: bool,
-    /// Milliseconds of silence; absent where nobody chose, so that a manifest may.
-    pub http_idle_timeout_ms: Option<u64>,
-    /// Milliseconds for a whole answer; 0 is no limit of ours.
-    pub http_total_timeout_ms: u64,
+    /// For silence; absent where nobody chose, so that a manifest may.
+    pub http_idle_timeout: Option<Limit>,
+    /// For a whole answer.
+    pub http_total_timeout: Limit,
+}
+
+/// How long something may take. Written in milliseconds, where 0 is for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "u64")]
+pub enum Limit {
+    Never,
+    After(Duration),
+}
+
+impl From<u64> for Limit {
+    fn from(milliseconds: u64) -> Self {
+        match milliseconds {
+            0 => Self::Never,
+            milliseconds => Self::After(Duration::from_millis(milliseconds)),
+        }
+    }
 }
 
 /// How a provider that offers several ways is reached.

@@ -29,7 +29,7 @@ use crate::{
     truncate::{self, Bound, MAX_BYTES, Truncation},
     workspace::Workspace,
 };
-use collect::{Collector, Whole};
+use collect::{Collected, Collector, Whole};
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/bash.json")));
 
@@ -88,9 +88,9 @@ pub async fn run_command(
     Ok(BashExecution {
         exit_code,
         cancelled: exit_code.is_none(),
-        truncated: run.truncation.truncated,
+        truncated: run.collected.truncation.truncated,
         full_output_path: run.path().map(|path| path.to_string_lossy().into_owned()),
-        output: run.truncation.content,
+        output: run.collected.truncation.content,
     })
 }
 
@@ -108,10 +108,10 @@ async fn bash(call: Call) -> Result<Output, Failure> {
 
 /// A command that has ended.
 struct Run {
-    truncation: Truncation,
-    whole: Whole,
-    last_line: usize,
+    collected: Collected,
     end: End,
+    /// Variables that the command may have missed.
+    withheld: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,9 +121,18 @@ enum End {
     Cancelled,
 }
 
+impl End {
+    fn is_failure(self) -> bool {
+        match self {
+            Self::Exited(code) => code != 0,
+            Self::TimedOut | Self::Cancelled => false,
+        }
+    }
+}
+
 impl Run {
     fn path(&self) -> Option<&PathBuf> {
-        match &self.whole {
+        match &self.collected.whole {
             Whole::File(path) | Whole::Beginning(path) => Some(path),
             Whole::Shown | Whole::Lost(_) => None,
         }
@@ -137,40 +146,48 @@ impl Run {
             End::TimedOut => Some(format!("Command timed out after {} seconds", seconds.unwrap_or_default())),
             End::Cancelled => Some("Command aborted".to_owned()),
         };
-        let mut text = match (self.truncation.content.as_str(), &verdict) {
-            ("", Some(_)) => String::new(),
-            ("", None) => "(no output)".to_owned(),
+        let Collected { truncation, hidden, .. } = &self.collected;
+        let mut text = match (truncation.content.as_str(), self.end) {
+            ("", End::Exited(_)) => "(no output)".to_owned(),
+            // Pi says nothing of the output of a command that did not end by itself.
+            ("", End::TimedOut | End::Cancelled) => String::new(),
             (content, _) => format!("{content}{}", self.notice()),
         };
         let mut details = Map::new();
-        if self.truncation.truncated {
-            details.insert("truncation".to_owned(), self.truncation.to_value());
+        if truncation.truncated {
+            details.insert("truncation".to_owned(), truncation.to_value());
         }
         if let Some(path) = self.path() {
             details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
         }
-        let Some(verdict) = verdict else { return Ok(Output::text(text).with_details(details)) };
+        let Some(verdict) = verdict else {
+            return Ok(Output { hidden: *hidden, ..Output::text(text) }.with_details(details));
+        };
         if !text.is_empty() {
             text.push_str("\n\n");
         }
         text.push_str(&verdict);
-        Err(Failure { text, details: (!details.is_empty()).then_some(Value::Object(details)) })
+        if !self.withheld.is_empty() {
+            text.push_str(&not_passed(&self.withheld));
+        }
+        Err(Failure { text, details: (!details.is_empty()).then_some(Value::Object(details)), hidden: *hidden })
     }
 
     /// What is missing, and where it is.
     fn notice(&self) -> String {
-        let Truncation { truncated_by: Some(bound), total_lines: last, output_lines, .. } = self.truncation else {
+        let Collected { truncation, whole, last_line, .. } = &self.collected;
+        let Truncation { truncated_by: Some(bound), total_lines: last, output_lines, .. } = *truncation else {
             return String::new();
         };
-        let whole = match &self.whole {
+        let whole = match whole {
             Whole::File(path) => format!("Full output: {}", path.display()),
             Whole::Beginning(path) => format!("The beginning of the full output: {}", path.display()),
             Whole::Lost(error) => format!("The full output could not be kept: {error}"),
             Whole::Shown => String::new(),
         };
-        let shown = match (bound, self.truncation.last_line_partial) {
+        let shown = match (bound, truncation.last_line_partial) {
             (_, true) => {
-                let [end, length] = [self.truncation.output_bytes, self.last_line].map(truncate::size);
+                let [end, length] = [truncation.output_bytes, *last_line].map(truncate::size);
                 format!("Showing last {end} of line {last} (line is {length})")
             }
             (Bound::Lines, false) => format!("Showing lines {}-{last} of {last}", last - output_lines + 1),
@@ -183,6 +200,18 @@ impl Run {
     }
 }
 
+/// Tells a model, and who reads over its shoulder, why a variable is missing.
+fn not_passed(names: &[String]) -> String {
+    let list: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!(
+        "\n\n[{} {verb} set and not passed to commands, because of the secret in it. The user can allow it in settings.json: \
+         \"passEnvironment\": [{}]]",
+        names.join(", "),
+        list.join(", ")
+    )
+}
+
 async fn execute(
     workspace: &Arc<Workspace>,
     grant: Grant,
@@ -193,29 +222,39 @@ async fn execute(
     if cancel.is_cancelled() {
         return Err(Failure::new("Command aborted"));
     }
+    let line = command_of(&grant)?.written().to_owned();
     let here = Arc::clone(workspace);
     // Starting a process takes long enough to hold up everybody else on this thread.
     let mut process = tool::to_the_end(move || start(&here, grant)).await?;
-    let mut collector = Collector::new(&workspace.settings().temporary);
+    let settings = workspace.settings();
+    let mut collector = Collector::new(&settings.temporary, &settings.redactor);
     let end = watch(&mut process, &mut collector, limit, cancel, progress).await;
     drop(process);
-    let last_line = collector.last_line();
-    let (truncation, whole) = collector.finish().await;
-    Ok(Run { truncation, whole, last_line, end: end? })
+    let collected = collector.finish().await;
+    let end = end?;
+    let withheld = settings.environment.withheld_in([&line, &collected.truncation.content]);
+    let withheld = withheld.into_iter().filter(|_| end.is_failure()).map(str::to_owned).collect();
+    Ok(Run { collected, end, withheld })
 }
 
-/// Starts the shell with the line that was granted, in the folder that was granted.
-fn start(workspace: &Workspace, grant: Grant) -> Result<Process, Failure> {
-    let (line, folder) = match &grant.action().target {
-        Target::Command(command) => (command.written(), Command::folder(command)),
+/// What the grant allows to be run.
+fn command_of(grant: &Grant) -> Result<&Command, Failure> {
+    match &grant.action().target {
+        Target::Command(command) => Ok(command),
         Target::Nothing
         | Target::Path(_)
         | Target::Move { .. }
         | Target::Host(_)
         | Target::Variable(_)
         | Target::Environment
-        | Target::Tool(_) => return Err(Failure::new("The grant is not for a command")),
-    };
+        | Target::Tool(_) => Err(Failure::new("The grant is not for a command")),
+    }
+}
+
+/// Starts the shell with the line that was granted, in the folder that was granted.
+fn start(workspace: &Workspace, grant: Grant) -> Result<Process, Failure> {
+    let command = command_of(&grant)?;
+    let (line, folder) = (command.written(), Command::folder(command));
     let settings = workspace.settings();
     let program = shell::find(&settings.shell, &settings.environment)?;
     let script = match &settings.shell.prefix {
@@ -236,7 +275,7 @@ fn start(workspace: &Workspace, grant: Grant) -> Result<Process, Failure> {
 /// Reads until the command has ended, is too late, or is not wanted any more.
 async fn watch(
     process: &mut Process,
-    collector: &mut Collector,
+    collector: &mut Collector<'_>,
     limit: Option<Duration>,
     cancel: &CancellationToken,
     progress: &Progress,
@@ -290,7 +329,7 @@ async fn until(deadline: std::pin::Pin<&mut Option<tokio::time::Sleep>>) {
 }
 
 /// Kills the tree and takes what it had still said.
-async fn killed(process: &mut Process, collector: &mut Collector, end: End) -> End {
+async fn killed(process: &mut Process, collector: &mut Collector<'_>, end: End) -> End {
     process.kill().await;
     last_words(process, collector, &CancellationToken::new()).await;
     // Only for the process table: a process that the kernel holds back must not hold us.
@@ -299,7 +338,7 @@ async fn killed(process: &mut Process, collector: &mut Collector, end: End) -> E
 }
 
 /// Reads what is still in the pipe.
-async fn last_words(process: &mut Process, collector: &mut Collector, cancel: &CancellationToken) {
+async fn last_words(process: &mut Process, collector: &mut Collector<'_>, cancel: &CancellationToken) {
     let reading = async {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(Ok(count @ 1..)) = tokio::time::timeout(SILENCE, process.read(&mut buffer)).await {
@@ -320,7 +359,7 @@ struct Reporter<'a> {
 }
 
 impl Reporter<'_> {
-    fn report(&mut self, collector: &Collector) {
+    fn report(&mut self, collector: &Collector<'_>) {
         let truncation = collector.snapshot();
         let mut details = Map::new();
         if truncation.truncated {

@@ -11,6 +11,8 @@ use std::{
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
+    /// Names of variables that are there and not passed on.
+    withheld: Vec<String>,
 }
 
 /// Which variables processes do not get.
@@ -23,10 +25,12 @@ pub struct Withheld {
 }
 
 impl Environment {
-    /// What `inherited` holds but for secrets: the named credentials, and every variable whose name says that it is one.
-    pub fn new(inherited: impl IntoIterator<Item = (OsString, OsString)>, withheld: &Withheld) -> Self {
-        let variables = inherited.into_iter().filter(|(name, _)| !withheld.holds_back(name)).collect();
-        Self { variables }
+    /// What `inherited` holds but for secrets: the named credentials, and every variable that is one by
+    /// [`pi_redact::is_withheld_variable`].
+    pub fn new(inherited: impl IntoIterator<Item = (OsString, OsString)>, rules: &Withheld) -> Self {
+        let (withheld, variables): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            inherited.into_iter().partition(|(name, value)| rules.holds_back(name, value));
+        Self { variables, withheld: withheld.into_keys().filter_map(|name| name.into_string().ok()).collect() }
     }
 
     /// The same with one more variable.
@@ -52,6 +56,17 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
+    /// The variables that are not passed on and that one of these texts speaks of.
+    pub(crate) fn withheld_in(&self, texts: [&str; 2]) -> Vec<&str> {
+        let is_in = |name: &str, text: &str| {
+            let is_part = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
+            text.match_indices(name).any(|(at, _)| {
+                !is_part(text[..at].chars().next_back()) && !is_part(text[at + name.len()..].chars().next())
+            })
+        };
+        self.withheld.iter().map(String::as_str).filter(|name| texts.iter().any(|text| is_in(name, text))).collect()
+    }
+
     /// The folders in which programs are looked for.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
         let path = self.variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -60,11 +75,12 @@ impl Environment {
 }
 
 impl Withheld {
-    fn holds_back(&self, name: &OsStr) -> bool {
+    fn holds_back(&self, name: &OsStr, value: &OsStr) -> bool {
         // A name that is no text is no name that anybody gives to a secret, and the rules cannot read it.
         let Some(name) = name.to_str() else { return false };
         let is_listed = |names: &[String]| names.iter().any(|listed| is_same(listed, name));
-        !is_listed(&self.passed) && (is_listed(&self.credentials) || pi_redact::is_secret_variable(name))
+        let is_secret = || pi_redact::is_withheld_variable(name, &value.to_string_lossy());
+        !is_listed(&self.passed) && (is_listed(&self.credentials) || is_secret())
     }
 }
 
@@ -113,6 +129,23 @@ mod tests {
     fn names_of_the_caller_are_withheld_and_those_of_a_person_passed() {
         let withheld = Withheld { credentials: vec!["ODD".to_owned()], passed: vec!["GITHUB_TOKEN".to_owned()] };
         assert_eq!(names(&["GITHUB_TOKEN", "NPM_TOKEN", "ODD", "PLAIN"], &withheld), ["GITHUB_TOKEN", "PLAIN"]);
+    }
+
+    #[test]
+    fn values_count_where_names_only_hint() {
+        let inherited = [
+            ("DATABASE_URL", "postgres://me:secret@host/db"),
+            ("GH_PAT", "0123456789abcdef"),
+            ("HTTPS_PROXY", "http://me:secret@proxy:3128"),
+            ("SITE_URL", "https://example.com"),
+            ("TLS_KEY", "/etc/ssl/key.pem"),
+        ];
+        let inherited = inherited.map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment::new(inherited, &Withheld::default());
+        let kept: Vec<&str> = environment.variables().filter_map(|(name, _)| name.to_str()).collect();
+        assert_eq!(kept, ["HTTPS_PROXY", "SITE_URL", "TLS_KEY"]);
+        assert_eq!(environment.withheld_in(["curl $GH_PAT", "no DATABASE_URL is set"]), ["DATABASE_URL", "GH_PAT"]);
+        assert_eq!(environment.withheld_in(["echo $MY_GH_PAT GH_PATH", ""]), [""; 0]);
     }
 
     #[test]

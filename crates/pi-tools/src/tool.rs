@@ -79,6 +79,8 @@ pub struct Output {
     pub content: Vec<Block>,
     /// What people and programs may look at.
     pub details: Option<Value>,
+    /// Secrets that the tool itself has hidden in the content.
+    pub hidden: usize,
 }
 
 /// Why a tool did not do what it should: the text is the result that the model reads, marked as an error.
@@ -86,11 +88,13 @@ pub struct Output {
 pub struct Failure {
     pub text: String,
     pub details: Option<Value>,
+    /// Secrets that the tool itself has hidden in the text.
+    pub hidden: usize,
 }
 
 impl Output {
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Block::text(text)], details: None }
+        Self { content: vec![Block::text(text)], ..Self::default() }
     }
 
     /// The same with details, unless there is nothing in them.
@@ -102,7 +106,7 @@ impl Output {
 
 impl Failure {
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), details: None }
+        Self { text: text.into(), details: None, hidden: 0 }
     }
 
     /// The outcome of a call that was cancelled before it had one.

@@ -25,13 +25,13 @@ async fn model_reads_what_was_printed_and_how_it_ended() {
     for (command, expected) in [
         ("echo hi", "hi\n"),
         ("true", "(no output)"),
-        ("exit 3", "error: Command exited with code 3"),
+        ("exit 3", "error: (no output)\n\nCommand exited with code 3"),
         ("echo hi; exit 3", "error: hi\n\n\nCommand exited with code 3"),
-        ("kill -9 $$", "error: Command exited with code 137"),
+        ("kill -9 $$", "error: (no output)\n\nCommand exited with code 137"),
         ("echo 1; echo 2 >&2; echo 3; echo 4 >&2", "1\n2\n3\n4\n"),
         ("cat", "(no output)"),
         ("ls", "here\n"),
-        ("exec >&- 2>&-; exit 4", "error: Command exited with code 4"),
+        ("exec >&- 2>&-; exit 4", "error: (no output)\n\nCommand exited with code 4"),
         ("printf '\\033[31mred\\033[0m \\x00\\xff'", "red \u{fffd}"),
         ("[[ $BASH_VERSION ]] && echo bash", "bash\n"),
     ] {
@@ -69,6 +69,21 @@ async fn secrets_are_not_in_the_environment() {
     let told =
         room.told("bash", json!({ "command": "env | grep -v '^\\(_\\|PWD\\|SHLVL\\|PI_CALL\\)=' | sort" })).await;
     assert_eq!(told, "GH_TOKEN=passed\nPATH=/usr/bin:/bin\nPI_SESSION_ID=s1\nPLAIN=plain\n");
+}
+
+#[tokio::test]
+async fn command_that_fails_without_a_variable_is_told_how_to_pass_it() {
+    let inherited = [("GH_PAT", "0123456789abcdef"), ("DATABASE_URL", "postgres://me:hush-hush@host/db")];
+    let inherited = inherited.map(|(name, value)| (name.into(), value.into()));
+    let environment = Environment::new(inherited, &Withheld::default()).with("PATH", "/usr/bin:/bin");
+    let room = Room::with(|settings| settings.environment = environment);
+    let told = room.told("bash", json!({ "command": "test -n \"$GH_PAT\"" })).await;
+    let expected = "error: (no output)\n\nCommand exited with code 1\n\n[GH_PAT is set and not passed to commands, because of the \
+                    secret in it. The user can allow it in settings.json: \"passEnvironment\": [\"GH_PAT\"]]";
+    assert_eq!(told, expected);
+    let told = room.told("bash", json!({ "command": "echo no DATABASE_URL; false" })).await;
+    assert!(told.ends_with("\"passEnvironment\": [\"DATABASE_URL\"]]"), "{told}");
+    assert_eq!(room.told("bash", json!({ "command": "echo \"<$GH_PAT>\"" })).await, "<>\n");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use pi_extproto::hook::event::payload::{ToolCallEvent, ToolResultEvent};
 use pi_policy::{Decision, Denial, Grant, Subject};
 use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
 use pi_transcript::{
-    AgentEvent, Block, Message, ToolCall, ToolCallId, ToolOutput, json::Extra, message::ToolResultMessage,
+    AgentEvent, Block, EntryId, Message, ToolCall, ToolCallId, ToolOutput, json::Extra, message::ToolResultMessage,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -28,6 +28,15 @@ use crate::scrub;
 
 /// Updates of a guest that may wait; those beyond are dropped, the next one says more.
 const UPDATES: usize = 16;
+
+/// The calls of one answer.
+pub(super) struct Batch<'a> {
+    /// The entry of the answer.
+    pub(super) answer: &'a EntryId,
+    pub(super) calls: Vec<ToolCall>,
+    /// Those that are not run: half of a file is not a file.
+    pub(super) unfinished: &'a HashSet<ToolCallId>,
+}
 
 /// What came of the calls of a turn.
 pub(super) struct Answered {
@@ -54,16 +63,20 @@ struct Outcome {
     output: ToolOutput,
     is_error: bool,
     terminate: bool,
+    /// Secrets that were hidden in it.
+    hidden: usize,
+}
+
+/// What the model is told of a call.
+struct Answer {
+    result: ToolResultMessage,
+    terminate: bool,
 }
 
 impl Run {
-    /// Runs the calls and appends their results. Calls in `unfinished` are not run: half of a file is not a file.
-    pub(super) async fn answer_calls(
-        &mut self,
-        set: &Arc<ToolSet>,
-        calls: Vec<ToolCall>,
-        unfinished: &HashSet<ToolCallId>,
-    ) -> Result<Answered, Gone> {
+    /// Runs the calls and appends their results.
+    pub(super) async fn answer_calls(&mut self, set: &Arc<ToolSet>, batch: Batch<'_>) -> Result<Answered, Gone> {
+        let Batch { answer, calls, unfinished } = batch;
         // What the model asked for is in the file before anything of it is done.
         self.desk.written().await?;
         let mut checked = Vec::with_capacity(calls.len());
@@ -72,9 +85,10 @@ impl Run {
         }
         let one_after_another = checked.iter().any(|call| call.manner() == Manner::OneAfterAnother);
         let this = &*self;
-        let mut outcomes: Vec<Option<(ToolCall, Outcome)>> = checked.iter().map(|_| None).collect();
+        let mut outcomes: Vec<Option<Answer>> = checked.iter().map(|_| None).collect();
         let waiting = checked.into_iter().enumerate();
-        let run = |(index, checked): (usize, Checked)| async move { (index, this.carry_out(set, checked).await) };
+        let run =
+            |(index, checked): (usize, Checked)| async move { (index, this.carry_out(set, answer, checked).await) };
         if one_after_another {
             for item in waiting {
                 let (index, outcome) = run(item).await;
@@ -88,9 +102,9 @@ impl Run {
         }
         let outcomes = outcomes.into_iter().map(|outcome| outcome.expect("every call has an outcome"));
         let mut answered = Answered { results: Vec::new(), terminate: false };
-        for (call, outcome) in outcomes {
-            answered.terminate |= outcome.terminate;
-            answered.results.push(self.say_result(call, outcome).await?);
+        for Answer { result, terminate } in outcomes {
+            answered.terminate |= terminate;
+            answered.results.push(self.say_result(result).await?);
         }
         Ok(answered)
     }
@@ -176,41 +190,49 @@ impl Run {
         }
     }
 
-    /// Runs a call, or takes its refusal for its result, and tells how it ended.
-    async fn carry_out(&self, set: &Arc<ToolSet>, checked: Checked) -> Result<(ToolCall, Outcome), Gone> {
+    /// Runs a call, or takes its refusal for its result, and tells how it ended once that is written down.
+    async fn carry_out(&self, set: &Arc<ToolSet>, answer: &EntryId, checked: Checked) -> Result<Answer, Gone> {
         let Checked { call, readiness } = checked;
         let started = tokio::time::Instant::now();
         let mut denied = None;
-        let (outcome, found) = match readiness {
+        let outcome = match readiness {
             Readiness::Denied(denial) => {
                 denied = Some(scrub::text(&self.parts.redactor, &denial.to_string()).0.into_owned());
-                (Outcome::failure(Failure::new(permission::refusal(&denial))), 0)
+                Outcome::failure(Failure::new(permission::refusal(&denial)))
             }
-            Readiness::Refused { reason, terminate } => {
-                (Outcome { terminate, ..Outcome::failure(Failure::new(reason)) }, 0)
-            }
+            Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
             Readiness::Ready { tool, arguments, grant } => {
                 let outcome = match &tool.runner {
                     Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), *grant).await?,
                     Runner::Guest(tool) => self.run_guest(tool, &call, arguments.clone()).await?,
                 };
-                let (scrubbed, hidden) = self.scrub(outcome);
-                (self.hear_result(&call, arguments, scrubbed).await, hidden)
+                self.hear_result(&call, arguments, self.scrub(outcome)).await
             }
         };
-        let (mut outcome, brought) = self.scrub(outcome);
-        scrub::admit(&mut outcome.output.content, found + brought);
-        self.tell(AgentEvent::ToolExecutionEnd {
+        let Outcome { mut output, is_error, terminate, hidden } = self.scrub(outcome);
+        scrub::admit(&mut output.content, hidden);
+        let ended = AgentEvent::ToolExecutionEnd {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            result: outcome.output.clone(),
-            is_error: outcome.is_error,
+            result: output.clone(),
+            is_error,
             denied,
             duration_ms: u64::try_from(started.elapsed().as_millis()).ok(),
             parent_tool_call_id: None,
-        })
-        .await?;
-        Ok((call, outcome))
+        };
+        let result = ToolResultMessage {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            content: output.content,
+            details: Some(output.details.unwrap_or_else(|| Value::Object(Extra::new()))),
+            is_error,
+            timestamp: self.now().unix_millis(),
+            usage: None,
+            nested_calls: None,
+            extra: Extra::new(),
+        };
+        self.tell(ended).await?;
+        Ok(Answer { result, terminate })
     }
 
     async fn run_built_in(
@@ -255,7 +277,9 @@ impl Run {
                 biased;
                 done = &mut execution => {
                     return Ok(match done {
-                        Ok(ToolAnswer { output, is_error, terminate }) => Outcome { output, is_error, terminate },
+                        Ok(ToolAnswer { output, is_error, terminate }) => {
+                            Outcome { output, is_error, terminate, hidden: 0 }
+                        }
                         Err(trouble) => Outcome::failure(Failure::new(trouble.to_string())),
                     });
                 }
@@ -265,7 +289,7 @@ impl Run {
     }
 
     async fn tell_progress(&self, call: &ToolCall, output: ToolOutput) -> Result<(), Gone> {
-        let (outcome, _) = self.scrub(Outcome { output, is_error: false, terminate: false });
+        let outcome = self.scrub(Outcome { output, is_error: false, terminate: false, hidden: 0 });
         self.tell(AgentEvent::ToolExecutionUpdate {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
@@ -290,35 +314,25 @@ impl Run {
             ToolResultVerdict::Keep => outcome,
             ToolResultVerdict::Transformed { by: _, content, details, is_error } => {
                 let content = content::from_protocol(content);
-                let output = ToolOutput { content, details, extra: outcome.output.extra };
-                Outcome { output, is_error, terminate: outcome.terminate }
+                let output = ToolOutput { content, details, extra: outcome.output.extra.clone() };
+                Outcome { output, is_error, ..outcome }
             }
         }
     }
 
-    /// Takes out what must not be written: from here the result goes to the model, the file and the clients. Says how much
-    /// the model does not see of it.
-    fn scrub(&self, mut outcome: Outcome) -> (Outcome, usize) {
+    /// Takes out what must not be written: from here the result goes to the model, the file and the clients.
+    fn scrub(&self, mut outcome: Outcome) -> Outcome {
         let hidden;
         (outcome.output.content, hidden) = scrub::blocks(&self.parts.redactor, outcome.output.content);
+        outcome.hidden += hidden;
         if let Some(details) = &mut outcome.output.details {
             scrub::details(&self.parts.redactor, details);
         }
-        (outcome, hidden)
+        outcome
     }
 
-    async fn say_result(&mut self, call: ToolCall, outcome: Outcome) -> Result<Written, Gone> {
-        let message = Message::ToolResult(Box::new(ToolResultMessage {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            content: outcome.output.content,
-            details: Some(outcome.output.details.unwrap_or_else(|| Value::Object(Extra::new()))),
-            is_error: outcome.is_error,
-            timestamp: self.now().unix_millis(),
-            usage: None,
-            nested_calls: None,
-            extra: Extra::new(),
-        }));
+    async fn say_result(&mut self, result: ToolResultMessage) -> Result<Written, Gone> {
+        let message = Message::ToolResult(Box::new(result));
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
         self.write(Vec::new(), message).await
@@ -356,11 +370,13 @@ impl Readiness {
 
 impl Outcome {
     fn success(output: Output) -> Self {
-        Self { output: to_output(output), is_error: false, terminate: false }
+        let hidden = output.hidden;
+        Self { output: to_output(output), is_error: false, terminate: false, hidden }
     }
 
     fn failure(failure: Failure) -> Self {
-        let output = Output { content: vec![Block::text(failure.text)], details: failure.details };
-        Self { output: to_output(output), is_error: true, terminate: false }
+        let Failure { text, details, hidden } = failure;
+        let output = Output { content: vec![Block::text(text)], details, hidden };
+        Self { is_error: true, ..Self::success(output) }
     }
 }

@@ -21,7 +21,9 @@ use pi_transcript::{
 use serde_json::Value;
 
 use super::{
-    Cause, Retried, Run, Trouble, context,
+    Cause, Retried, Run, Trouble,
+    calls::Batch,
+    context,
     desk::{Gone, Plan},
     intercept::Hooked,
     to_value,
@@ -96,7 +98,8 @@ impl Run {
                 Some(_) | None => Turned::Answered { goes_on: resumes },
             });
         }
-        let answered = self.answer_calls(&plan.tools, calls, &unfinished).await?;
+        let batch = Batch { answer: &written.id, calls, unfinished: &unfinished };
+        let answered = self.answer_calls(&plan.tools, batch).await?;
         let resumes = self.end_turn(written, answered.results).await?;
         Ok(Turned::Answered { goes_on: resumes || !answered.terminate })
     }

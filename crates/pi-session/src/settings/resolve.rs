@@ -86,6 +86,7 @@ impl Resolver<'_> {
                 longest: Duration::from_millis(self.value("retry.maxDelayMs")),
             },
             shell_path: self.chosen::<String>("shellPath").map(Into::into),
+            pass_environment: self.value("passEnvironment"),
             shell_command_prefix: self.chosen("shellCommandPrefix"),
             default_tools: self.value("defaultTools"),
             images: Images {
@@ -100,8 +101,8 @@ impl Resolver<'_> {
             theme: self.chosen("theme"),
             quiet_startup: self.value("quietStartup"),
             show_images: self.value("terminal.showImages"),
-            http_idle_timeout_ms: self.chosen("httpIdleTimeoutMs"),
-            http_total_timeout_ms: self.value("httpTotalTimeoutMs"),
+            http_idle_timeout: self.chosen("httpIdleTimeoutMs"),
+            http_total_timeout: self.value("httpTotalTimeoutMs"),
         }
     }
 

@@ -1,7 +1,12 @@
 //! The output of a command: its end as text, all of it in a file if it is long, in memory that does not grow.
+//!
+//! Bytes become lines as a terminal would show them, and secrets are hidden in the lines before anything else is done
+//! with them: a secret that is cut, at the border of a piece or of what is shown, would not be recognised. So the text and
+//! the file hold the same, and nothing of a secret reaches a disk.
 
 use std::path::{Path, PathBuf};
 
+use pi_redact::{MARK, Redactor, Stream};
 use tokio::{fs::File, io::AsyncWriteExt};
 
 use super::{
@@ -16,28 +21,41 @@ const MOST_KEPT: usize = 8 * MAX_BYTES;
 const LEAST_KEPT: usize = 2 * MAX_BYTES;
 /// A file that is larger than this fills disks and is not read by anybody.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
+/// The longest secret that may be cut by the border of a piece: the block of any usual private key.
+const LONGEST_SECRET: usize = 8192;
 
 /// Takes the output piece by piece.
-#[derive(Debug)]
-pub(super) struct Collector {
+pub(super) struct Collector<'a> {
+    redactor: &'a Redactor,
     sanitiser: Sanitiser,
+    lines: Lines,
+    secrets: Stream<'a>,
     tail: Tail,
-    raw: Raw,
+    kept: Kept,
+    /// Marks that were there, and marks there are now.
+    marks: (usize, usize),
+}
+
+/// The lines that are written, and the one that is being written and may still begin anew.
+#[derive(Debug, Default)]
+struct Lines {
+    done: String,
+    open: String,
 }
 
 /// The end of the text, and how long it is in all.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Tail {
     text: String,
     breaks: usize,
     bytes: usize,
-    /// The length of the line that is being written.
+    /// The length of the last line.
     line: usize,
 }
 
-/// The bytes as they came.
+/// All of the text.
 #[derive(Debug)]
-struct Raw {
+struct Kept {
     folder: PathBuf,
     held: Vec<u8>,
     written: u64,
@@ -59,6 +77,17 @@ enum Place {
     Lost(std::io::Error),
 }
 
+/// Output that has come to its end.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) truncation: Truncation,
+    pub(super) whole: Whole,
+    /// The length of the last line.
+    pub(super) last_line: usize,
+    /// Secrets that are not shown.
+    pub(super) hidden: usize,
+}
+
 /// Where all of the output is.
 #[derive(Debug)]
 pub(super) enum Whole {
@@ -70,47 +99,60 @@ pub(super) enum Whole {
     Lost(std::io::Error),
 }
 
-impl Collector {
+impl<'a> Collector<'a> {
     /// A file for long output would go into `folder`.
-    pub(super) fn new(folder: &Path) -> Self {
-        let raw = Raw { folder: folder.to_owned(), held: Vec::new(), written: 0, place: Place::Memory };
-        Self { sanitiser: Sanitiser::default(), tail: Tail::default(), raw }
+    pub(super) fn new(folder: &Path, redactor: &'a Redactor) -> Self {
+        Self {
+            redactor,
+            sanitiser: Sanitiser::default(),
+            lines: Lines::default(),
+            secrets: redactor.stream(LONGEST_SECRET),
+            tail: Tail::default(),
+            kept: Kept { folder: folder.to_owned(), held: Vec::new(), written: 0, place: Place::Memory },
+            marks: (0, 0),
+        }
     }
 
     /// Dropping the future may lose the end of the file, never that of the text.
     pub(super) async fn push(&mut self, bytes: &[u8]) {
-        let tail = &mut self.tail;
-        self.sanitiser.push(bytes, |stroke| tail.apply(&stroke));
-        self.raw.push(bytes).await;
+        let lines = &mut self.lines;
+        self.sanitiser.push(bytes, |stroke| lines.apply(&stroke));
+        let done = std::mem::take(&mut self.lines.done);
+        self.marks.0 += count(&done);
+        let certain = self.secrets.push(&done);
+        self.take(&certain).await;
     }
 
-    /// What there is so far.
+    /// What there is so far, without an end that may be the beginning of a secret.
     pub(super) fn snapshot(&self) -> Truncation {
-        truncate::tail(&self.tail.text, self.tail.extent(), MAX_LINES, MAX_BYTES)
+        let waiting = format!("{}{}", self.secrets.held(), self.lines.open);
+        let mut tail = self.tail.clone();
+        tail.push(&self.redactor.redact_text(self.redactor.settled(&waiting)));
+        tail.truncated()
     }
 
     /// The path of the file, if there is one already.
     pub(super) fn path(&self) -> Option<&Path> {
-        match &self.raw.place {
+        match &self.kept.place {
             Place::File { path, .. } | Place::Full { path } => Some(path),
             Place::Memory | Place::Lost(_) => None,
         }
     }
 
-    /// The length of the last line.
-    pub(super) fn last_line(&self) -> usize {
-        self.tail.line
-    }
-
     /// Ends it. Text that is cut only because it has too many lines goes into a file as well.
-    pub(super) async fn finish(&mut self) -> (Truncation, Whole) {
-        let tail = &mut self.tail;
-        self.sanitiser.finish(|stroke| tail.apply(&stroke));
-        let truncation = self.snapshot();
+    pub(super) async fn finish(mut self) -> Collected {
+        let lines = &mut self.lines;
+        self.sanitiser.finish(|stroke| lines.apply(&stroke));
+        let rest = std::mem::take(&mut self.lines.done) + &std::mem::take(&mut self.lines.open);
+        self.marks.0 += count(&rest);
+        let certain = self.secrets.push(&rest);
+        let certain = certain + &std::mem::replace(&mut self.secrets, self.redactor.stream(0)).finish();
+        self.take(&certain).await;
+        let truncation = self.tail.truncated();
         if truncation.truncated {
-            self.raw.open().await;
+            self.kept.open().await;
         }
-        let whole = match std::mem::replace(&mut self.raw.place, Place::Memory) {
+        let whole = match std::mem::replace(&mut self.kept.place, Place::Memory) {
             Place::Memory => Whole::Shown,
             Place::Full { path } => Whole::Beginning(path),
             Place::Lost(error) => Whole::Lost(error),
@@ -119,41 +161,53 @@ impl Collector {
                 Err(error) => Whole::Lost(error),
             },
         };
-        (truncation, whole)
+        let hidden = count(&truncation.content).min(self.marks.1.saturating_sub(self.marks.0));
+        Collected { truncation, whole, last_line: self.tail.line, hidden }
+    }
+
+    async fn take(&mut self, certain: &str) {
+        self.marks.1 += count(certain);
+        self.tail.push(certain);
+        self.kept.push(certain.as_bytes()).await;
+    }
+}
+
+fn count(text: &str) -> usize {
+    text.matches(MARK).count()
+}
+
+impl Lines {
+    fn apply(&mut self, stroke: &Stroke<'_>) {
+        match stroke {
+            Stroke::Text(text) => {
+                self.open.push_str(text);
+                // A line that is longer than everything that is shown does not begin anew.
+                let is_long = self.open.len() > MAX_BYTES;
+                let end = if is_long { self.open.len() } else { self.open.rfind('\n').map_or(0, |at| at + 1) };
+                self.done.push_str(&self.open[..end]);
+                self.open.drain(..end);
+            }
+            Stroke::Restart => self.open.clear(),
+            Stroke::Erase => drop(self.open.pop()),
+        }
     }
 }
 
 impl Tail {
-    fn extent(&self) -> Extent {
-        Extent { lines: self.breaks + 1, bytes: self.bytes }
+    fn push(&mut self, text: &str) {
+        self.breaks += memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        self.bytes += text.len();
+        self.line = match memchr::memrchr(b'\n', text.as_bytes()) {
+            Some(at) => text.len() - at - 1,
+            None => self.line + text.len(),
+        };
+        self.text.push_str(text);
+        self.trim();
     }
 
-    fn apply(&mut self, stroke: &Stroke<'_>) {
-        match stroke {
-            Stroke::Text(text) => {
-                self.breaks += memchr::memchr_iter(b'\n', text.as_bytes()).count();
-                self.bytes += text.len();
-                self.line = match memchr::memrchr(b'\n', text.as_bytes()) {
-                    Some(at) => text.len() - at - 1,
-                    None => self.line + text.len(),
-                };
-                self.text.push_str(text);
-                self.trim();
-            }
-            Stroke::Restart => {
-                self.bytes -= self.line;
-                self.text.truncate(self.text.len().saturating_sub(self.line));
-                self.line = 0;
-            }
-            Stroke::Erase => {
-                if self.line > 0
-                    && let Some(sign) = self.text.pop()
-                {
-                    self.bytes -= sign.len_utf8();
-                    self.line -= sign.len_utf8();
-                }
-            }
-        }
+    fn truncated(&self) -> Truncation {
+        let extent = Extent { lines: self.breaks + 1, bytes: self.bytes };
+        truncate::tail(&self.text, extent, MAX_LINES, MAX_BYTES)
     }
 
     fn trim(&mut self) {
@@ -164,7 +218,7 @@ impl Tail {
     }
 }
 
-impl Raw {
+impl Kept {
     async fn push(&mut self, bytes: &[u8]) {
         if matches!(self.place, Place::Memory) && self.held.len() + bytes.len() > MAX_BYTES {
             self.open().await;
@@ -184,7 +238,7 @@ impl Raw {
         let path = spill::name(&self.folder);
         let mut options = tokio::fs::OpenOptions::new();
         options.write(true).create_new(true);
-        // Output may hold secrets: it is for nobody else.
+        // What no rule takes for a secret may be one: it is for nobody else.
         #[cfg(unix)]
         options.mode(0o600);
         match options.open(&path).await {
@@ -230,43 +284,104 @@ impl Raw {
 
 #[cfg(test)]
 mod tests {
+    use pi_redact::{Evidence, Options, Personal};
+
     use super::*;
+
+    const SECRET: &str = "correct-horse battery\nstaple";
+
+    fn redactor() -> Redactor {
+        let secrets = vec![SECRET.to_owned()];
+        Redactor::new(Options { secrets, evidence: Evidence::Shapes, personal: Personal::Keep })
+    }
 
     #[tokio::test]
     async fn memory_does_not_grow_with_the_output() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut collector = Collector::new(folder.path());
+        let (folder, redactor) = (tempfile::tempdir().expect("a folder"), redactor());
+        let mut collector = Collector::new(folder.path(), &redactor);
         let line = format!("{}\n", "é".repeat(500));
         let piece = line.repeat(64);
-        for _ in 0..500 {
+        for _ in 0..100 {
             collector.push(piece.as_bytes()).await;
             assert!(collector.tail.text.capacity() <= 2 * (MOST_KEPT + piece.len()));
-            assert!(collector.raw.held.capacity() <= 2 * MAX_BYTES);
+            assert!(collector.kept.held.capacity() <= 2 * MAX_BYTES);
+            assert!(collector.secrets.held().len() <= 10 * LONGEST_SECRET + piece.len());
         }
-        let (truncation, whole) = collector.finish().await;
-        assert_eq!((truncation.total_lines, truncation.total_bytes), (32_001, 32_000 * 1001));
+        let Collected { truncation, whole, .. } = collector.finish().await;
+        assert_eq!((truncation.total_lines, truncation.total_bytes), (6401, 6400 * 1001));
         let Whole::File(path) = whole else { panic!("{whole:?}") };
         let written = tokio::fs::read(path).await.expect("a file");
-        assert!(written == piece.repeat(500).as_bytes());
+        assert!(written == piece.repeat(100).as_bytes());
     }
 
     #[tokio::test]
     async fn text_of_many_short_lines_is_in_a_file_too() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut collector = Collector::new(folder.path());
+        let (folder, redactor) = (tempfile::tempdir().expect("a folder"), redactor());
+        let mut collector = Collector::new(folder.path(), &redactor);
         collector.push("x\n".repeat(2500).as_bytes()).await;
         assert_eq!(collector.path(), None);
-        let (truncation, whole) = collector.finish().await;
+        let Collected { truncation, whole, .. } = collector.finish().await;
         assert_eq!((truncation.output_lines, truncation.total_lines), (2000, 2501));
         assert!(matches!(whole, Whole::File(_)), "{whole:?}");
     }
 
     #[tokio::test]
     async fn output_that_cannot_be_kept_is_still_shown() {
-        let mut collector = Collector::new(Path::new("/proc/no such folder"));
+        let redactor = redactor();
+        let mut collector = Collector::new(Path::new("/proc/no such folder"), &redactor);
         collector.push("y".repeat(MAX_BYTES + 1).as_bytes()).await;
-        let (truncation, whole) = collector.finish().await;
+        let Collected { truncation, whole, .. } = collector.finish().await;
         assert_eq!((truncation.output_bytes, truncation.last_line_partial), (MAX_BYTES, true));
         assert!(matches!(whole, Whole::Lost(_)), "{whole:?}");
+    }
+
+    /// Whatever the size of the pieces, neither text nor file holds any part of the secret.
+    #[tokio::test]
+    async fn secret_is_hidden_in_text_and_file_wherever_it_is_cut() {
+        let (folder, redactor) = (tempfile::tempdir().expect("a folder"), redactor());
+        let filler = "a plain line\n".repeat(5000);
+        // One secret stands where what is shown begins, another at the very end.
+        let border = "b plain line\n".repeat(MAX_BYTES / 13 - 1);
+        let output = format!("{filler}x {SECRET}{border}\u{1b}[31m{SECRET}");
+        for size in [1, 7, 1000, output.len()] {
+            let mut collector = Collector::new(folder.path(), &redactor);
+            for piece in output.as_bytes().chunks(size) {
+                collector.push(piece).await;
+            }
+            let Collected { truncation, whole, hidden, .. } = collector.finish().await;
+            let Whole::File(path) = whole else { panic!("{whole:?}") };
+            let written = tokio::fs::read_to_string(path).await.expect("a file");
+            assert!(written == format!("{filler}x {MARK}{border}{MARK}"), "in pieces of {size}");
+            assert!(!truncation.content.contains("staple"), "in pieces of {size}");
+            assert!(truncation.content.ends_with(MARK) && hidden > 0, "in pieces of {size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn beginning_of_a_secret_is_not_shown_before_it_is_known_to_be_none() {
+        let (folder, redactor) = (tempfile::tempdir().expect("a folder"), redactor());
+        for cut in 1..SECRET.len() {
+            let mut collector = Collector::new(folder.path(), &redactor);
+            collector.push(format!("so far {}", &SECRET[..cut]).as_bytes()).await;
+            assert_eq!(collector.snapshot().content, "so far ", "{cut}");
+            collector.push(&SECRET.as_bytes()[cut..]).await;
+            collector.push(b" and more ").await;
+            assert_eq!(collector.snapshot().content, format!("so far {MARK} and more "), "{cut}");
+        }
+        let mut collector = Collector::new(folder.path(), &redactor);
+        collector.push(b"testing .....").await;
+        assert_eq!(collector.snapshot().content, "testing .....");
+        collector.push(b" correct-horse race\n").await;
+        assert_eq!(collector.snapshot().content, "testing ..... correct-horse race\n");
+    }
+
+    #[tokio::test]
+    async fn line_that_begins_anew_is_written_once() {
+        let (folder, redactor) = (tempfile::tempdir().expect("a folder"), redactor());
+        let mut collector = Collector::new(folder.path(), &redactor);
+        for piece in ["10%", "\r20%", "\r100%\nd", "one"] {
+            collector.push(piece.as_bytes()).await;
+        }
+        assert_eq!(collector.finish().await.truncation.content, "100%\ndone");
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn show(
             (format!("Read image file [{}]\n[Image left out: {why}]", format.to_mime_type()), None)
         }
     };
-    Ok(Output { content: [Block::text(note)].into_iter().chain(image).collect(), details: None })
+    Ok(Output { content: [Block::text(note)].into_iter().chain(image).collect(), ..Output::default() })
 }
 
 fn prepare(bytes: &[u8], format: ImageFormat, images: Images) -> Picture {
