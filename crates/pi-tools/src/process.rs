@@ -2,8 +2,11 @@
 //!
 //! A process has no input, writes both streams into one pipe, and is the first of its own tree. The tree is killed when
 //! [`Process::kill`] is called or when the process is dropped while it runs; what it started and left behind on purpose
-//! lives on when it ends by itself. An OS sandbox would be put around the command in this file and nowhere else.
+//! lives on when it ends by itself. On Unix a guard does the same when we are killed ourselves; on Windows the job object
+//! ends with us. An OS sandbox would be put around the command in this file and nowhere else.
 
+#[cfg(unix)]
+mod guard;
 #[cfg(target_os = "linux")]
 mod tree;
 #[cfg(unix)]

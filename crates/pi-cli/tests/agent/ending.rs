@@ -1,4 +1,5 @@
-//! `timeout` sends its signal twice, to us and to our group: whatever runs then is gone with us.
+//! Whatever runs when we end is gone with us: after the two signals of `timeout`, which go to us and to our group, and after
+//! the one that nobody can catch.
 
 use std::{
     path::Path,
@@ -47,13 +48,44 @@ fn two_signals_leave_no_process_behind() {
     }
 }
 
-fn check(moment: Moment, between: Duration) {
+#[test]
+fn killed_pi_leaves_no_process_behind() {
+    for _ in 0..times("PI_TEST_KILLS", 2) {
+        let (room, mut child) = begin();
+        until("the command runs", || read(&room.project().join("started")).is_some());
+        assert!(living_in(&room.project()) >= 4, "the command and its children are found");
+        child.kill().expect("it is ours");
+        child.wait().expect("it is dead");
+        until("nothing is left", || living_in(&room.project()) == 0);
+    }
+}
+
+#[test]
+fn what_a_command_left_behind_on_purpose_outlives_us() {
+    let command = "(sleep 600 & echo $! > left) > /dev/null 2>&1";
+    let calls = Answer::new().call("c1", "bash", &json!({ "command": command }));
+    let room = Room::new(Script::new().then(calls.reply()).then(Answer::new().text("Done").reply()));
+    let mut pi = room.pi();
+    pi.args(["--model", "scripted/model", "-p", "Go"]).stdin(Stdio::null());
+    assert!(pi.output().expect("pi starts").status.success());
+    let left: i32 = read(&room.project().join("left")).expect("a file").trim().parse().expect("a number");
+    assert_eq!(living_in(&room.project()), 1);
+    kill(Pid::from_raw(left), Signal::SIGKILL).expect("it is there");
+}
+
+/// A pi that runs the command.
+fn begin() -> (Room, Child) {
     let call = Answer::new().call("c1", "bash", &json!({ "command": COMMAND }));
     let room = Room::new(Script::new().then(call.reply()));
     let mut command = room.pi();
     command.args(["--model", "scripted/model", "-p", "Go"]);
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("pi starts");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().expect("pi starts");
+    (room, child)
+}
+
+fn check(moment: Moment, between: Duration) {
+    let (room, mut child) = begin();
     match moment {
         Moment::Running => until("the command runs", || read(&room.project().join("started")).is_some()),
         Moment::Asked(after) => {

@@ -2,6 +2,7 @@
 
 use std::{io, os::fd::OwnedFd, process::ExitStatus};
 
+use super::guard::{self, Watched};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{io::AsyncReadExt, net::unix::pipe, process::Command};
 
@@ -12,6 +13,8 @@ pub(super) struct Child {
     group: Option<Pid>,
     mark: String,
     has_ended: bool,
+    /// Dropped after everything is killed or has ended.
+    watched: Option<Watched>,
 }
 
 /// The end of the pipe that we read.
@@ -23,6 +26,7 @@ impl Child {
         let (reader, writer) = io::pipe()?;
         let output = Output(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
         command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        let watched = guard::watch(&mark);
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => {
@@ -35,12 +39,17 @@ impl Child {
         // The command holds the writing ends: the pipe would never end while we had them.
         drop(command);
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Ok((Self { child, group, mark, has_ended: false }, output))
+        if let Some(group) = group {
+            watched.is_group(group);
+        }
+        Ok((Self { child, group, mark, has_ended: false, watched: Some(watched) }, output))
     }
 
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.has_ended = true;
+        // From here on the number of the group may be somebody else's.
+        self.watched = None;
         Ok(status)
     }
 
