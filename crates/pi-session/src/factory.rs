@@ -22,6 +22,7 @@ use crate::{
     cut,
     departure::{Beginning, Owner},
     file::Opened,
+    finished::Notebook,
     herald::Brake,
     input::Composer,
     mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe},
@@ -134,15 +135,15 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
 /// Makes a session, which runs from here on. Needs a tokio runtime.
 pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     let Post { letters, received, emit, heard } = post;
-    let (scribe, tree, header, reader) = match blueprint.storage {
+    let (scribe, tree, header, reader, finished) = match blueprint.storage {
         Storage::File(opened) => {
-            let Opened { header, tree, reader, log, notices: _ } = *opened;
-            (Scribe::on_disk(log)?, tree, header, Some(Arc::new(reader)))
+            let Opened { header, tree, reader, log, finished, notices: _ } = *opened;
+            (Scribe::on_disk(log)?, tree, header, Some(Arc::new(reader)), finished)
         }
         Storage::Memory => {
             let tree = Tree::new(Destination::Memory, fastrand::Rng::new());
             let header = Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
-            (Scribe::in_memory()?, tree, header, None)
+            (Scribe::in_memory()?, tree, header, None, Vec::new())
         }
     };
     let questions = questions(blueprint.mode, &blueprint.id, emit);
@@ -153,6 +154,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         questions,
         redactor: blueprint.redactor,
         brake: Brake::new(),
+        notebook: Notebook::new(reader.as_ref().map(|reader| reader.path())),
         archive: Archive::start(reader.as_ref().map(|reader| reader.path().to_owned()))?,
         reader,
         requests: std::sync::atomic::AtomicU64::new(0),
@@ -197,6 +199,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         ran: Vec::new(),
         letters: letters.downgrade(),
     };
+    mailbox.restore(finished);
     mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
     tokio::spawn(mailbox.work(received, heard));

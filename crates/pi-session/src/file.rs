@@ -37,10 +37,13 @@ pub use self::{
     scan::{Scan, ScanError, Tail, scan},
 };
 pub(crate) use self::{
-    disk::{Listed, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
+    disk::{Listed, append_to, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
     lines::each_line,
 };
-use crate::tree::{Destination, Tree};
+use crate::{
+    finished::{self, Finished},
+    tree::{Destination, Tree},
+};
 
 /// A session that can be looked at. What others write meanwhile is not seen.
 #[derive(Debug)]
@@ -58,6 +61,8 @@ pub struct Opened {
     pub tree: Tree,
     pub reader: Reader,
     pub log: Log<Box<dyn Medium>>,
+    /// Results that were told of before a crash and do not stand in the file.
+    pub finished: Vec<Finished>,
     pub notices: Vec<Notice>,
 }
 
@@ -107,7 +112,7 @@ pub fn create(path: &Path, header: Header, random: fastrand::Rng) -> Opened {
     log.push(line.as_bytes());
     let mut tree = Tree::new(Destination::File { end }, random);
     tree.move_leaf(None);
-    Opened { header, tree, reader: Reader::new(path), log, notices: Vec::new() }
+    Opened { header, tree, reader: Reader::new(path), log, finished: Vec::new(), notices: Vec::new() }
 }
 
 /// Opens a session to write to it. An old one is rewritten first, and a torn end is cut off; what was there stays beside it.
@@ -135,7 +140,8 @@ pub fn open(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, O
     }
     let Scan { header, mut tree, .. } = scanned;
     load(&mut tree, &reader).map_err(|error| error.into_open(path))?;
-    Ok(Opened { header, tree, reader, log, notices })
+    let finished = finished::read(path).map_err(io)?;
+    Ok(Opened { header, tree, reader, log, finished, notices })
 }
 
 /// Opens a session to read it. Nothing is locked or changed; an old version is brought up to date in memory.

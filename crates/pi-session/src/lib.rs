@@ -16,6 +16,7 @@ mod draft;
 pub mod export;
 mod factory;
 pub mod file;
+mod finished;
 mod herald;
 pub mod hooks;
 pub mod input;
@@ -40,6 +41,7 @@ pub use self::{
     complaint::Complaint,
     departure::{Beginning, Departure, Owner, Wish, owner},
     factory::{Blueprint, Post, Storage, start, start_at},
+    finished::Finished,
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{

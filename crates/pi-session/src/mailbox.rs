@@ -52,6 +52,7 @@ use crate::{
     context, cut,
     departure::{Beginning, Departure, Owner},
     draft::Draft,
+    finished::{self, Finished},
     herald::Outgoing,
     input::Composer,
     models::Choice,
@@ -116,6 +117,14 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
+    /// Puts results in their place that were told of before a crash.
+    pub(crate) fn restore(&mut self, finished: Vec<Finished>) {
+        let restored = finished::restorable(&self.tree.entries(), finished);
+        if !restored.is_empty() {
+            self.append(Vec::new(), restored.into_iter().map(Draft::message).collect(), Vec::new());
+        }
+    }
+
     /// Says what the session begins with, where the file does not say the same, and lets extensions hear that it begins.
     pub(crate) fn begin(&mut self, beginning: &Beginning) {
         let known = context::build(&self.tree.entries());

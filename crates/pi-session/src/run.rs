@@ -60,6 +60,7 @@ use crate::{
     archive::Archive,
     draft::{self, Draft},
     file::Reader,
+    finished::Notebook,
     herald::Brake,
     models::{Choice, Models},
     queue::{Saying, When},
@@ -77,6 +78,8 @@ pub(crate) struct Parts {
     /// Held while somebody reads every event and is far behind.
     pub(crate) brake: Brake,
     pub(crate) archive: Archive,
+    /// Where results are until they stand in the file.
+    pub(crate) notebook: Notebook,
     /// Reads what is in the file and not held; a conversation without a file holds everything.
     pub(crate) reader: Option<Arc<Reader>>,
     /// Requests to models so far.

@@ -1,7 +1,8 @@
 //! `kill -9` at random moments: what was told is in the file, no call is carried out twice, and the conversation goes on.
 //!
 //! Every conversation is begun, killed, gone on with and killed again several times before somebody lets it end. What
-//! counts as told is an event on standard output.
+//! counts as told is an event on standard output: a message, or the end of a call. Commands take time and end in another
+//! order than that of the calls, and each leaves a line that can be counted.
 
 use std::{
     collections::BTreeMap,
@@ -28,6 +29,8 @@ const DEATHS: usize = 8;
 const CALLS: usize = 4;
 /// The longest time between what was read last and death.
 const LAST_BREATH: Duration = Duration::from_millis(30);
+/// How a result begins that nobody knows.
+const UNKNOWN: &str = "The call was interrupted";
 /// A file that is written in one piece or not at all.
 const PIECE: &str = "a line of a file that must never be seen in part\n";
 
@@ -46,9 +49,42 @@ fn killed_at_any_moment_nothing_told_is_lost_and_nothing_runs_twice() {
         }
         conversation.finish(&seen);
         seen.told.clear();
+        seen.results.clear();
     }
     // A test that always strikes at the same moment would prove little.
     assert!(seen.ends.len() >= 2, "all deaths were alike: {:?}", seen.ends);
+}
+
+/// Two calls run side by side; the quick one is told of while the slow one holds up its place in the file.
+#[test]
+fn end_of_a_call_that_was_told_is_kept_though_another_call_still_runs() {
+    let slow = json!({ "command": "touch begun; sleep 60; echo slow >> effects.txt" });
+    let quick = json!({ "command": "until [ -e begun ]; do sleep 0.01; done; echo quick >> effects.txt; echo the quick result" });
+    let calls = Answer::new().call("slow", "bash", &slow).call("quick", "bash", &quick);
+    let script = Script::new().then(calls.usage(100, 10).reply()).then(Answer::new().text("Finished.").reply());
+    let room = Room::new(script);
+    let mut command = room.pi();
+    command.args(["--model", "scripted/model", "--mode", "json", "Go"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("pi starts");
+    let output = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    let mut events = output.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    let ended = events.find(|event| event["type"] == "tool_execution_end").expect("a call ends");
+    child.kill().expect("it is ours");
+    child.wait().expect("it is dead");
+    assert_eq!(ended["toolCallId"], "quick");
+    let mut command = room.pi();
+    let output = command.args(["--model", "scripted/model", "-p", "-c", "Go on"]).stdin(Stdio::null()).output();
+    assert!(output.expect("pi starts").status.success());
+    let requests = room.server.requests();
+    let request = requests.last().expect("somebody asked").json();
+    let results = request["messages"].as_array().expect("a list").iter().filter(|message| message["role"] == "tool");
+    let mut results: Vec<(&str, &str)> = results
+        .map(|message| (message["tool_call_id"].as_str().expect("an id"), message["content"].as_str().expect("words")))
+        .collect();
+    results.sort_unstable();
+    assert_eq!(results[0], ("quick", "the quick result\n"));
+    assert!(results[1].1.starts_with(UNKNOWN), "{results:?}");
+    assert_eq!(read(&room.project().join("effects.txt")).expect("a file"), "quick\n");
 }
 
 /// What was read from the processes that are dead now.
@@ -56,6 +92,8 @@ fn killed_at_any_moment_nothing_told_is_lost_and_nothing_runs_twice() {
 struct Seen {
     /// Every message that was told of, in order.
     told: Vec<Value>,
+    /// The result of every call that was told to have ended.
+    results: BTreeMap<String, Value>,
     /// The last words of the dead, and how many had them.
     ends: BTreeMap<String, usize>,
 }
@@ -102,13 +140,18 @@ impl Conversation {
         let events: Vec<Value> = told.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let last = events.last().and_then(|event| event["type"].as_str()).unwrap_or("nothing");
         *seen.ends.entry(last.to_owned()).or_default() += 1;
+        let results = events.iter().filter(|event| event["type"] == "tool_execution_end");
+        seen.results.extend(results.map(|event| {
+            let call = event["toolCallId"].as_str().expect("an id").to_owned();
+            (call, event["result"]["content"].clone())
+        }));
         let ends = events.into_iter().filter(|event| event["type"] == "message_end");
         seen.told.extend(ends.map(|mut event| event["message"].take()));
-        self.check(&seen.told);
+        self.check(&seen.told, &seen.results);
     }
 
     /// Whatever happened, the file holds what was told, and what was carried out was carried out once.
-    fn check(&self, told: &[Value]) {
+    fn check(&self, told: &[Value], results: &BTreeMap<String, Value>) {
         let kept = self.branch();
         let mut rest = kept.iter();
         for message in told {
@@ -116,8 +159,7 @@ impl Conversation {
         }
         let effects = self.effects();
         assert!(effects.values().all(|count| *count == 1), "a call was carried out twice: {effects:?}");
-        for result in told.iter().filter(|message| message["role"] == "toolResult" && message["toolName"] == "bash") {
-            let call = result["toolCallId"].as_str().expect("an id");
+        for call in results.keys().filter(|call| !call.ends_with(&format!("_{CALLS}"))) {
             assert_eq!(effects.get(call), Some(&1), "{call} was told of and not carried out");
         }
         for round in 1..=DEATHS {
@@ -135,7 +177,12 @@ impl Conversation {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "Finished.\n");
-        self.check(&seen.told);
+        self.check(&seen.told, &seen.results);
+        let branch = self.branch();
+        for (call, content) in &seen.results {
+            let kept = branch.iter().find(|message| message["toolCallId"] == call.as_str());
+            assert_eq!(kept.map(|message| &message["content"]), Some(content), "{call} was told to have ended");
+        }
         let requests = self.room.server.requests();
         let request = requests.last().expect("somebody asked").json();
         let messages = request["messages"].as_array().expect("a list");
@@ -145,6 +192,10 @@ impl Conversation {
             assert!(said(text), "the model does not hear of {text:?}");
         }
         assert!(said("Finish"));
+        let unknown = messages.iter().filter(|message| message["content"].to_string().contains(UNKNOWN));
+        for call in unknown.map(|message| message["tool_call_id"].as_str().expect("an id")) {
+            assert!(!seen.results.contains_key(call), "{call} was told to have ended, and now nobody knows");
+        }
         // Every call has one answer: providers refuse anything else.
         let calls = messages.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
         let mut calls: Vec<&str> = calls.map(|call| call["id"].as_str().expect("an id")).collect();
@@ -189,7 +240,11 @@ impl Conversation {
 /// The answers of one run: commands, one of them beside a file that is written, and words that come slowly.
 fn answers(round: usize) -> [Reply; 3] {
     let call = |number: usize| format!("call_{round}_{number}");
-    let command = |number: usize| json!({ "command": format!("echo {} >> effects.txt", call(number)) });
+    // The later the call, the sooner it ends.
+    let command = |number: usize| {
+        let wait = 20 * (CALLS - number);
+        json!({ "command": format!("sleep 0.{wait:03}; echo {0} >> effects.txt; echo done {0}", call(number)) })
+    };
     let content = json!({ "path": format!("{round}.txt"), "content": PIECE.repeat(1000) });
     let first = Answer::new().text("I look.").call(&call(0), "bash", &command(0));
     let second = (1..CALLS).fold(Answer::new(), |answer, number| answer.call(&call(number), "bash", &command(number)));

@@ -179,6 +179,11 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+/// Adds bytes to a file that only its owner reads, and makes it if it is not there. Not synced.
+pub(crate) fn append_to(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    private().append(true).create(true).open(path)?.write_all(bytes)
+}
+
 /// Makes a folder and those above it.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();

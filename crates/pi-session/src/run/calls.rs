@@ -77,6 +77,7 @@ impl Run {
     /// Runs the calls and appends their results.
     pub(super) async fn answer_calls(&mut self, set: &Arc<ToolSet>, batch: Batch<'_>) -> Result<Answered, Gone> {
         let Batch { answer, calls, unfinished } = batch;
+        self.parts.notebook.clear().await;
         // What the model asked for is in the file before anything of it is done.
         self.desk.written().await?;
         let mut checked = Vec::with_capacity(calls.len());
@@ -231,6 +232,7 @@ impl Run {
             nested_calls: None,
             extra: Extra::new(),
         };
+        self.parts.notebook.keep(answer, &result).await;
         self.tell(ended).await?;
         Ok(Answer { result, terminate })
     }

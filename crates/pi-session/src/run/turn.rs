@@ -101,6 +101,7 @@ impl Run {
         let batch = Batch { answer: &written.id, calls, unfinished: &unfinished };
         let answered = self.answer_calls(&plan.tools, batch).await?;
         let resumes = self.end_turn(written, answered.results).await?;
+        self.parts.notebook.clear().await;
         Ok(Turned::Answered { goes_on: resumes || !answered.terminate })
     }
 
