@@ -11,11 +11,11 @@ mod wording;
 
 use std::{collections::HashMap, sync::Arc};
 
-use pi_transcript::{EntryId, Message};
+use pi_transcript::{EntryId, Message, StopReason};
 
 pub use self::{
     files::Files,
-    size::{context_tokens, message_tokens},
+    size::{context_tokens, is_counted, message_tokens},
     wording::{Asked, conversation},
 };
 use crate::{
@@ -52,6 +52,8 @@ pub struct Cut {
     pub previous_summary: Option<String>,
     pub tokens_before: u64,
     pub files: Files,
+    /// The context window of the model that is asked for the summary.
+    pub window: u64,
 }
 
 impl Default for Settings {
@@ -74,6 +76,7 @@ impl Settings {
 pub fn prepare(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<Cut> {
     let compaction = context::last_compaction(path);
     let mut messages = context::build(path).messages;
+    messages.retain(|(_, message)| !is_broken(message));
     if let Some((at, _)) = compaction {
         // Its summary is told apart from the rest.
         messages.retain(|(id, _)| id != path[at].id());
@@ -103,7 +106,46 @@ pub fn prepare(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<C
         previous_summary: compaction.map(|(_, compaction)| compaction.summary.clone()),
         tokens_before: context_tokens(path),
         files,
+        window,
     })
+}
+
+/// Decides where to cut a path that the model refused as too long, however short it looks from here: less and less is kept
+/// until something is left to summarise. What was said last is kept, because it is what the model must answer; `None` if
+/// there is nothing before it.
+pub fn prepare_to_retry(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<Cut> {
+    let messages = context::build(path).messages;
+    let estimated: u64 = messages.iter().map(|(_, message)| message_tokens(message)).sum();
+    let last = messages.iter().rev().map(|(_, message)| &**message).find(|message| !is_broken(message));
+    // What must be answered is kept even where it alone seems too large: that is an estimate.
+    let largest_kept = if last.is_some_and(is_turn_start) { u64::MAX } else { window };
+    let mut tried = Settings {
+        keep_recent_tokens: settings.keep_recent_tokens.min(estimated / 2),
+        reserve_tokens: settings.reserve_tokens.min(window / 2),
+        ..*settings
+    };
+    loop {
+        match prepare(path, &tried, largest_kept) {
+            Some(cut) => return Some(Cut { window, ..cut }),
+            None if tried.keep_recent_tokens == 0 => return None,
+            None => tried.keep_recent_tokens /= 2,
+        }
+    }
+}
+
+/// Whether a message stands for an answer that did not come; no provider is sent it.
+fn is_broken(message: &Message) -> bool {
+    match message {
+        Message::Assistant(said) => matches!(said.stop_reason.known(), Some(StopReason::Error | StopReason::Pending)),
+        Message::User(_)
+        | Message::ToolResult(_)
+        | Message::BashExecution(_)
+        | Message::Custom(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_)
+        | Message::System(_)
+        | Message::Other(_) => false,
+    }
 }
 
 /// The index of the first message that is kept; the number of messages if none is.

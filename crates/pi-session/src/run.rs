@@ -50,7 +50,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    compact::{Compacted, Next},
+    compact::{Compacted, Next, STILL_TOO_LONG},
     desk::{Desk, Gone},
     foreign::GuestStream,
     hooks::Position,
@@ -154,6 +154,13 @@ struct Trouble {
     fault: Fault,
     message: String,
     cause: Option<Cause>,
+}
+
+impl Trouble {
+    /// The same with what else there is to say.
+    fn with(self, words: &str) -> Self {
+        Self { message: format!("{}: {words}", self.message), ..self }
+    }
 }
 
 impl Cause {
@@ -261,10 +268,12 @@ impl Run {
                     match self.compact(CompactionReason::Overflow, None, Next::Retry).await? {
                         Compacted::Done(_) => continue,
                         Compacted::Aborted => break Ending::Aborted,
-                        Compacted::Nothing | Compacted::Failed(_) => break self.give_up_trying(trouble).await?,
+                        Compacted::Nothing => break self.give_up_trying(trouble).await?,
+                        Compacted::Failed(why) => break self.give_up_trying(trouble.with(&why)).await?,
                     }
                 }
-                Fault::Overflow | Fault::Lasting => break self.give_up_trying(trouble).await?,
+                Fault::Overflow => break self.give_up_trying(trouble.with(STILL_TOO_LONG.trim_end())).await?,
+                Fault::Lasting => break self.give_up_trying(trouble).await?,
             };
             let Some(delay) = terms.retry.delay(self.tries + 1, wait) else {
                 break self.give_up_trying(trouble).await?;

@@ -24,6 +24,12 @@ pub fn context_tokens(path: &[Arc<Kept>]) -> u64 {
     messages[start..].iter().fold(sum, |sum, (_, message): &Spoken| sum.saturating_add(message_tokens(message)))
 }
 
+/// Whether a provider has counted the context since it was last compacted; before the first compaction an estimate will do.
+pub fn is_counted(path: &[Arc<Kept>]) -> bool {
+    let compaction = context::last_compaction(path);
+    compaction.is_none_or(|(at, _)| path[at + 1..].iter().any(|kept| counted(kept).is_some()))
+}
+
 /// A fourth of the characters; an image is 1200 tokens.
 pub fn message_tokens(message: &Message) -> u64 {
     let (characters, images) = match message {

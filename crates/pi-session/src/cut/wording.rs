@@ -8,6 +8,9 @@ use crate::context::Spoken;
 /// Characters of a tool result that a summary is made from.
 const RESULT_LIMIT: usize = 2000;
 
+/// Characters of a token that can be relied on.
+const LEAST_CHARACTERS: u64 = 3;
+
 const SYSTEM: &str = include_str!("prompts/system.txt");
 const HISTORY: &str = include_str!("prompts/history.txt");
 const UPDATE: &str = include_str!("prompts/update.txt");
@@ -35,7 +38,8 @@ impl Cut {
         if self.history.is_empty() && self.previous_summary.is_none() {
             return None;
         }
-        let mut text = tagged("conversation", &conversation(&self.history));
+        let most_tokens = settings.reserve_tokens * 4 / 5;
+        let mut text = tagged("conversation", &self.fitting(conversation(&self.history), most_tokens));
         let task = match &self.previous_summary {
             Some(previous) => {
                 text.push_str(&tagged("previous-summary", previous));
@@ -45,7 +49,7 @@ impl Cut {
         };
         text.push_str(&with_instructions(task, instructions));
         // Four fifths of what is kept free: the rest is for the question after it.
-        Some(Asked::new(text, settings.reserve_tokens * 4 / 5))
+        Some(Asked::new(text, most_tokens))
     }
 
     /// Asks for a summary of the beginning of a turn whose end is kept.
@@ -53,8 +57,23 @@ impl Cut {
         if self.beginning.is_empty() {
             return None;
         }
-        let text = tagged("conversation", &conversation(&self.beginning)) + BEGINNING.trim_end();
-        Some(Asked::new(text, settings.reserve_tokens / 2))
+        let most_tokens = settings.reserve_tokens / 2;
+        let said = self.fitting(conversation(&self.beginning), most_tokens);
+        Some(Asked::new(tagged("conversation", &said) + BEGINNING.trim_end(), most_tokens))
+    }
+
+    /// A conversation without its beginning where it would not fit into the window beside an answer: a model that refuses
+    /// the question gives no summary at all.
+    fn fitting(&self, text: String, most_tokens: u64) -> String {
+        let room = self.window.saturating_sub(most_tokens).max(self.window / 2).saturating_mul(LEAST_CHARACTERS);
+        let characters = text.chars().count();
+        let surplus = characters.saturating_sub(usize::try_from(room).unwrap_or(usize::MAX));
+        match text.char_indices().nth(surplus) {
+            Some((start, _)) if surplus > 0 && self.window > 0 => {
+                format!("({surplus} characters from before are left out)\n{}", &text[start..])
+            }
+            Some(_) | None => text,
+        }
     }
 
     /// The summary for the entry, from the answers to the two questions.

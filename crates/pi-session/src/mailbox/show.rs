@@ -16,13 +16,14 @@ impl Mailbox {
         listing::page(context::build(&self.tree.entries()).messages, side, most)
     }
 
-    /// How full the window of the model is.
+    /// How full the window of the model is. After a compaction nobody knows until the model has answered.
     pub(super) fn context_usage(&self) -> ContextUsage {
-        let tokens = cut::context_tokens(&self.tree.entries());
+        let path = self.tree.entries();
+        let tokens = cut::is_counted(&path).then(|| cut::context_tokens(&path));
         let window = self.choice.model().context_window;
-        let percent = (window > 0).then(|| tokens as f64 * 100.0 / window as f64);
+        let percent = tokens.filter(|_| window > 0).map(|tokens| tokens as f64 * 100.0 / window as f64);
         ContextUsage {
-            tokens: Some(tokens),
+            tokens,
             context_window: window,
             percent: percent.and_then(|percent| Amount::try_from(percent).ok()),
         }

@@ -34,6 +34,11 @@ use crate::{
     tree::Kept,
 };
 
+/// What a person can do where a prompt does not fit and nothing before it can be made shorter.
+const NOTHING_TO_COMPACT: &str = include_str!("too-long.txt");
+/// The same where that was done already.
+pub(super) const STILL_TOO_LONG: &str = include_str!("still-too-long.txt");
+
 /// What follows a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -96,15 +101,23 @@ impl Run {
     ) -> Result<Compacted, Gone> {
         let terms = self.desk.terms().await?;
         let path = self.desk.path().await?;
-        let Some(cut) = cut::prepare(&path, &terms.compaction, terms.choice.model().context_window) else {
-            return Ok(Compacted::Nothing);
+        let window = terms.choice.model().context_window;
+        let cut = match next {
+            Next::Settle => cut::prepare(&path, &terms.compaction, window),
+            Next::Retry => cut::prepare_to_retry(&path, &terms.compaction, window),
+        };
+        let cut = match (cut, next) {
+            (None, Next::Settle) => return Ok(Compacted::Nothing),
+            (cut, _) => cut,
         };
         self.tell(AgentEvent::AutoCompactionStart { reason: Open::Known(reason) }).await?;
-        let summary = self.find_summary(&terms, &path, cut, Occasion { reason, instructions, next }).await;
-        let compacted = match summary {
-            Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
-            Err(NoSummary::Aborted) => Compacted::Aborted,
-            Err(NoSummary::Failed(message)) => Compacted::Failed(message),
+        let compacted = match cut {
+            None => Compacted::Failed(NOTHING_TO_COMPACT.trim_end().to_owned()),
+            Some(cut) => match self.find_summary(&terms, &path, cut, Occasion { reason, instructions, next }).await {
+                Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
+                Err(NoSummary::Aborted) => Compacted::Aborted,
+                Err(NoSummary::Failed(message)) => Compacted::Failed(message),
+            },
         };
         self.hear_failure(&compacted, reason, next).await;
         let (result, error_message) = match &compacted {

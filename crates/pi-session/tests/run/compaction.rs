@@ -69,6 +69,55 @@ async fn prompt_that_is_refused_as_too_long_is_compacted_and_sent_again() {
     assert_eq!(stage.server.requests().len(), 4);
 }
 
+/// With the usual settings, which keep more than all that was said.
+#[tokio::test]
+async fn short_talk_that_is_refused_as_too_long_is_compacted_too() {
+    let answers = [
+        Answer::new().text("One.").usage(100, 5).reply(),
+        refusal(400, "context_length_exceeded", "maximum context length"),
+        Answer::new().text("Short.").usage(50, 7).reply(),
+        Answer::new().text("Two.").usage(60, 5).reply(),
+    ];
+    let mut stage = Stage::new(answers).await;
+    stage.play("first").await;
+    let told = stage.play("second").await;
+    let found = lines(&told, &["assistant \"", "compaction", "settled"]);
+    assert_eq!(
+        found[1..],
+        ["compaction starts", "compaction ends, aborted: false", "assistant \"Two.\" Stop", "settled"]
+    );
+    let sent = stage.server.requests()[3].json()["messages"].to_string();
+    assert!(sent.contains("Short.") && sent.contains("second") && !sent.contains("One."), "{sent}");
+    let stats = stage.session.stats().await.unwrap();
+    assert_eq!((stats.tokens.input, stats.tokens.output), (210, 17), "what the summary took is counted");
+}
+
+#[tokio::test]
+async fn first_message_that_is_too_long_is_told_with_what_to_do() {
+    let mut stage = Stage::new([refusal(400, "context_length_exceeded", "maximum context length")]).await;
+    let told = stage.play("much").await;
+    let found = lines(&told, &["compaction", "=>"]);
+    assert_eq!(found[0], "compaction starts");
+    assert!(found[1].starts_with("compaction fails: there is nothing before this message"), "{told}");
+    assert!(found[2].contains("maximum context length") && found[2].ends_with("larger context window"), "{told}");
+}
+
+#[tokio::test]
+async fn nobody_knows_how_full_the_window_is_until_the_next_answer() {
+    // The cut lies within a turn, so there are two questions for the summary.
+    let texts = ["One.", "Two.", "Summary.", "Beginning.", "Three."];
+    let answers = texts.map(|text| Answer::new().text(text).usage(500, 5).reply());
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let known = |usage: pi_transcript::ContextUsage| (usage.tokens, usage.percent.is_some());
+    assert_eq!(known(stage.session.context_usage().await.unwrap()), (Some(505), true));
+    stage.session.compact(None).await.unwrap();
+    assert_eq!(known(stage.session.context_usage().await.unwrap()), (None, false));
+    stage.play("third").await;
+    assert_eq!(known(stage.session.context_usage().await.unwrap()), (Some(505), true));
+}
+
 #[tokio::test]
 async fn second_overflow_ends_the_run() {
     let overflow = || refusal(400, "context_length_exceeded", "maximum context length");
@@ -76,7 +125,7 @@ async fn second_overflow_ends_the_run() {
     let mut stage = stage(answers).await;
     stage.play("first").await;
     let told = stage.play("second").await;
-    assert!(told.contains("=> failed (request_too_large)"), "{told}");
+    assert!(told.contains("=> failed (request_too_large)") && told.ends_with("larger context window"), "{told}");
     assert_eq!(stage.server.requests().len(), 4);
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
         AgentEvent::SessionInfoChanged { name } => format!("named {name:?}"),
         AgentEvent::EntryAppended { entry } => format!("entry {}", entry.kind()),
         AgentEvent::AutoCompactionStart { .. } => "compaction starts".to_owned(),
+        AgentEvent::AutoCompactionEnd { error_message: Some(error), .. } => format!("compaction fails: {error}"),
         AgentEvent::AutoCompactionEnd { aborted, .. } => format!("compaction ends, aborted: {aborted}"),
         AgentEvent::BashExecutionUpdate { delta, .. } => format!("bash {delta:?}"),
         AgentEvent::Other(members) => Value::Object(members.clone()).to_string(),

@@ -52,6 +52,22 @@ fn newest_messages_are_kept_and_whole_turns_summarised() {
     check(9, text, "nothing");
 }
 
+/// As [`check`], for what a model refused as too long.
+#[track_caller]
+fn check_retry(window: u64, text: &str, expected: &str) {
+    assert_eq!(shown(cut::prepare_to_retry(&path(text), &Settings::default(), window)), expected);
+}
+
+#[test]
+fn refused_talk_is_cut_however_short_it_is_and_keeps_its_last_words() {
+    let text = "a - user aaaa\nb a assistant bbbb\nc b user cccc";
+    check_retry(WINDOW, text, "history [a b] beginning [] kept from c");
+    check_retry(WINDOW, "a - user aaaa", "nothing");
+    check_retry(10, &format!("a - user {}", "a".repeat(4000)), "nothing");
+    let large = format!("a - user aaaa\nb a assistant bbbb\nc b user {}", "c".repeat(4000));
+    check_retry(10, &large, "history [a b] beginning [] kept from c");
+}
+
 #[test]
 fn turn_that_is_cut_in_the_middle_has_its_beginning_told_apart() {
     let text = "a - user aaaa\nb a assistant bbbb\nc b user cccc\nd c assistant dddd\ne d assistant eeee";

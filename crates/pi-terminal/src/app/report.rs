@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_transcript::{AgentEvent, Entry, Message, question::UiRequest};
+use pi_transcript::{AgentEvent, Entry, Message, json::Loose, question::UiRequest};
 
 use super::{App, Pick};
 use crate::{
@@ -79,8 +79,13 @@ impl App {
                 self.waiting.steering.clone_from(steering);
                 self.waiting.follow_up.clone_from(follow_up);
             }
-            AgentEvent::AutoCompactionEnd { result: Some(result), .. } => {
-                self.footer.context = result.estimated_tokens_after;
+            // Nobody knows before the model has answered.
+            AgentEvent::AutoCompactionEnd { result: Some(_), .. } => self.footer.context = None,
+            AgentEvent::EntryAppended { entry: Entry::Compaction(summary) } => {
+                summary.usage.iter().filter_map(Loose::known).for_each(|usage| self.footer.totals.add(usage));
+            }
+            AgentEvent::EntryAppended { entry: Entry::BranchSummary(summary) } => {
+                summary.usage.iter().filter_map(Loose::known).for_each(|usage| self.footer.totals.add(usage));
             }
             AgentEvent::SessionInfoChanged { name } => self.footer.name.clone_from(name),
             AgentEvent::ThinkingLevelChanged { level } => self.footer.thinking = *level,
