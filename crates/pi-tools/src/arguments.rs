@@ -1,10 +1,11 @@
 //! From what a model wrote to arguments that fit a schema.
 //!
 //! Models write numbers as text, one value where a list is asked for, `null` for what they leave out, and JSON inside a
-//! string. What is meant is clear in all these cases, so it is taken. What is not clear is said in lines that name the
+//! string; and they call things as other tools do (`file_path`). What is meant is clear in all these cases, so it is taken. What is not clear is said in lines that name the
 //! argument, so that the next attempt can be better. Keywords of JSON Schema that are not read here do not restrict.
 
 mod coerce;
+pub(crate) mod synonym;
 
 use std::fmt;
 

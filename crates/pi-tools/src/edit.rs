@@ -74,6 +74,7 @@ fn with_edits(written: Value) -> Value {
         Value::Object(members) => members,
         other => return other,
     };
+    arguments::synonym::rename(&mut written, |name| ["oldText", "newText"].contains(&name));
     if let Some(old) = written.remove("oldText") {
         let mut pair = Map::from_iter([("oldText".to_owned(), old)]);
         if let Some(new) = written.remove("newText") {

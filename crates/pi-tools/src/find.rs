@@ -12,7 +12,7 @@ use crate::{
     files::{self, Folder},
     notice::Notices,
     tool::{self, Call, Definition, Failure, Output, Tool},
-    tree::{Entry, Kind, Tree},
+    tree::{Entry, Kind, Reach, Tree},
 };
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/find.json")));
@@ -47,7 +47,9 @@ async fn find(call: Call) -> Result<Output, Failure> {
     let cancel = call.cancel.clone();
     tool::off_thread(&call.cancel, move || {
         let folder = Folder::of(&call.grant, &location)?;
-        let tree = Tree { grant: &call.grant, places: call.workspace.places(), location: &location, folder: &folder };
+        let (grant, places) = (&call.grant, call.workspace.places());
+        let gitignore = Reach::Everywhere;
+        let tree = Tree { grant, places, location: &location, folder: &folder, gitignore };
         let mut found = Vec::new();
         tree.walk(&cancel, &mut |entry| {
             if pattern.matches(&entry, &tree) {

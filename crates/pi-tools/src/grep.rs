@@ -18,7 +18,7 @@ use crate::{
     files::{self, FileFault, Spot},
     notice::Notices,
     tool::{self, Call, Definition, Failure, Output, Tool},
-    tree::{Base, Kind, Tree},
+    tree::{Base, Kind, Reach, Tree},
     truncate::{self, MAX_LINE_CHARACTERS},
     workspace::Workspace,
 };
@@ -73,7 +73,13 @@ async fn grep(call: Call) -> Result<Output, Failure> {
             Base::File(spot) => look_into(&spot, &search, &cancel, &mut report)?,
             Base::Folder(folder) => {
                 let (grant, workspace): (_, &Workspace) = (&call.grant, &call.workspace);
-                let tree = Tree { grant, places: workspace.places(), location: &location, folder: &folder };
+                let tree = Tree {
+                    grant,
+                    places: workspace.places(),
+                    location: &location,
+                    folder: &folder,
+                    gitignore: Reach::Repositories,
+                };
                 look_through(&tree, &files, &search, &cancel, &mut report);
             }
         }

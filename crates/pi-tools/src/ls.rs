@@ -11,7 +11,7 @@ use crate::{
     files::{self, FileFault, Folder},
     notice::Notices,
     tool::{self, Call, Definition, Failure, Output, Tool},
-    tree::{self, Kind, Tree},
+    tree::{self, Kind, Reach, Tree},
 };
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/ls.json")));
@@ -43,7 +43,10 @@ async fn ls(call: Call) -> Result<Output, Failure> {
     let location = files::granted(&call.grant)?.clone();
     tool::off_thread(&call.cancel, move || {
         let folder = Folder::of(&call.grant, &location)?;
-        let tree = Tree { grant: &call.grant, places: call.workspace.places(), location: &location, folder: &folder };
+        let (grant, places) = (&call.grant, call.workspace.places());
+        // A list shows what is ignored as well.
+        let gitignore = Reach::Everywhere;
+        let tree = Tree { grant, places, location: &location, folder: &folder, gitignore };
         let mut names = names(&tree).map_err(|error| FileFault::reading(&location.to_string(), error))?;
         names.sort_by(|one, other| (one.to_lowercase(), one).cmp(&(other.to_lowercase(), other)));
         Ok(tell(&names, limit))

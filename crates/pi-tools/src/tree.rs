@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use pi_policy::{Extent, Grant, Location, Place, Places};
 
 use crate::files::{FileFault, Folder, Missing, Spot};
+pub(crate) use ignored::Reach;
 use ignored::Rules;
 
 /// What a search begins with.
@@ -32,6 +33,7 @@ pub(crate) struct Tree<'a> {
     pub(crate) places: &'a Places,
     pub(crate) location: &'a Location,
     pub(crate) folder: &'a Folder,
+    pub(crate) gitignore: Reach,
 }
 
 /// Something in the tree.
@@ -119,7 +121,7 @@ impl Tree<'_> {
         let is_shown = |entry: &Entry| {
             let absolute = self.absolute(&entry.below);
             let is_known = files_are_permitted && entry.kind != Kind::Folder;
-            !rules.ignore(&absolute, entry.kind) && (is_known || self.permits(&absolute))
+            !rules.ignore(&absolute, entry.kind, self.gitignore) && (is_known || self.permits(&absolute))
         };
         entries.filter(is_shown).map(|entry| (entry, Rc::clone(&rules))).collect()
     }

@@ -99,6 +99,39 @@ fn all_problems_are_told_at_once() {
     assert_eq!(fit(&schema, json!({ "path": null })).expect_err("a problem").problems[0].to_string(), "path: missing");
 }
 
+#[tokio::test]
+async fn habits_of_other_tools_are_understood() {
+    for (tool, written, expected) in [
+        ("read", json!({ "file_path": "a" }), json!({ "path": "a" })),
+        ("write", json!({ "filename": "a", "content": "" }), json!({ "path": "a", "content": "" })),
+        ("ls", json!({ "filepath": "a" }), json!({ "path": "a" })),
+        ("bash", json!({ "cmd": "true" }), json!({ "command": "true" })),
+        (
+            "edit",
+            json!({ "file_path": "a", "old_string": "b", "new_string": "c" }),
+            json!({ "path": "a", "edits": [{ "oldText": "b", "newText": "c" }] }),
+        ),
+        (
+            "edit",
+            json!({ "path": "a", "edits": [{ "old_text": "b", "new_text": "c" }] }),
+            json!({ "path": "a", "edits": [{ "oldText": "b", "newText": "c" }] }),
+        ),
+        // What is there already is meant.
+        ("read", json!({ "path": "a", "file_path": "b" }), json!({ "path": "a", "file_path": "b" })),
+        ("read", json!({ "path": null, "file_path": "b" }), json!({ "path": "b" })),
+    ] {
+        let registry = Registry::built_in();
+        let tool = registry.get(tool).expect("a tool");
+        assert_eq!(tool.prepare(written.clone()).await.map(Value::Object), Ok(expected), "{written}");
+    }
+}
+
+#[test]
+fn name_that_a_schema_knows_is_no_synonym() {
+    let schema = schema(&json!({ "path": { "type": "string" }, "file": { "type": "string" } }), &["file"]);
+    assert_eq!(fit(&schema, json!({ "file": "a" })).map(Value::Object), Ok(json!({ "file": "a" })));
+}
+
 #[test]
 fn built_in_schemas_take_what_they_describe() {
     let names: Vec<Vec<String>> = Registry::built_in()

@@ -30,6 +30,26 @@ fn project() -> Room {
     room
 }
 
+/// As ripgrep has it; `.ignore` counts everywhere.
+#[tokio::test]
+async fn gitignore_counts_in_a_repository_only() {
+    let room = Room::new();
+    room.put(".gitignore", "a\n");
+    room.put(".ignore", "b\n");
+    room.put("inner/.git/HEAD", "");
+    room.put("inner/.gitignore", "c\n");
+    for name in ["a", "b", "inner/c", "inner/d"] {
+        room.put(name, "needle\n");
+    }
+    let told = room.told("grep", json!({ "pattern": "needle" })).await;
+    assert_eq!(told, "a:1: needle\ninner/d:1: needle");
+    let told = room.told("find", json!({ "pattern": "?" })).await;
+    assert_eq!(told, "inner/d", "find leaves out what any list leaves out");
+    room.put(".git/HEAD", "");
+    assert_eq!(room.told("grep", json!({ "pattern": "needle" })).await, "inner/d:1: needle");
+    assert_eq!(room.told("grep", json!({ "pattern": "needle", "path": "inner" })).await, "d:1: needle");
+}
+
 #[tokio::test]
 async fn matches_are_told_in_the_order_of_paths() {
     let room = project();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::Problem;
+use super::{Problem, synonym};
 
 /// Where alternatives nest deeper than this nobody meant it; the value is taken as it is.
 const DEEPEST: usize = 32;
@@ -153,6 +153,7 @@ impl Coercion<'_> {
         };
         let nothing = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
+        synonym::rename(&mut members, |name| properties.contains_key(name));
         members.retain(|name, value| {
             let is_left_out = value.is_null() && properties.get(name).is_some_and(|form| !allows_null(form));
             !is_left_out

@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use super::with_plain_breaks;
+use super::{BYTE_ORDER_MARK, with_plain_breaks};
 
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 4;
@@ -22,6 +22,8 @@ impl Diff {
             let diff = TextDiff::from_lines(old, new);
             diff.unified_diff().context_radius(CONTEXT).header(&format!("a/{path}"), &format!("b/{path}")).to_string()
         };
+        // Nobody sees the mark at the beginning, but a patch without it would not fit.
+        let [old, new] = [old, new].map(|text| text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
         let (old, new) = (with_plain_breaks(old), with_plain_breaks(new));
         let diff = TextDiff::from_lines(&old, &new);
         let width = diff.old_len().max(diff.new_len()).max(1).to_string().len();

@@ -175,3 +175,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn byte_order_mark_is_in_the_patch_and_not_shown() {
+    let diff = diff::Diff::new("\u{feff}a\nb\n", "\u{feff}x\nb\n", "f");
+    assert_eq!(diff.shown, "-1 a\n+1 x\n 2 b");
+    assert!(diff.patch.contains("-\u{feff}a\n+\u{feff}x\n"), "{}", diff.patch);
+}

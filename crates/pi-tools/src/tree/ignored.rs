@@ -1,4 +1,4 @@
-//! What `.gitignore`, `.ignore` and `.git/info/exclude` leave out, in a repository or outside of one.
+//! What `.gitignore`, `.ignore` and `.git/info/exclude` leave out.
 
 use std::{io::Read as _, path::Path, rc::Rc};
 
@@ -10,7 +10,7 @@ use ignore::{
 use pi_policy::{Grant, Location};
 
 use super::{GIT, Kind};
-use crate::files::{Folder, open_root};
+use crate::files::{Folder, exists, open_root};
 
 /// The rules of one folder, behind them those of the folders around it. The innermost rule that speaks of a path decides;
 /// `.ignore` comes before `.gitignore`.
@@ -24,14 +24,24 @@ pub(super) struct Rules {
     around: Option<Rc<Rules>>,
 }
 
+/// Where a `.gitignore` counts. `.ignore` counts everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// In a repository only, as ripgrep has it: Pi's `grep`.
+    Repositories,
+    /// Also outside of one: Pi's `find` hands every list to `fd`.
+    Everywhere,
+}
+
 /// A list that is longer was not written by anybody.
 const MAX_LIST: u64 = 1024 * 1024;
 
 impl Rules {
     /// The rules that hold for a folder before its own: those of the folders between it and the root of its place.
     pub(super) fn above(grant: &Grant, location: &Location) -> Rc<Self> {
-        let mut rules = Rc::new(Self::default());
-        let Some((root, below)) = grant.root(location) else { return rules };
+        let Some((root, below)) = grant.root(location) else { return Rc::new(Self::default()) };
+        // The place may be a part of a repository, whose own lists are not for us to read.
+        let mut rules = Rc::new(Self { is_repository: is_in_repository(root), ..Self::default() });
         let Ok(mut folder) = open_root(root) else { return rules };
         let mut path = root.trim_end_matches('/').to_owned();
         for name in below.split('/').filter(|name| !name.is_empty()) {
@@ -57,7 +67,7 @@ impl Rules {
         Rc::new(Self { own, git, exclude, is_repository, around: Some(Rc::clone(around)) })
     }
 
-    pub(super) fn ignore(&self, absolute: &str, kind: Kind) -> bool {
+    pub(super) fn ignore(&self, absolute: &str, kind: Kind, gitignore: Reach) -> bool {
         let is_folder = kind == Kind::Folder;
         let says = |rules: &Option<Gitignore>| match rules.as_ref().map(|rules| rules.matched(absolute, is_folder)) {
             Some(Match::Ignore(_)) => Some(true),
@@ -71,8 +81,16 @@ impl Rules {
             let inside = chain().take_while(|rules| !std::mem::replace(&mut left, rules.is_repository));
             inside.flat_map(|rules| [&rules.git, &rules.exclude]).find_map(&says)
         };
-        own.or_else(git).unwrap_or(false)
+        let counts = match gitignore {
+            Reach::Everywhere => true,
+            Reach::Repositories => chain().any(|rules| rules.is_repository),
+        };
+        own.or_else(|| if counts { git() } else { None }).unwrap_or(false)
     }
+}
+
+fn is_in_repository(folder: &str) -> bool {
+    Path::new(folder).ancestors().any(|folder| exists(&format!("{}/{GIT}", folder.display())))
 }
 
 /// The rules in a file; nothing if there is none. A line that cannot be understood is passed over, as git does.
