@@ -112,6 +112,11 @@ impl Questions {
         closing.settle(settled(answer.await.ok()))
     }
 
+    /// Whether there is a person who could answer.
+    pub fn has_audience(&self) -> bool {
+        self.shared.audience == Audience::Somebody
+    }
+
     /// Answers an open question.
     pub fn answer(&self, id: &RequestId, answer: Answer) -> Result<(), AnswerFault> {
         let open = {

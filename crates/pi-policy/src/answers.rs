@@ -55,7 +55,7 @@ impl Question {
         let said = match answer {
             Answer::Yes => Said::Yes(term),
             Answer::No => Said::No,
-            Answer::Nobody => return None,
+            Answer::Dismissed | Answer::Nobody => return None,
         };
         let action = self.shared_action();
         let kept = breadth == Breadth::Capability || is_distinct(&action.target);

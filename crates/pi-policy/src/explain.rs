@@ -202,7 +202,7 @@ fn hint(action: &Action, decision: &Decision) -> Hint {
             Reason::Denied { source_path } => plain(format!("remove {source_path} from the settings")),
             Reason::NotDeclared(_) => plain("the extension must declare it in its capability manifest".to_owned()),
             Reason::DeniedByDefault | Reason::Secret | Reason::Strict => grant_hint(action),
-            Reason::Refused | Reason::Unanswered => grant_hint(action),
+            Reason::Refused | Reason::Dismissed | Reason::Unanswered => grant_hint(action),
         },
     }
 }

@@ -71,6 +71,8 @@ pub struct Question {
 pub enum Answer {
     Yes,
     No,
+    /// A person put the question away without saying anything.
+    Dismissed,
     /// Nobody was there, or nobody answered in time.
     Nobody,
 }
@@ -100,6 +102,8 @@ pub enum Reason {
     Strict,
     #[error("a person said no")]
     Refused,
+    #[error("a person dismissed the question")]
+    Dismissed,
     #[error("nobody answered")]
     Unanswered,
 }
@@ -267,6 +271,7 @@ impl Question {
         match answer {
             Answer::Yes => Ok(self.grant),
             Answer::No => Err(denial(Reason::Refused)),
+            Answer::Dismissed => Err(denial(Reason::Dismissed)),
             Answer::Nobody => Err(denial(Reason::Unanswered)),
         }
     }

@@ -9,8 +9,8 @@ use std::{
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_session::{
-    Cause, CommandInfo, CommandSource, Ending, Journey, PromptError, Prompted, Session, SessionGone, Silence,
-    Subscription,
+    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, PromptError, Prompted, Session, SessionGone,
+    Silence, Subscription,
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
@@ -178,9 +178,12 @@ impl Service {
             }
             Action::Rename(name) => session.rename(name).await.map(|()| None).map_err(gone),
             // How it ended is told by its events, but for a refusal.
-            Action::Compact { instructions } => {
-                session.compact(instructions).await.map(|_| None).map_err(|error| error.to_string())
-            }
+            Action::Compact { instructions } => match session.compact(instructions).await {
+                Ok(_) | Err(CompactError::Aborted | CompactError::Failed { .. }) => Ok(None),
+                Err(error @ (CompactError::Busy | CompactError::Nothing | CompactError::Gone(_))) => {
+                    Err(error.to_string())
+                }
+            },
             Action::FindFiles { query } => Ok(Some(self.files(query).await)),
             Action::Fetch(fetch) => self.fetch(fetch).await.map(Some),
             Action::Run { command, exposure } => {

@@ -96,6 +96,10 @@ fn question_becomes_a_grant_or_a_denial() {
     let granted = asked().answer(Answer::Yes).expect("a grant");
     assert!(granted.covers(&last("call x read /etc/hosts").1.action, Moment::from_unix_millis(0)));
     assert_eq!(asked().answer(Answer::No).expect_err("a denial").to_string(), "deny read: a person said no");
+    assert_eq!(
+        asked().answer(Answer::Dismissed).expect_err("a denial").to_string(),
+        "deny read: a person dismissed the question"
+    );
     assert_eq!(asked().answer(Answer::Nobody).expect_err("a denial").to_string(), "deny read: nobody answered");
 }
 

@@ -644,7 +644,7 @@ proptest! {
         match said.0 {
             _ if before.rule() != Rule::Mode => prop_assert_eq!(format!("{before:?}"), format!("{after:?}")),
             Answer::Yes => prop_assert!(new == old || (old, new) == (Verdict::Ask, Verdict::Allow)),
-            Answer::No | Answer::Nobody => prop_assert!(new <= old),
+            Answer::No | Answer::Dismissed | Answer::Nobody => prop_assert!(new <= old),
         }
         if said.1 == Breadth::Target && new != old {
             prop_assert_eq!(&*request.action, &*asked.request().action);
@@ -672,7 +672,7 @@ proptest! {
                 Verdict::Ask
             }
             (Answer::Yes, _, _) => Verdict::Allow,
-            (Answer::No | Answer::Nobody, _, _) => Verdict::Deny,
+            (Answer::No | Answer::Dismissed | Answer::Nobody, _, _) => Verdict::Deny,
         };
         prop_assert_eq!(again, expected);
     }

@@ -32,6 +32,9 @@ impl Run {
                 Answer::Yes
             }
             Settled::Answered(_) => Answer::No,
+            Settled::Cancelled if self.parts.questions.has_audience() && !self.cancel.is_cancelled() => {
+                Answer::Dismissed
+            }
             Settled::Cancelled | Settled::TimedOut => Answer::Nobody,
         };
         Ok(question.answer(answer))

@@ -52,6 +52,24 @@ settled";
 }
 
 #[tokio::test]
+async fn question_that_is_put_away_is_not_told_as_unanswered() {
+    let call = Answer::new().call("c1", "write", &json!({ "path": "../outside.txt", "content": "x" })).reply();
+    let settings = json!({ "agent": { "policy": { "mode": "prompt" } } });
+    let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
+        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value;
+    })
+    .await;
+    let session = stage.session.clone();
+    let running = tokio::spawn(async move { session.prompt(saying("write")).await });
+    stage.until(|event| matches!(event, AgentEvent::ExtensionUiRequest { .. })).await;
+    let question = stage.session.open_questions().await.unwrap().remove(0);
+    stage.session.answer(question.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
+    let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    assert!(told.contains("tool write is not allowed: deny write: a person dismissed the question"), "{told}");
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn call_that_is_not_allowed_is_told_with_the_reason() {
     let call = Answer::new().call("c1", "bash", &json!({ "command": "true" })).reply();
     let settings = json!({ "agent": { "policy": { "denies": [{ "capability": "exec" }] } } });
