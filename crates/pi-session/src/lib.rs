@@ -45,7 +45,7 @@ pub use self::{
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{
-        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Session,
+        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, Session,
         SessionGone, State, Summarise, Switch, Went,
     },
 };

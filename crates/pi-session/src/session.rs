@@ -48,6 +48,18 @@ pub struct State {
     pub entries: usize,
 }
 
+/// What a reader needs who must begin anew.
+#[derive(Debug)]
+pub struct Reloaded {
+    pub state: State,
+    /// What was said on the current branch, as [`Session::messages`] has it.
+    pub messages: Vec<Spoken>,
+    /// Questions that wait for a person, the oldest first.
+    pub questions: Vec<OpenQuestion>,
+    /// What happens from here on.
+    pub events: Subscription,
+}
+
 /// What came of something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompted {
@@ -411,7 +423,14 @@ impl Session {
         self.ask(|reply| Request::Subscribe(Reading::Joined, reply)).await
     }
 
-    /// The same with every event as it happened: a run waits for whoever does not read. For a record that somebody wants
+    /// For a reader that has missed events ([`Silence::Lagged`](crate::Silence::Lagged)): how the session stands with everything
+    /// that was said, and what happens from exactly then on. A message that is just being written is not among them; its
+    /// next event may be a piece from its middle, and its end has all of it.
+    pub async fn reload(&self) -> Result<Reloaded, SessionGone> {
+        self.ask(Request::Reload).await
+    }
+
+    /// As [`Session::subscribe`] with every event as it happened: a run waits for whoever does not read. For a record that somebody wants
     /// complete and reads to its end.
     pub async fn subscribe_in_full(&self) -> Result<(State, Subscription), SessionGone> {
         self.ask(|reply| Request::Subscribe(Reading::InFull, reply)).await

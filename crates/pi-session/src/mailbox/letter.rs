@@ -26,8 +26,8 @@ use crate::{
     resources::{Skill, SourceId},
     run::{Ending, desk::Note},
     session::{
-        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, State, Switch,
-        Went,
+        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, State,
+        Switch, Went,
     },
     sidecar::Listed,
     tree::NoEntry,
@@ -101,6 +101,8 @@ pub(crate) enum Request {
     /// Answered when everything so far is on the disk.
     Flush(oneshot::Sender<()>),
     Subscribe(Reading, oneshot::Sender<(State, Subscription)>),
+    /// For a reader that must begin anew.
+    Reload(oneshot::Sender<Reloaded>),
     /// Whether no extension objects.
     MayLeave(Departure, oneshot::Sender<bool>),
     /// Answers what was not said.

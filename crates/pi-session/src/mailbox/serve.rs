@@ -3,9 +3,9 @@
 use super::{Mailbox, Request, answer, intake::Arrival};
 use crate::{
     context,
-    herald::{self, Outgoing},
+    herald::{self, Outgoing, Reading},
     queue::{Edit, EditError, Line},
-    session::{State, Switch},
+    session::{Reloaded, State, Switch},
 };
 
 impl Mailbox {
@@ -85,6 +85,13 @@ impl Mailbox {
                 let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
                 answer(reply, (self.state(), subscription));
+            }
+            Request::Reload(reply) => {
+                let (subscriber, events) = herald::subscription(Reading::Joined, &self.parts.brake);
+                self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
+                let messages = context::build(&self.tree.entries()).messages;
+                let questions = self.parts.questions.list_open();
+                answer(reply, Reloaded { state: self.state(), messages, questions, events });
             }
             Request::MayLeave(departure, reply) => {
                 let permission = self.permission(&departure);

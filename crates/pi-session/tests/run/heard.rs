@@ -1,7 +1,7 @@
 //! Who listens to a session: slow readers, and readers for whom a run waits.
 
 use futures_util::FutureExt as _;
-use pi_session::{Ending, PromptError, Prompted, Session, Subscription};
+use pi_session::{Ending, PromptError, Prompted, Reloaded, Session, Subscription};
 use pi_testkit::model::Answer;
 use pi_transcript::{AgentEvent, AssistantMessageEvent};
 use tokio::task::JoinHandle;
@@ -99,4 +99,33 @@ async fn run_goes_on_when_the_reader_it_waits_for_leaves() {
     assert!(!running.is_finished());
     drop(unread);
     assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
+}
+
+#[tokio::test]
+async fn reader_that_begins_anew_has_everything_once() {
+    let answers = ["One", "Two", "Three"].map(|text| Answer::new().text(text).hold().reply());
+    let stage = Stage::new(answers).await;
+    let say = |text: &'static str| {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying(text)).await })
+    };
+    let first = say("first");
+    stage.server.received(1).await;
+    stage.server.release(1);
+    first.await.unwrap().unwrap();
+    let second = say("second");
+    stage.server.received(2).await;
+    let Reloaded { state, messages, questions, mut events } = stage.session.reload().await.unwrap();
+    assert!(state.is_running && questions.is_empty());
+    let roles: Vec<&str> = messages.iter().map(|(_, message)| message.role()).collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    stage.server.release(1);
+    second.await.unwrap().unwrap();
+    let mut ends = Vec::new();
+    while let Some(event) = events.next().now_or_never() {
+        if let AgentEvent::MessageEnd { message } = &*event.unwrap() {
+            ends.push(message.role().to_owned());
+        }
+    }
+    assert_eq!(ends, ["assistant"], "what was there is not told again, and what came after is");
 }
