@@ -1,4 +1,6 @@
 //! A loss of power: what was answered is on the disk, and so is every turn that is over.
+//!
+//! Some cases are spelled out; random conversations then lose their power at random moments.
 
 use std::{
     io,
@@ -62,9 +64,14 @@ fn lose(blueprint: &mut Blueprint, safe: &Arc<AtomicU64>) {
 
 /// What a process would find that starts after the power is back.
 fn surviving(stage: &Stage, safe: &AtomicU64) -> Vec<Kind> {
-    let text = std::fs::read(stage.path("../session.jsonl")).unwrap();
+    surviving_at(stage, safe.load(Ordering::SeqCst))
+}
+
+/// The same if the power had gone when so much was safe.
+fn surviving_at(stage: &Stage, safe: u64) -> Vec<Kind> {
+    let text = std::fs::read(stage.file()).unwrap();
     let image = stage.path("../after.jsonl");
-    std::fs::write(&image, &text[..usize::try_from(safe.load(Ordering::SeqCst)).unwrap()]).unwrap();
+    std::fs::write(&image, &text[..usize::try_from(safe).unwrap()]).unwrap();
     let opened = file::open(&image, Moment::from_unix_millis(0), fastrand::Rng::with_seed(1)).unwrap();
     assert_eq!(opened.notices, []);
     let path = opened.tree.path(opened.tree.leaf());
@@ -118,4 +125,107 @@ async fn flush_is_answered_when_everything_is_safe() {
     assert_eq!(surviving(&stage, &safe), [Kind::User]);
     stage.server.release(1);
     running.await.unwrap().unwrap();
+}
+
+/// What is done in a random conversation.
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Say,
+    /// The model makes so many calls before it answers.
+    SayWithCalls(usize),
+    /// Somebody stops the answer in its middle.
+    Interrupt,
+    Rename,
+    Flush,
+}
+
+impl Operation {
+    fn random(random: &mut fastrand::Rng) -> Self {
+        match random.u8(0..6) {
+            0 | 1 => Self::Say,
+            2 | 3 => Self::SayWithCalls(random.usize(1..5)),
+            4 => Self::Interrupt,
+            _ if random.bool() => Self::Rename,
+            _ => Self::Flush,
+        }
+    }
+
+    /// What the model answers.
+    fn replies(self) -> Vec<pi_testkit::Reply> {
+        let done = || Answer::new().text("Done").reply();
+        match self {
+            Self::Say => vec![done()],
+            Self::SayWithCalls(count) => {
+                let call = |answer: Answer, number: usize| {
+                    let file = json!({ "path": format!("{number}.txt"), "content": "abc" });
+                    answer.call(&format!("c{number}"), "write", &file)
+                };
+                vec![(0..count).fold(Answer::new(), call).reply(), done()]
+            }
+            Self::Interrupt => vec![Answer::new().text("Half").hold().reply()],
+            Self::Rename | Self::Flush => Vec::new(),
+        }
+    }
+
+    /// What is in the conversation once it was answered.
+    fn said(self) -> Vec<Kind> {
+        match self {
+            Self::Say | Self::Interrupt => vec![Kind::User, Kind::Assistant],
+            Self::SayWithCalls(count) => {
+                let results = std::iter::repeat_n(Kind::ToolResult, count);
+                [Kind::User, Kind::Assistant].into_iter().chain(results).chain([Kind::Assistant]).collect()
+            }
+            Self::Rename | Self::Flush => Vec::new(),
+        }
+    }
+}
+
+/// Does what is to be done and notes how much was safe at every event.
+async fn perform(operation: Operation, stage: &mut Stage, asked: &mut usize, safe: &AtomicU64, moments: &mut Vec<u64>) {
+    *asked += operation.replies().len();
+    match operation {
+        Operation::Rename => stage.session.rename("a name".to_owned()).await.unwrap(),
+        Operation::Flush => stage.session.flush().await.unwrap(),
+        Operation::Say | Operation::SayWithCalls(_) | Operation::Interrupt => {
+            let session = stage.session.clone();
+            let running = tokio::spawn(async move { session.prompt(saying("go")).await });
+            if matches!(operation, Operation::Interrupt) {
+                stage.server.received(*asked).await;
+                stage.session.abort().await.unwrap();
+            }
+            let noted = std::sync::Mutex::new(Vec::new());
+            let until_settled = stage.until(|event| {
+                noted.lock().unwrap().push(safe.load(Ordering::SeqCst));
+                matches!(event, pi_transcript::AgentEvent::AgentSettled { .. })
+            });
+            until_settled.await;
+            running.await.unwrap().unwrap();
+            moments.extend(noted.into_inner().unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn random_conversation_loses_nothing_that_was_answered_and_keeps_a_beginning() {
+    for seed in 0..24 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let operations: Vec<Operation> = (0..random.usize(1..6)).map(|_| Operation::random(&mut random)).collect();
+        let safe = Arc::new(AtomicU64::new(0));
+        let replies = operations.iter().flat_map(|operation| operation.replies());
+        let mut stage = Stage::with(replies, |blueprint| lose(blueprint, &safe)).await;
+        let (mut said, mut moments, mut asked) = (Vec::new(), Vec::new(), 0);
+        for operation in &operations {
+            perform(*operation, &mut stage, &mut asked, &safe, &mut moments).await;
+            said.extend(operation.said());
+            // Without a word of the person there is no file.
+            if !said.is_empty() {
+                assert_eq!(surviving(&stage, &safe), said, "{seed}: {operation:?} of {operations:?} was answered");
+            }
+        }
+        moments.dedup();
+        for moment in moments.into_iter().filter(|moment| *moment > 0) {
+            let found = surviving_at(&stage, moment);
+            assert!(said.starts_with(&found), "{seed}: at {moment} of {operations:?} there is {found:?}");
+        }
+    }
 }
