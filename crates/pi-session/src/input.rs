@@ -31,6 +31,7 @@ use self::{
     mention::{Mention, mentions},
 };
 use crate::{
+    attached::{picture_file, text_file},
     queue::Saying,
     resources::{self, Discovery, LARGEST, Places, Problem, Resources, Skill, template},
     scrub,
@@ -423,19 +424,17 @@ impl Work<'_> {
     }
 
     fn attach(&mut self, path: &Path, attached: Attached) {
-        let name = path.display().to_string().replace('"', "&quot;");
         let (provenance, source) = (self.around.places.provenance(path), document(path));
-        let inside = match attached {
+        let text = match attached {
             Attached::Nothing => return,
-            Attached::Text(text) => format!("\n{}\n", self.scrubbed(&text)),
-            Attached::Picture(Picture::LeftOut { why }) => format!("[Image left out: {why}]"),
+            Attached::Text(text) => text_file(path, &self.scrubbed(&text)),
+            Attached::Picture(Picture::LeftOut { why }) => picture_file(path, &format!("[Image left out: {why}]")),
             Attached::Picture(Picture::Ready { image, note }) => {
                 self.draft.images.push(Shown { image, file: Some((provenance.clone(), source.clone())) });
-                note
+                picture_file(path, &note)
             }
         };
-        let text = format!("<file name=\"{name}\">{inside}</file>\n");
-        self.draft.mark(&text, provenance, source);
+        self.draft.mark(&format!("{text}\n"), provenance, source);
     }
 
     fn scrubbed(&mut self, text: &str) -> String {

@@ -7,6 +7,7 @@
 //! Start with [`Session`], then [`Blueprint`], of which [`start`] makes one.
 
 mod archive;
+pub mod attached;
 mod complaint;
 pub mod context;
 pub mod cut;

@@ -13,6 +13,7 @@ use pi_exthost::GuestId;
 use pi_transcript::{Block, Message};
 
 pub use self::edit::{Edit, EditError, Item, ItemId, Line};
+use crate::attached;
 
 /// A message that will be said, with the stretches of it that came from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,7 +164,7 @@ impl Saying {
     pub fn written(&self) -> String {
         let mut text = self.text();
         for span in self.spans.iter().rev().filter(|span| span.block == 0) {
-            if text.get(span.bytes.clone()).is_some_and(|stretch| stretch.starts_with("<file name=\"")) {
+            if text.get(span.bytes.clone()).is_some_and(|stretch| attached::begins_file(stretch)) {
                 text.replace_range(span.bytes.clone(), "");
             }
         }

@@ -1,6 +1,6 @@
 //! What is attached to what somebody said: files and skills stand in the message as a whole, and on the screen by name.
 
-use std::path::Path;
+use pi_session::attached::{split_file, split_skill};
 
 /// Something that was attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub(super) fn split(message: &str) -> (String, Vec<Attached>) {
     while !rest.is_empty() {
         // Only the beginning of a line begins an attachment, as it is put there.
         let is_start = words.is_empty() || words.ends_with('\n');
-        if let Some((file, behind)) = file(rest).filter(|_| is_start) {
-            attached.push(file);
+        if let Some((file, behind)) = split_file(rest).filter(|_| is_start) {
+            attached.push(Attached { name: file.name(), lines: file.text.map(|text| text.lines().count()) });
             rest = behind;
             continue;
         }
-        if let Some((name, behind)) = skill(rest).filter(|_| words.is_empty()) {
+        if let Some((name, behind)) = split_skill(rest).filter(|_| words.is_empty()) {
             words = format!("/skill:{name} ");
             rest = behind.trim_start();
             continue;
@@ -32,32 +32,6 @@ pub(super) fn split(message: &str) -> (String, Vec<Attached>) {
         rest = behind;
     }
     (words.trim_end().to_owned(), attached)
-}
-
-/// A file at the beginning of a text, and what follows it.
-fn file(text: &str) -> Option<(Attached, &str)> {
-    let (path, inside) = text.strip_prefix("<file name=\"")?.split_once("\">")?;
-    let name = Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
-    let name = name.replace("&quot;", "\"");
-    let (lines, behind) = match inside.strip_prefix('\n') {
-        Some(inside) => {
-            let end = inside.find("\n</file>").filter(|end| is_end(&inside[end + "\n</file>".len()..]))?;
-            (Some(inside[..end].lines().count()), &inside[end + "\n</file>".len()..])
-        }
-        // Of a picture only a word stands between the marks.
-        None => (None, inside.split_once("</file>")?.1),
-    };
-    Some((Attached { name, lines }, behind.strip_prefix('\n').unwrap_or(behind)))
-}
-
-fn is_end(behind: &str) -> bool {
-    behind.is_empty() || behind.starts_with('\n')
-}
-
-/// The name of a skill at the beginning of a text, and what follows it.
-fn skill(text: &str) -> Option<(&str, &str)> {
-    let (name, inside) = text.strip_prefix("<skill name=\"")?.split_once('"')?;
-    Some((name, inside.split_once("</skill>")?.1))
 }
 
 #[cfg(test)]

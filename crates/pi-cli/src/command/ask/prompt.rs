@@ -13,7 +13,7 @@ use pi_envelope::{
 };
 use pi_provider::{Options, call::CacheRetention};
 use pi_redact::Redactor;
-use pi_session::scrub;
+use pi_session::{attached::text_file, scrub};
 use pi_transcript::{Block, EntryId, Message, ThinkingLevel, ToolDefinition};
 use serde_json::{Map, Value, json};
 
@@ -240,7 +240,7 @@ impl Text<'_> {
     fn push_file(&mut self, path: &Path, file_name: &str, content: &str) {
         let content = self.scrubbed(content);
         let start = self.written.len();
-        self.written.push_str(&format!("<file name=\"{}\">\n{content}\n</file>", path.display()));
+        self.written.push_str(&text_file(path, &content));
         let source = SpanSource::Document { file_name: file_name.to_owned(), mime_type: "text/plain".to_owned() };
         let origin = Origin::File { path: path.display().to_string() };
         self.close(start, origin, source);
