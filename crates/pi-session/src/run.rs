@@ -10,26 +10,22 @@ mod calls;
 pub(crate) mod compact;
 mod context;
 pub(crate) mod desk;
+mod ending;
 mod foreign;
 pub(crate) mod hooks;
 mod inquiry;
 mod intercept;
 mod navigate;
+mod parts;
 mod permission;
 pub(crate) mod tools;
 mod turn;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use pi_envelope::{Prompt, SystemPart};
+use pi_envelope::SystemPart;
 use pi_exthost::{
-    GuestId, Guests, Questions,
+    GuestId,
     verdict::{MessageVerdict, TurnVerdict},
 };
 use pi_extproto::{
@@ -40,52 +36,25 @@ use pi_extproto::{
     },
 };
 use pi_policy::Moment;
-use pi_provider::{
-    Call, CallError, Options,
-    client::{Answer, Interceptor},
-};
-use pi_redact::Redactor;
-use pi_transcript::{AgentEvent, EntryId, Message, RequestId, SessionId, event::CompactionReason};
+use pi_transcript::{AgentEvent, EntryId, Message, event::CompactionReason};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use self::ending::{Cause, Ending};
+pub(crate) use self::parts::Parts;
 use self::{
     compact::{Compacted, Next, STILL_TOO_LONG},
     desk::{Desk, Gone},
-    foreign::GuestStream,
+    ending::{Attempt, Retried, Trouble},
     hooks::Position,
     turn::Turned,
 };
 use crate::{
-    archive::Archive,
     draft::{self, Draft},
-    file::Reader,
-    finished::Notebook,
-    herald::Brake,
-    models::{Choice, Models},
     queue::{Saying, When},
     resources::assembly,
     retry::Fault,
 };
-
-/// What all runs of a session share.
-pub(crate) struct Parts {
-    pub(crate) session: SessionId,
-    pub(crate) models: Models,
-    pub(crate) guests: Arc<Guests>,
-    pub(crate) questions: Questions,
-    pub(crate) redactor: Arc<Redactor>,
-    /// Held while somebody reads every event and is far behind.
-    pub(crate) brake: Brake,
-    pub(crate) archive: Archive,
-    /// Where results are until they stand in the file.
-    pub(crate) notebook: Notebook,
-    /// Reads what is in the file and not held; a conversation without a file holds everything.
-    pub(crate) reader: Option<Arc<Reader>>,
-    /// Requests to models so far.
-    pub(crate) requests: AtomicU64,
-    pub(crate) now: fn() -> Moment,
-}
 
 /// How a run is stopped from outside.
 #[derive(Debug, Clone)]
@@ -95,25 +64,6 @@ pub(crate) struct Signals {
     /// Ends only the waiting for another try.
     pub(crate) give_up: CancellationToken,
 }
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// The model had nothing more to say.
-    Done,
-    /// Somebody stopped it.
-    Aborted,
-    /// The model could not be asked, or not to the end.
-    Failed {
-        message: String,
-        /// The call that failed, if it was one.
-        cause: Option<Cause>,
-    },
-}
-
-/// The error of a call to a model, shared by everybody who waits for the run. Two are the same if they are one.
-#[derive(Debug, Clone)]
-pub struct Cause(Arc<CallError>);
 
 pub(crate) struct Run {
     parts: Arc<Parts>,
@@ -134,79 +84,6 @@ pub(crate) struct Run {
 struct Written {
     id: EntryId,
     message: Message,
-}
-
-/// How an attempt ended.
-enum Attempt {
-    Done,
-    Aborted,
-    Failed(Trouble),
-}
-
-/// What trying again came to.
-enum Retried {
-    Helped,
-    InVain { error: Option<String> },
-}
-
-/// Why an answer is no good.
-struct Trouble {
-    fault: Fault,
-    message: String,
-    cause: Option<Cause>,
-}
-
-impl Trouble {
-    /// The same with what else there is to say.
-    fn with(self, words: &str) -> Self {
-        Self { message: format!("{}: {words}", self.message), ..self }
-    }
-}
-
-impl Cause {
-    fn new(error: CallError) -> Self {
-        Self(Arc::new(error))
-    }
-
-    pub fn error(&self) -> &CallError {
-        &self.0
-    }
-}
-
-impl PartialEq for Cause {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Cause {}
-
-impl Parts {
-    /// A name that no other request of the session has, in this process or an earlier one.
-    pub(crate) fn next_request(&self) -> RequestId {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
-        let now = (self.now)().unix_millis();
-        RequestId::from(format!("{}-{now:x}-{number}", self.session))
-    }
-
-    /// Asks a model, over the network or through the extension that brings it. Cancelling the token, or dropping the future
-    /// or the answer, ends the call.
-    pub(crate) async fn ask(
-        &self,
-        choice: &Choice,
-        prompt: &Prompt,
-        options: &Options,
-        interceptor: Option<Arc<dyn Interceptor>>,
-        cancel: &CancellationToken,
-    ) -> Result<Answer, CallError> {
-        match choice.extension() {
-            None => self.models.ask(choice, prompt, options, interceptor, cancel).await,
-            Some(_) => {
-                let foreign = GuestStream::new(self, choice);
-                self.models.ask_foreign(choice, &foreign, Call { prompt, options }, cancel).await
-            }
-        }
-    }
 }
 
 impl Run {

@@ -1,184 +1,42 @@
 //! The handle of a session: everything that can be asked of it.
 //!
 //! Cheap to clone. The session ends when the last handle is dropped and nothing runs any more, or when somebody closes
-//! it. Every function waits only for the mailbox, but for those that say otherwise.
+//! it. Every function waits only for the mailbox, but for those that say otherwise. What is answered is in [`answer`].
+
+mod answer;
 
 use std::sync::Arc;
 
 use pi_envelope::Envelope;
 use pi_exthost::{
-    GuestId,
-    port::{CommandInfo, Refusal, ToolInfo},
+    port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    ContextUsage, EntryId, Model, RequestId, SessionId, SessionStats, ThinkingLevel, event::CompactionResult,
+    ContextUsage, EntryId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
     message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 
+pub use self::answer::{
+    BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, SessionGone,
+    State, Summarise, Switch, Went,
+};
 use crate::{
     complaint::Complaint,
     context::Spoken,
     departure::Departure,
     herald::{Reading, Subscription},
-    input::{InputError, Utterance, Voice},
+    input::{Utterance, Voice},
     listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError},
     mailbox::{Letter, Request, Words},
     models::Choice,
-    queue::{Delivery, Edit, EditError, Line, Saying, Waiting, When},
+    queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
-    run::{Ending, compact::Compacted, desk::Gone},
     sidecar::Listed,
     tree::NoEntry,
 };
-
-/// How a session stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct State {
-    pub session: SessionId,
-    pub name: Option<String>,
-    pub leaf: Option<EntryId>,
-    pub model: Model,
-    pub thinking: ThinkingLevel,
-    pub is_running: bool,
-    pub waiting: Waiting,
-    pub active_tools: Vec<String>,
-    pub entries: usize,
-}
-
-/// What a reader needs who must begin anew.
-#[derive(Debug)]
-pub struct Reloaded {
-    pub state: State,
-    /// What was said on the current branch, as [`Session::messages`] has it.
-    pub messages: Vec<Spoken>,
-    /// Questions that wait for a person, the oldest first.
-    pub questions: Vec<OpenQuestion>,
-    /// What happens from here on.
-    pub events: Subscription,
-}
-
-/// What came of something that was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prompted {
-    /// It began a run, which ended like this, or was aborted before it could.
-    Ran(Ending),
-    /// It waits for its turn in the run that is in flight.
-    Queued(When),
-    /// An extension took it: as a command, which has ended, or instead of the model.
-    Handled {
-        by: GuestId,
-        /// Why the command failed. Everybody was told.
-        trouble: Option<String>,
-    },
-}
-
-/// Whether something is done by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
-    On,
-    Off,
-}
-
-/// Which way a list is gone through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    Forward,
-    Backward,
-}
-
-/// Why something that was said came to nothing.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PromptError {
-    #[error("the model is at work; say whether to steer it or to follow up")]
-    Busy,
-    #[error(transparent)]
-    Input(#[from] InputError),
-    #[error(transparent)]
-    Gone(#[from] SessionGone),
-}
-
-/// Why a conversation was not compacted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CompactError {
-    #[error("the model is at work; wait, or abort it")]
-    Busy,
-    #[error("there is nothing to compact")]
-    Nothing,
-    #[error("the compaction was aborted")]
-    Aborted,
-    #[error("{message}")]
-    Failed { message: String },
-    #[error(transparent)]
-    Gone(#[from] SessionGone),
-}
-
-/// Whether the model sees a command that a person runs, and what came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exposure {
-    Shown,
-    Hidden,
-}
-
-/// Why a command of a person was not run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BashError {
-    #[error("{reason}")]
-    Refused { reason: String },
-    #[error(transparent)]
-    Gone(#[from] SessionGone),
-}
-
-/// A way to another entry of the conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Journey {
-    pub target: EntryId,
-    pub summarise: Summarise,
-    /// A bookmark for the entry.
-    pub label: Option<String>,
-}
-
-/// Whether what is left is summarised.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Summarise {
-    No,
-    Yes,
-    /// With these instructions beside our own.
-    With(String),
-    /// With these instead of our own.
-    Instead(String),
-}
-
-/// Where a conversation went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Went {
-    pub leaf: Option<EntryId>,
-    /// What the person said there and may want to say anew.
-    pub text: Option<String>,
-    pub is_summarised: bool,
-}
-
-/// Why a conversation stayed where it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NavigateError {
-    #[error("the model is at work; wait, or abort it")]
-    Busy,
-    #[error(transparent)]
-    NoEntry(#[from] NoEntry),
-    #[error("it was aborted")]
-    Aborted,
-    #[error("{message}")]
-    Failed { message: String },
-    #[error(transparent)]
-    Gone(#[from] SessionGone),
-}
-
-/// The session has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session has ended")]
-pub struct SessionGone;
 
 /// A session.
 #[derive(Debug, Clone)]
@@ -466,50 +324,4 @@ impl Session {
 
 fn typed(utterance: Utterance) -> Words {
     Words::Typed { utterance: Box::new(utterance), voice: Voice::Person }
-}
-
-impl From<CompactError> for Refusal {
-    fn from(error: CompactError) -> Self {
-        let message = error.to_string();
-        match error {
-            CompactError::Busy => Self::NotNow { reason: message },
-            CompactError::Gone(_) => Self::Gone,
-            CompactError::Nothing | CompactError::Aborted | CompactError::Failed { .. } => Self::Failed { message },
-        }
-    }
-}
-
-impl From<NavigateError> for Refusal {
-    fn from(error: NavigateError) -> Self {
-        let message = error.to_string();
-        match error {
-            NavigateError::Busy => Self::NotNow { reason: message },
-            NavigateError::NoEntry(_) => Self::NotFound { what: message },
-            NavigateError::Gone(_) => Self::Gone,
-            NavigateError::Aborted | NavigateError::Failed { .. } => Self::Failed { message },
-        }
-    }
-}
-
-impl From<Gone> for BashError {
-    fn from(Gone: Gone) -> Self {
-        Self::Gone(SessionGone)
-    }
-}
-
-impl From<Gone> for NavigateError {
-    fn from(Gone: Gone) -> Self {
-        Self::Gone(SessionGone)
-    }
-}
-
-impl From<Compacted> for Result<CompactionResult, CompactError> {
-    fn from(compacted: Compacted) -> Self {
-        match compacted {
-            Compacted::Done(result) => Ok(*result),
-            Compacted::Nothing => Err(CompactError::Nothing),
-            Compacted::Aborted => Err(CompactError::Aborted),
-            Compacted::Failed(message) => Err(CompactError::Failed { message }),
-        }
-    }
 }

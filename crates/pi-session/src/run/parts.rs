@@ -1,0 +1,73 @@
+//! What all runs of a session share: whom they ask, whom they tell, and where things are kept.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use pi_envelope::Prompt;
+use pi_exthost::{Guests, Questions};
+use pi_policy::Moment;
+use pi_provider::{
+    Call, CallError, Options,
+    client::{Answer, Interceptor},
+};
+use pi_redact::Redactor;
+use pi_transcript::{RequestId, SessionId};
+use tokio_util::sync::CancellationToken;
+
+use super::foreign::GuestStream;
+use crate::{
+    archive::Archive,
+    file::Reader,
+    finished::Notebook,
+    herald::Brake,
+    models::{Choice, Models},
+};
+
+/// What all runs of a session share.
+pub(crate) struct Parts {
+    pub(crate) session: SessionId,
+    pub(crate) models: Models,
+    pub(crate) guests: Arc<Guests>,
+    pub(crate) questions: Questions,
+    pub(crate) redactor: Arc<Redactor>,
+    /// Held while somebody reads every event and is far behind.
+    pub(crate) brake: Brake,
+    pub(crate) archive: Archive,
+    /// Where results are until they stand in the file.
+    pub(crate) notebook: Notebook,
+    /// Reads what is in the file and not held; a conversation without a file holds everything.
+    pub(crate) reader: Option<Arc<Reader>>,
+    /// Requests to models so far.
+    pub(crate) requests: AtomicU64,
+    pub(crate) now: fn() -> Moment,
+}
+
+impl Parts {
+    /// A name that no other request of the session has, in this process or an earlier one.
+    pub(crate) fn next_request(&self) -> RequestId {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let now = (self.now)().unix_millis();
+        RequestId::from(format!("{}-{now:x}-{number}", self.session))
+    }
+
+    /// Asks a model, over the network or through the extension that brings it. Cancelling the token, or dropping the future
+    /// or the answer, ends the call.
+    pub(crate) async fn ask(
+        &self,
+        choice: &Choice,
+        prompt: &Prompt,
+        options: &Options,
+        interceptor: Option<Arc<dyn Interceptor>>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        match choice.extension() {
+            None => self.models.ask(choice, prompt, options, interceptor, cancel).await,
+            Some(_) => {
+                let foreign = GuestStream::new(self, choice);
+                self.models.ask_foreign(choice, &foreign, Call { prompt, options }, cancel).await
+            }
+        }
+    }
+}
