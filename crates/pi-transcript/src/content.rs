@@ -1,5 +1,7 @@
 //! What a message is made of.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -91,6 +93,14 @@ pub struct ToolCall {
 }
 
 impl Content {
+    /// As blocks, whichever way it is written: text alone is one block.
+    pub fn blocks(&self) -> Cow<'_, [Block]> {
+        match self {
+            Self::Text(text) => Cow::Owned(vec![Block::text(text)]),
+            Self::Blocks(blocks) => Cow::Borrowed(blocks),
+        }
+    }
+
     /// All text, in order, without separators; thinking is not text.
     pub fn text(&self) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! How much of the archive's room a prompt takes while it waits to be counted.
 
 use pi_envelope::{Prompt, Said, SystemPart, Tool};
-use pi_transcript::{Block, Content, Message};
+use pi_transcript::{Block, Message};
 use serde_json::Value;
 
 /// Bytes for which one unit of room stands.
@@ -26,22 +26,15 @@ fn tool(tool: &Tool) -> usize {
 
 fn message(message: &Message) -> usize {
     match message {
-        Message::User(user) => content(&user.content),
+        Message::User(user) => blocks(&user.content.blocks()),
         Message::Assistant(said) => blocks(&said.content),
         Message::ToolResult(result) => blocks(&result.content),
         Message::BashExecution(bash) => bash.command.len() + bash.output.len(),
-        Message::Custom(custom) => content(&custom.content),
+        Message::Custom(custom) => blocks(&custom.content.blocks()),
         Message::BranchSummary(branch) => branch.summary.len(),
         Message::CompactionSummary(compaction) => compaction.summary.len(),
-        Message::System(system) => content(&system.content),
+        Message::System(system) => blocks(&system.content.blocks()),
         Message::Other(members) => members.values().map(value).sum(),
-    }
-}
-
-fn content(content: &Content) -> usize {
-    match content {
-        Content::Text(text) => text.len(),
-        Content::Blocks(all) => blocks(all),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_transcript::{Block, Content, Message};
+use pi_transcript::{Content, Message};
 
 /// What stands for a tool result that was taken out: its call must still be answered.
 const LEFT_OUT: &str = "(left out)";
@@ -18,8 +18,8 @@ pub(super) fn apply(message: &Message, replacement: Option<&Content>) -> Option<
     let mut edited = message.clone();
     match &mut edited {
         Message::User(user) => user.content = content.clone(),
-        Message::Assistant(assistant) => assistant.content = blocks(content),
-        Message::ToolResult(result) => result.content = blocks(content),
+        Message::Assistant(assistant) => assistant.content = content.blocks().into_owned(),
+        Message::ToolResult(result) => result.content = content.blocks().into_owned(),
         Message::BashExecution(bash) => bash.output = content.text(),
         Message::Custom(custom) => custom.content = content.clone(),
         Message::BranchSummary(branch) => branch.summary = content.text(),
@@ -31,11 +31,4 @@ pub(super) fn apply(message: &Message, replacement: Option<&Content>) -> Option<
         }
     }
     Some(Arc::new(edited))
-}
-
-fn blocks(content: &Content) -> Vec<Block> {
-    match content {
-        Content::Text(text) => vec![Block::text(text)],
-        Content::Blocks(blocks) => blocks.clone(),
-    }
 }

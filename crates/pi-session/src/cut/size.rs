@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_envelope::tokens::IMAGE_TOKENS;
-use pi_transcript::{Block, Content, Message, StopReason};
+use pi_transcript::{Block, Message, StopReason};
 
 use crate::{
     context::{self, Spoken},
@@ -33,14 +33,14 @@ pub fn is_counted(path: &[Arc<Kept>]) -> bool {
 /// A fourth of the characters; an image is 1200 tokens.
 pub fn message_tokens(message: &Message) -> u64 {
     let (characters, images) = match message {
-        Message::User(user) => of_content(&user.content),
+        Message::User(user) => of_blocks(&user.content.blocks()),
         Message::Assistant(said) => of_blocks(&said.content),
         Message::ToolResult(result) => of_blocks(&result.content),
         Message::BashExecution(bash) => (length(&bash.command) + length(&bash.output), 0),
-        Message::Custom(custom) => of_content(&custom.content),
+        Message::Custom(custom) => of_blocks(&custom.content.blocks()),
         Message::BranchSummary(branch) => (length(&branch.summary), 0),
         Message::CompactionSummary(compaction) => (length(&compaction.summary), 0),
-        Message::System(system) => of_content(&system.content),
+        Message::System(system) => of_blocks(&system.content.blocks()),
         // No provider is sent it.
         Message::Other(_) => (0, 0),
     };
@@ -56,13 +56,6 @@ fn counted(kept: &Kept) -> Option<u64> {
         Some(StopReason::Stop | StopReason::Length | StopReason::ToolUse | StopReason::Deferred) | None => {
             said.usage.known().map(|usage| usage.total()).filter(|total| *total > 0)
         }
-    }
-}
-
-fn of_content(content: &Content) -> (u64, u64) {
-    match content {
-        Content::Text(text) => (length(text), 0),
-        Content::Blocks(blocks) => of_blocks(blocks),
     }
 }
 

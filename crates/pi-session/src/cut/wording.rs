@@ -1,6 +1,6 @@
 //! What the model is asked for a summary, and what becomes of its answer.
 
-use pi_transcript::{Block, Content, Message};
+use pi_transcript::{Block, Message};
 
 use super::{Cut, Settings};
 use crate::context::Spoken;
@@ -105,7 +105,7 @@ pub(super) fn tagged(tag: &str, text: &str) -> String {
 /// What a message says; `None` if that is nothing.
 fn told(message: &Message) -> Option<String> {
     let (who, text) = match message {
-        Message::User(user) => ("User", of_content(&user.content)),
+        Message::User(user) => ("User", of_blocks(&user.content.blocks())),
         Message::Assistant(said) => return answer(&said.content),
         Message::ToolResult(result) => {
             let who = if result.is_error { "Tool error" } else { "Tool result" };
@@ -115,7 +115,7 @@ fn told(message: &Message) -> Option<String> {
         Message::BashExecution(bash) => {
             ("User ran a command", format!("{}\n{}", bash.command, cut(&bash.output)).trim_end().to_owned())
         }
-        Message::Custom(custom) => ("User", of_content(&custom.content)),
+        Message::Custom(custom) => ("User", of_blocks(&custom.content.blocks())),
         Message::BranchSummary(branch) => ("Summary of another branch", branch.summary.clone()),
         Message::CompactionSummary(compaction) => ("Summary of what came before", compaction.summary.clone()),
         Message::System(_) | Message::Other(_) => return None,
@@ -137,13 +137,6 @@ fn answer(blocks: &[Block]) -> Option<String> {
     });
     let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| parts.join("\n\n"))
-}
-
-fn of_content(content: &Content) -> String {
-    match content {
-        Content::Text(text) => text.clone(),
-        Content::Blocks(blocks) => of_blocks(blocks),
-    }
 }
 
 fn of_blocks(blocks: &[Block]) -> String {

@@ -308,10 +308,7 @@ fn words(line: &Line) -> Option<String> {
 }
 
 fn joined(content: &Content) -> String {
-    match content {
-        Content::Text(text) => text.clone(),
-        Content::Blocks(blocks) => blocks.iter().filter_map(|block| block.as_text()).collect::<Vec<_>>().join(" "),
-    }
+    content.blocks().iter().filter_map(|block| block.as_text()).collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Deserialize)]

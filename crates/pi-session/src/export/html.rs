@@ -193,10 +193,7 @@ fn mark(text: &str, body: &mut String) {
 }
 
 fn content(content: &Content) -> String {
-    match content {
-        Content::Text(text) => paragraph(text),
-        Content::Blocks(blocks) => blocks.iter().map(shown).collect(),
-    }
+    content.blocks().iter().map(shown).collect()
 }
 
 fn shown(block: &Block) -> String {

@@ -116,10 +116,7 @@ fn tool(name: &str, aim: &str, arguments: Option<&Value>, result: Option<&ToolRe
 }
 
 fn content(content: &Content) -> String {
-    match content {
-        Content::Text(text) => text.clone(),
-        Content::Blocks(blocks) => blocks.iter().map(block_text).collect::<Vec<_>>().join("\n\n"),
-    }
+    content.blocks().iter().map(block_text).collect::<Vec<_>>().join("\n\n")
 }
 
 fn block_text(block: &Block) -> String {
