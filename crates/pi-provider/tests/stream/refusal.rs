@@ -54,7 +54,8 @@ fn refusals_of_chat_completions_are_told_as_such() {
     let refusal = message(json!({"content": null, "refusal": "No."}), "stop");
     whole(Dialect::OpenaiChat, &refusal, refused);
     // A contract that finds the word for an ordinary end does not make it one.
-    let contract = json!({"contract": {"response_mapping": {"finish_reason_path": "choices[0].finish_reason"}}});
+    let contract =
+        json!({"provider_contract": {"response_mapping": {"finish_reason_path": "choices[0].finish_reason"}}});
     whole_of(Dialect::OpenaiChat, contract, &refusal, refused);
     let filtered = "content \"Ha\"\nfinal Refusal (content_filter)\nend Refusal (content_filter)\n";
     whole(Dialect::OpenaiChat, &message(json!({"content": "Ha"}), "content_filter"), filtered);

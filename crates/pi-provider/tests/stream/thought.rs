@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::manifest::manifest;
 
-fn pipeline(tags: Value) -> Pipeline {
+fn pipeline(tags: &Value) -> Pipeline {
     let mode = json!({"generative": {"reasoning_mode": {"text_tags": tags}}});
     let changes = json!({
         "streaming": {"decoder": {"format": "sse"}},
-        "contract": {"capability_contracts": mode},
+        "provider_contract": {"capability_contracts": mode},
     });
     Pipeline::compile(&manifest("http://127.0.0.1:1", changes), Dialect::OpenaiChat).unwrap()
 }
@@ -51,7 +51,7 @@ fn decoded<'a>(pipeline: &Pipeline, pieces: impl Iterator<Item = &'a [u8]>) -> (
 /// A text that comes letter by letter, as a whole in one frame, and as a whole answer.
 #[track_caller]
 fn check(text: &str, thought: &str, said: &str) {
-    let pipeline = pipeline(think());
+    let pipeline = pipeline(&think());
     let letters: Vec<String> = text.chars().map(|letter| delta(&json!({"content": letter}))).collect();
     let stream = format!("{}{END}", letters.concat());
     let expected = (thought.to_owned(), said.to_owned());
@@ -95,7 +95,7 @@ fn tags_elsewhere_are_text() {
 fn without_tags_in_the_manifest_all_is_text() {
     let text = format!("{}{END}", delta(&json!({"content": "<think>a</think>b"})));
     let expected = (String::new(), "<think>a</think>b".to_owned());
-    assert_eq!(decoded(&pipeline(json!([])), [text.as_bytes()].into_iter()), expected);
+    assert_eq!(decoded(&pipeline(&json!([])), [text.as_bytes()].into_iter()), expected);
 }
 
 #[test]
@@ -103,14 +103,14 @@ fn whoever_tells_thinking_itself_is_believed() {
     let frames = [json!({"reasoning_content": "hm"}), json!({"content": "<think>a</think>b"})];
     let stream = format!("{}{END}", frames.iter().map(delta).collect::<String>());
     let expected = ("hm".to_owned(), "<think>a</think>b".to_owned());
-    assert_eq!(decoded(&pipeline(think()), [stream.as_bytes()].into_iter()), expected);
+    assert_eq!(decoded(&pipeline(&think()), [stream.as_bytes()].into_iter()), expected);
 }
 
 #[test]
 fn call_ends_thinking_that_is_open() {
     let call = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "ls", "arguments": "{}"}}]});
     let stream = format!("{}{}{END}", delta(&json!({"content": "<think>so</th"})), delta(&call));
-    let mut decoder = pipeline(think()).start();
+    let mut decoder = pipeline(&think()).start();
     let mut events = Vec::new();
     decoder.push(stream.as_bytes(), &mut events).unwrap();
     let kinds: Vec<&str> = events
@@ -138,7 +138,7 @@ proptest! {
         pieces in prop::collection::vec("(<think>|</think>|<|/|think>|[a é\n]){0,3}", 0..8),
         cuts in prop::collection::vec(1_usize..40, 0..12),
     ) {
-        let pipeline = pipeline(think());
+        let pipeline = pipeline(&think());
         let text = pieces.concat();
         let whole = format!("{}{END}", delta(&json!({"content": text})));
         let expected = decoded(&pipeline, [whole.as_bytes()].into_iter());
