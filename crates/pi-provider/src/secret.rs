@@ -29,6 +29,16 @@ pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), HIDDEN))
 }
 
+/// The same in an address without its path, or in words about one: the name of a host has lost its upper case, and letters
+/// that are not ASCII have become others, so that nothing of such a name is shown.
+pub(crate) fn hide_in_address(text: &str, secrets: &[Secret]) -> String {
+    let lower: Vec<Secret> = secrets.iter().map(|secret| Secret::new(secret.expose().to_lowercase())).collect();
+    if lower.iter().any(|secret| !secret.expose().is_ascii()) && text.contains("xn--") {
+        return HIDDEN.to_owned();
+    }
+    hide(&hide(text, secrets), &lower)
+}
+
 /// Hides everything secret that a request carries, and whatever looks like a secret.
 pub(crate) fn redactor(auth: &Auth, credential: Option<&Secret>) -> Redactor {
     hiding(credential.into_iter().chain(auth.secret_headers.iter().map(|header| &header.value)))

@@ -24,7 +24,7 @@ use crate::{
     manifest::Manifest,
     request::Mode,
     retry::{Decision, Retrying},
-    secret::{Secret, hide, redactor},
+    secret::{Secret, hide, hide_in_address, redactor},
     transport::{
         Inflow, Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest,
     },
@@ -175,9 +175,9 @@ impl Exchange<'_> {
         Ok(Begun { status: status.as_u16(), headers, limits, body })
     }
 
-    /// Scheme, host and port; nothing that may be secret.
+    /// Scheme, host and port, without what is shown to nobody.
     fn address(&self) -> String {
-        self.outgoing.url.origin().ascii_serialization()
+        hide_in_address(&self.outgoing.url.origin().ascii_serialization(), &self.outgoing.hidden)
     }
 
     fn fault(&self, fault: TransportFault) -> CallError {
@@ -191,7 +191,9 @@ impl Exchange<'_> {
             {
                 CallError::NothingAnswers { provider, address: self.address() }
             }
-            TransportFault::Unreachable(source) => CallError::Unreachable { provider, source },
+            TransportFault::Unreachable(source) => {
+                CallError::Unreachable { provider, source: source.hiding(&self.outgoing.hidden) }
+            }
             TransportFault::Broken(_) => CallError::Truncated { provider },
             TransportFault::TooLarge { limit } => {
                 CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }

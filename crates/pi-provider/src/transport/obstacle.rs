@@ -8,6 +8,8 @@ use std::{error::Error, io};
 use rustls::CertificateError;
 use url::Url;
 
+use crate::secret::{Secret, hide_in_address};
+
 /// Why a server was not reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
@@ -59,6 +61,28 @@ impl Obstacle {
     /// Whether nobody listens at the port.
     pub const fn is_refused(&self) -> bool {
         matches!(self, Self::Refused { .. })
+    }
+
+    /// Whether nobody knows the name of the server.
+    pub const fn is_unknown_host(&self) -> bool {
+        matches!(self, Self::UnknownHost { .. })
+    }
+
+    /// The same without what is shown to nobody, such as a key that is part of the host's name.
+    #[must_use]
+    pub(crate) fn hiding(mut self, secrets: &[Secret]) -> Self {
+        let hide = |text: &mut String| *text = hide_in_address(text, secrets);
+        match &mut self {
+            Self::UnknownHost { host } => hide(host),
+            Self::Refused { address } | Self::NoRoute { address } | Self::NotTls { address } => hide(address),
+            Self::Certificate { host, reason } => {
+                hide(host);
+                hide(reason);
+            }
+            Self::Proxy { reason } | Self::Other { reason } => hide(reason),
+            Self::HungUp => {}
+        }
+        self
     }
 
     /// Whether it stays as long as nobody changes the address, the machine or the server's certificate.
@@ -197,5 +221,28 @@ mod tests {
         let tunnel = Told("tunnel error", Some(Box::new(Told("proxy authorization required", None))));
         check(tunnel, Way::Proxied, "the proxy does not lead there: proxy authorization required");
         check(Told("something new", None), Way::Direct, "something new");
+    }
+
+    #[test]
+    fn secret_part_of_a_host_is_in_no_obstacle() {
+        let text = || "https://walnut7.example:8443".to_owned();
+        let secrets = [Secret::new("WalNut7")];
+        for obstacle in [
+            Obstacle::UnknownHost { host: text() },
+            Obstacle::Refused { address: text() },
+            Obstacle::NoRoute { address: text() },
+            Obstacle::HungUp,
+            Obstacle::Certificate { host: text(), reason: text() },
+            Obstacle::NotTls { address: text() },
+            Obstacle::Proxy { reason: text() },
+            Obstacle::Other { reason: text() },
+        ] {
+            let told = obstacle.hiding(&secrets);
+            assert!(!format!("{told:?}").to_lowercase().contains("walnut"), "{told:?}");
+        }
+        let hidden = Obstacle::UnknownHost { host: "walnut7.example".to_owned() }.hiding(&secrets);
+        assert_eq!(hidden, Obstacle::UnknownHost { host: "***.example".to_owned() });
+        let foreign = Obstacle::UnknownHost { host: "xn--walnu-6qa.example".to_owned() };
+        assert_eq!(foreign.hiding(&[Secret::new("walnuß")]), Obstacle::UnknownHost { host: "***".to_owned() });
     }
 }

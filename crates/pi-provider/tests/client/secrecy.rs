@@ -6,6 +6,7 @@ use std::{
 };
 
 use pi_testkit::{Reply, Script};
+use tokio::{io::AsyncWriteExt as _, net::TcpListener};
 use tracing::{Event, Metadata, Subscriber, field::Visit, span};
 
 use super::*;
@@ -120,4 +121,30 @@ async fn secret_in_an_address_is_sent_and_not_repeated() {
         assert!(!shown(&error).contains("walnut"), "{}", shown(&error));
         assert!(fixture.server.requests()[0].target.starts_with("/walnut%2F7/chat"));
     }
+}
+
+/// Some services put a name that only their customer knows before their own.
+#[tokio::test]
+async fn secret_in_the_name_of_a_host_is_not_repeated_when_it_is_not_reached() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    });
+    let not_tls = format!("mock-one cannot be reached: https://***:{port} does not speak TLS");
+    for (base_url, told) in [
+        ("http://${OTHER_API_KEY}:1".to_owned(), "nothing answers at http://***:1"),
+        (format!("https://${{OTHER_API_KEY}}:{port}"), not_tls.as_str()),
+    ] {
+        let mut fixture = Fixture::new(Script::new()).await;
+        fixture.manifest.endpoint.base_url = base_url;
+        let lookup = |name: &str| (name == "OTHER_API_KEY").then(|| "127.0.0.1".to_owned());
+        let target = Target { lookup: &lookup, ..fixture.target() };
+        let asked = fixture.client.complete(&target, fixture.call(), None, &fixture.cancel).await;
+        let error = asked.unwrap_err();
+        assert_eq!(pi_provider::Cause::of(&error).message, told);
+        assert!(!shown(&error).contains("127.0.0.1"), "{}", shown(&error));
+    }
+    server.await.unwrap();
 }
