@@ -20,7 +20,7 @@ use self::content::{Contents, Words, is_blank, text};
 use super::{
     change::Changes,
     ids,
-    media::Senses,
+    media::{Senses, Surplus},
     tools::{self, ToolsAs},
     turn::{Answer, Part, Turn},
 };
@@ -62,7 +62,8 @@ pub(super) fn turns<'a, 'm: 'a>(
     used: &mut BTreeSet<Capability>,
 ) -> Result<Vec<Turn<'a>>, CallError> {
     let said: Vec<&Message> = prompt.messages.iter().filter(|said| said.is_sent()).map(|said| said.message()).collect();
-    let contents = Contents { manner, changes, used };
+    let surplus = Surplus::of(manner.manifest, &said);
+    let contents = Contents { manner, changes, used, surplus };
     let mut reader = Reader { contents, turns: Vec::with_capacity(said.len() + 1) };
     // Results that already stand behind their calls.
     let mut taken = vec![false; said.len()];

@@ -16,7 +16,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pi_transcript::content::ImageBlock;
 use serde_json::{Map, Value};
 
-pub(super) use self::{encode::encode, exclusion::exclusion, senses::Senses};
+pub(super) use self::{
+    encode::encode,
+    exclusion::{Surplus, exclusion},
+    senses::Senses,
+};
 pub use self::{
     encode::encode_blocks,
     exclusion::{Exclusion, Unsendable, unsendable},

@@ -203,3 +203,38 @@ fn a_document_of_text_is_sent_as_text() {
         &[],
     );
 }
+
+/// A conversation goes on: the newest pictures are sent, the older ones become notes.
+#[test]
+fn more_pictures_than_a_provider_takes_are_left_out_from_the_beginning() {
+    let vision = json!({"multimodal": {"input": {"vision": {"supported": true, "max_files": 2}}}});
+    let mut manifest = json!({"capabilities": {"required": ["text", "streaming", "vision"]}});
+    manifest.as_object_mut().unwrap().extend(vision.as_object().unwrap().clone());
+    let picture = |data: &str| json!({"type": "image", "data": data, "mimeType": "image/png"});
+    let said = |blocks: &[Value]| json!({"role": "user", "content": blocks});
+    let check = |messages: &[Value], expected: &[&str], expected_changes: &[&str]| {
+        let manifest = provider("openai", manifest.clone());
+        let request = ask(&manifest, &prompt(&json!({"messages": messages})), &Options::plain()).unwrap();
+        let body = body(&request);
+        let parts = body["messages"].as_array().unwrap().iter().flat_map(|it| it["content"].as_array().unwrap());
+        let sent: Vec<&str> = parts
+            .map(|part| part["image_url"]["url"].as_str().or(part["text"].as_str()).unwrap())
+            .map(|text| text.strip_prefix("data:image/png;base64,").unwrap_or(text))
+            .collect();
+        assert_eq!(sent, expected, "{body:#}");
+        let changes: Vec<String> =
+            changes(&request.changes).into_iter().filter(|change| !change.contains("max_tokens")).collect();
+        assert_eq!(changes, expected_changes);
+    };
+    let (a, b) = (picture("aaaa"), picture("bbbb"));
+    check(&[said(&[a.clone(), b.clone()])], &["aaaa", "bbbb"], &[]);
+    let note = "[image left out: this model cannot take it]";
+    let told = |count: u32| {
+        format!("changed image: it is number {count}, and the provider takes at most 2; the model reads a note instead")
+    };
+    check(
+        &[said(&[a.clone(), a]), said(&[b.clone(), b])],
+        &[note, note, "bbbb", "bbbb"],
+        &[told(4).as_str(), told(3).as_str()],
+    );
+}

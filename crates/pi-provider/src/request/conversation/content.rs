@@ -11,7 +11,7 @@ use crate::{
     manifest::Capability,
     request::{
         change::Changes,
-        media::{self, Exclusion, Media, MediaKind},
+        media::{self, Exclusion, Media, MediaKind, Surplus},
         turn::Part,
     },
 };
@@ -21,6 +21,7 @@ pub(super) struct Contents<'r, 'm> {
     pub(super) manner: &'r Manner<'m>,
     pub(super) changes: &'r mut Changes,
     pub(super) used: &'r mut BTreeSet<Capability>,
+    pub(super) surplus: Surplus,
 }
 
 impl Contents<'_, '_> {
@@ -71,7 +72,8 @@ impl Contents<'_, '_> {
         if !self.manner.senses.take(media.kind) {
             return self.degrade(media.kind, &Exclusion::Kind);
         }
-        if let Some(why) = media::exclusion(self.manner.manifest, media) {
+        let excess = self.surplus.take(media.kind);
+        if let Some(why) = excess.or_else(|| media::exclusion(self.manner.manifest, media)) {
             return self.degrade(media.kind, &why);
         }
         let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;

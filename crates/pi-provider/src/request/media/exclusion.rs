@@ -83,6 +83,40 @@ pub fn unsendable(target: &Target<'_>, prompt: &Prompt) -> Vec<Unsendable> {
     found
 }
 
+/// How many of each kind a conversation has beyond what the provider takes in one request. The oldest are left out: what
+/// is talked about came last.
+#[derive(Debug, Default)]
+pub(in crate::request) struct Surplus(Vec<Excess>);
+
+#[derive(Debug)]
+struct Excess {
+    kind: MediaKind,
+    /// How many are still to be left out.
+    over: usize,
+    most: u64,
+}
+
+impl Surplus {
+    pub(in crate::request) fn of(manifest: &Manifest, said: &[&Message]) -> Self {
+        let limited = MediaKind::ALL.into_iter().filter_map(|kind| {
+            let most = senses::medium(manifest, kind)?.max_files?;
+            let all = said.iter().flat_map(|message| blocks(message)).filter_map(media);
+            let count = all.filter(|media| media.kind == kind).count();
+            let over = count.saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
+            (over > 0).then_some(Excess { kind, over, most })
+        });
+        Self(limited.collect())
+    }
+
+    /// Why the next one of this kind is left out, if it is; its number is counted from the newest.
+    pub(in crate::request) fn take(&mut self, kind: MediaKind) -> Option<Exclusion> {
+        let excess = self.0.iter_mut().find(|excess| excess.kind == kind && excess.over > 0)?;
+        let count = excess.over + usize::try_from(excess.most).unwrap_or(usize::MAX);
+        excess.over -= 1;
+        Some(Exclusion::Count { count, most: excess.most })
+    }
+}
+
 /// What the provider's declaration excludes of this: its format, its way, its size.
 pub(in crate::request) fn exclusion(manifest: &Manifest, media: &Media<'_>) -> Option<Exclusion> {
     let medium = senses::medium(manifest, media.kind)?;
@@ -151,6 +185,25 @@ fn content(message: &Message) -> Option<&[Block]> {
         | Message::CompactionSummary(_)
         | Message::System(_)
         | Message::Other(_) => None,
+    }
+}
+
+/// All that is said in parts, by whomever.
+fn blocks(message: &Message) -> &[Block] {
+    let content = match message {
+        Message::User(user) => &user.content,
+        Message::Custom(custom) => &custom.content,
+        Message::ToolResult(result) => return &result.content,
+        Message::Assistant(_)
+        | Message::BashExecution(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_)
+        | Message::System(_)
+        | Message::Other(_) => return &[],
+    };
+    match content {
+        Content::Blocks(blocks) => blocks,
+        Content::Text(_) => &[],
     }
 }
 
