@@ -20,6 +20,7 @@ pub use self::{
     find::{FindError, Found},
     folder::{Unreadable, is_utf16},
     names::{Claim, Names},
+    overlay::examine_provider,
 };
 use crate::{
     builtin,

@@ -6,10 +6,13 @@
 
 use indexmap::IndexMap;
 
-use crate::manifest::{
-    Manifest,
-    diagnostic::{Diagnostic, Rule, Severity},
-    load::{Place, WrittenNames},
+use crate::{
+    builtin,
+    manifest::{
+        Manifest,
+        diagnostic::{Diagnostic, Rule, Severity},
+        load::{Format, Place, WrittenNames, load},
+    },
 };
 
 /// The names that the files of one source have taken so far.
@@ -59,6 +62,25 @@ enum Clash {
 }
 
 impl Names {
+    /// The names of the providers that come with the program, as those of an earlier source.
+    pub fn of_program() -> Self {
+        let mut names = Self::default();
+        for built_in in builtin::MANIFESTS {
+            let path = built_in.path();
+            if let Some(manifest) = load(built_in.json, &path, Format::Json).manifest {
+                // Nobody looks them up by line.
+                names.claim(&path, &manifest, &WrittenNames::default());
+            }
+        }
+        names.next_source();
+        names
+    }
+
+    /// Whether an earlier source has a provider of this id or alias.
+    pub fn is_known(&self, name: &str) -> bool {
+        self.earlier.contains_key(name)
+    }
+
     /// Files that follow belong to a later source: they replace providers of earlier ones.
     pub fn next_source(&mut self) {
         for (name, taken) in std::mem::take(&mut self.taken) {
@@ -147,9 +169,10 @@ impl Taken {
         }
     }
 
-    /// The file and the place in it.
+    /// The file and the place in it, where anybody knows it.
     fn shown(&self) -> String {
-        format!("{}:{}:{}", self.file, self.place.line, self.place.column)
+        let Self { file, place: Place { line, column, .. }, .. } = self;
+        if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") }
     }
 }
 

@@ -51,6 +51,35 @@ fn merge(first: Value, second: Value) -> Value {
     }
 }
 
+/// What a provider of Pi's `models.json` lacks, unless a manifest brings one of this name: whoever looks at the file alone
+/// cannot know that.
+pub fn examine_provider(file: &str, name: &str, provider: &PiProvider) -> Option<Diagnostic> {
+    let fault = complete(name, provider).err()?;
+    let hint = format!("without it {name} is left out, unless a manifest of yours brings a provider of this name");
+    Some(Diagnostic { hint, ..fault.told(Severity::Warning, file, name, provider.place) })
+}
+
+/// The address of a provider and how it is spoken with.
+fn complete<'p>(name: &str, provider: &'p PiProvider) -> Result<(&'p str, Dialect), Incomplete> {
+    if !is_id(name) {
+        return Err(Incomplete::Name(name.to_owned()));
+    }
+    let missing = |member| Incomplete::Missing { provider: name.to_owned(), member };
+    let base_url = provider.base_url.as_deref().ok_or_else(|| missing("baseUrl"))?;
+    let api = provider.api.as_ref().or_else(|| provider.models.iter().find_map(|model| model.api.as_ref()));
+    let api = api.ok_or_else(|| missing("api"))?;
+    let dialect = Dialect::from_word(api).ok_or_else(|| Incomplete::Api(api.clone()))?;
+    Ok((base_url, dialect))
+}
+
+impl Incomplete {
+    fn told(&self, severity: Severity, file: &str, name: &str, place: Place) -> Diagnostic {
+        let Place { line, column, length } = place;
+        let path = format!("providers.{name}");
+        Diagnostic { line, column, length, path, ..Diagnostic::new(severity, Rule::PiProvider, file, self.to_string()) }
+    }
+}
+
 impl Loading<'_> {
     /// A provider of Pi's `models.json`: changes one that there is, or brings a new one.
     pub(super) fn overlay(&mut self, file: &str, name: &str, provider: PiProvider) {
@@ -62,30 +91,22 @@ impl Loading<'_> {
             }
             return;
         }
-        let Place { line, column, length } = provider.place;
+        let place = provider.place;
         match self.bring(file, name, provider) {
             Ok(entry) => {
                 self.catalog.entries.insert(name.to_owned(), entry);
             }
             Err(fault) => {
-                let usual = Diagnostic::new(Severity::Error, Rule::PiProvider, file, fault.to_string());
-                let diagnostic = Diagnostic { line, column, length, path: format!("providers.{name}"), ..usual };
+                let diagnostic = fault.told(Severity::Error, file, name, place);
                 self.catalog.findings.push(Finding { diagnostic, origin: self.source.origin, source: None });
             }
         }
     }
 
     fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, Incomplete> {
-        if !is_id(name) {
-            return Err(Incomplete::Name(name.to_owned()));
-        }
-        let missing = |member| Incomplete::Missing { provider: name.to_owned(), member };
-        let base_url = provider.base_url.clone().ok_or_else(|| missing("baseUrl"))?;
-        let api = provider.api.clone().or_else(|| provider.models.iter().find_map(|model| model.api.clone()));
-        let api = api.ok_or_else(|| missing("api"))?;
-        let Some(dialect) = Dialect::from_word(&api) else { return Err(Incomplete::Api(api)) };
+        let (base_url, dialect) = complete(name, &provider)?;
         let mut entry = Entry {
-            manifest: manifest(name, &base_url, dialect),
+            manifest: manifest(name, base_url, dialect),
             origin: self.source.origin,
             file: file.to_owned(),
             promoted_from: None,

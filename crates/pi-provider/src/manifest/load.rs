@@ -245,6 +245,14 @@ impl<'a> Report<'a> {
         self.ignored.push(Ignored { path: path.into(), line, column, meant });
     }
 
+    /// Says what may be meant by members of this object that are ignored: more names are known there than its type has.
+    pub(super) fn suggest(&mut self, object: &str, known: &[&'static str]) {
+        for ignored in self.ignored.iter_mut().filter(|ignored| ignored.meant.is_none()) {
+            let name = ignored.path.strip_prefix(object).and_then(|rest| rest.strip_prefix('.'));
+            ignored.meant = name.and_then(|name| likeness::nearest(name, known.iter().copied()).first().copied());
+        }
+    }
+
     /// Reads a value; everything that is wrong in it becomes a finding. Where that is no error, the value is what is left
     /// without it, if anything is.
     pub(super) fn read<T: DeserializeOwned>(

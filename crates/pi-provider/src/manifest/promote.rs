@@ -7,7 +7,7 @@
 mod contract;
 mod first;
 pub(super) mod models;
-mod operations;
+pub(super) mod operations;
 
 use super::{
     load::Report,

@@ -1,7 +1,7 @@
 //! `pi provider validate`: what is wrong with manifests, told as a compiler tells it.
 
 use pi_provider::{
-    catalog::Names,
+    catalog::{Names, examine_provider},
     manifest::{
         Diagnostic, Severity,
         diagnostic::{Style, render},
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &ManifestArguments, console: &mut Console) -> Resul
     let count = sources.iter().map(Vec::len).sum();
     let mut tally = Tally::default();
     let mut done = 0;
-    let mut names = Names::default();
+    let mut names = Names::of_program();
     for source in sources {
         for (name, input) in source {
             if count > 1 {
@@ -155,15 +155,21 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
             diagnostics: loaded.diagnostics,
             ignored: loaded.ignored,
         },
-        Document::PiModels(loaded) => Examined {
-            kind: "models.json of Pi",
-            text: String::new(),
-            id: None,
-            version: None,
-            models: Some(loaded.providers.values().map(|it| it.models.len()).sum()),
-            diagnostics: loaded.diagnostics,
-            ignored: loaded.ignored,
-        },
+        Document::PiModels(mut loaded) => {
+            let unknown = loaded.providers.iter().filter(|(id, _)| !names.is_known(id));
+            let lacks: Vec<Diagnostic> =
+                unknown.filter_map(|(id, provider)| examine_provider(name, id, provider)).collect();
+            loaded.diagnostics.extend(lacks);
+            Examined {
+                kind: "models.json of Pi",
+                text: String::new(),
+                id: None,
+                version: None,
+                models: Some(loaded.providers.values().map(|it| it.models.len()).sum()),
+                diagnostics: loaded.diagnostics,
+                ignored: loaded.ignored,
+            }
+        }
     })
 }
 

@@ -11,7 +11,7 @@ use crate::manifest::{
     Capability,
     diagnostic::{Rule, Severity},
     endpoint::{Auth, Endpoint, Header, Placement, is_protected, is_whole},
-    promote::Generation,
+    promote::{Generation, operations::PATHS},
     tree::{Member, Node, Position},
 };
 
@@ -64,7 +64,7 @@ const LEAST_TIMEOUT_MS: u64 = 100;
 
 pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Endpoint> {
     let Some(section @ Member { node, .. }) = root.member("endpoint") else {
-        missing(report, Rule::EndpointSection, root.at, "endpoint");
+        missing(report, Rule::EndpointSection, root.at, "endpoint", root);
         return None;
     };
     if node.as_map().is_none() {
@@ -72,10 +72,11 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
         return None;
     }
     if node.get("base_url").is_none() {
-        missing(report, Rule::BaseUrl, section.at, "endpoint.base_url");
+        missing(report, Rule::BaseUrl, section.at, "endpoint.base_url", node);
         return None;
     }
     let written: Option<WrittenEndpoint> = report.read(Severity::Error, Rule::EndpointSection, node, "endpoint");
+    report.suggest("endpoint", &PATHS);
     let auth = auth(section, generation, report);
     chat(root, section.at, report);
     check_operations(root, report);
@@ -100,7 +101,7 @@ fn chat(root: &Node, at: Position, report: &mut Report<'_>) {
         Some(path) if path.as_str().is_some_and(|path| !path.is_empty()) => {}
         Some(path) => report.error(Rule::ChatPath, path.at, "endpoint.chat", "the path of a chat is expected"),
         None if is_chat_provider(root) => {
-            missing(report, Rule::ChatPath, at, "endpoint.chat");
+            missing(report, Rule::ChatPath, at, "endpoint.chat", root.get("endpoint").unwrap_or(root));
         }
         None => {}
     }
@@ -186,7 +187,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     const PATH: &str = "endpoint.auth";
     let Some(node) = endpoint.node.get("auth") else {
         if !generation.is_promoted() {
-            missing(report, Rule::AuthSection, endpoint.at, PATH);
+            missing(report, Rule::AuthSection, endpoint.at, PATH, &endpoint.node);
             return None;
         }
         report.note(Rule::PromoteAuth, endpoint.at, PATH, "no credential is described: a bearer token is assumed");
@@ -235,14 +236,14 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
             (Some(header), None) => Some(Placement::CustomHeader { header }),
             (Some(header), Some(prefix)) => Some(Placement::Bearer { header, prefix }),
             (None, _) => {
-                missing(report, Rule::AuthHeader, node.at, "endpoint.auth.header");
+                missing(report, Rule::AuthHeader, node.at, "endpoint.auth.header", node);
                 None
             }
         },
         "query_param" => match written.param_name.clone().filter(|name| !name.is_empty()) {
             Some(param_name) => Some(Placement::QueryParam { param_name }),
             None => {
-                missing(report, Rule::AuthParameter, node.at, "endpoint.auth.param_name");
+                missing(report, Rule::AuthParameter, node.at, "endpoint.auth.param_name", node);
                 None
             }
         },

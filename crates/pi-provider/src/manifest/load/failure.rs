@@ -17,6 +17,7 @@ use crate::{
 };
 
 const SECTION: &str = "error_classification";
+const MEMBERS: [&str; 5] = ["by_http_status", "by_error_code", "by_error_message", "retry_after_extraction", "notes"];
 /// What every provider must say.
 const LEAST: [u16; 4] = [400, 401, 429, 500];
 
@@ -26,7 +27,7 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     if is_empty && !generation.is_promoted() {
         let at = root.member(SECTION).map_or(root.at, |section| section.at);
         let path = if root.get(SECTION).is_some() { "error_classification.by_http_status" } else { SECTION };
-        missing(report, Rule::ErrorSection, at, path);
+        missing(report, Rule::ErrorSection, at, path, root.get(SECTION).unwrap_or(root));
         return None;
     }
     let mut classification = ErrorClassification::default();
@@ -67,7 +68,7 @@ fn read_section(section: &Node, classification: &mut ErrorClassification, report
                 let notes = report.read(Severity::Warning, Rule::Notes, &member.node, &path);
                 classification.notes = notes.unwrap_or_default();
             }
-            _ => report.ignore(member.at, path),
+            _ => report.ignore_member(member, path, &MEMBERS),
         }
     }
 }

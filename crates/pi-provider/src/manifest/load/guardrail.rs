@@ -22,7 +22,7 @@ pub(super) fn read(member: &Member, report: &mut Report<'_>) -> Guardrails {
             "input_filters" => (Side::Input, &mut guardrails.input_filters),
             "output_filters" => (Side::Output, &mut guardrails.output_filters),
             _ => {
-                report.ignore(entry.at, path);
+                report.ignore_member(entry, path, &["input_filters", "output_filters"]);
                 continue;
             }
         };

@@ -30,6 +30,35 @@ pub struct LoadedContract {
     pub ignored: Vec<Ignored>,
 }
 
+/// The members of a model that mean something, and those that are kept.
+const MEMBERS: [&str; 25] = [
+    "name",
+    "display_name",
+    "model_id",
+    "family",
+    "context_window",
+    "max_output_tokens",
+    "release_date",
+    "knowledge_cutoff",
+    "status",
+    "pricing",
+    "model_capabilities",
+    "modalities",
+    "thinking_levels",
+    "thinking_format",
+    "parameter_aliases",
+    "unsupported_parameters",
+    "missing_signature",
+    "cache_markers",
+    "request_defaults",
+    "api",
+    "capabilities",
+    "architecture",
+    "notes",
+    "tags",
+    "verification",
+];
+
 /// Reads a file of models of the first generation (`v1/models/*.yaml`). A model that cannot be read is left out.
 pub fn load_models(text: &str, file: &str, format: Format) -> LoadedModels {
     let mut report = Report::new(file);
@@ -48,7 +77,7 @@ pub(super) fn models_of(root: &Node, mut report: Report<'_>) -> LoadedModels {
         match member.key.as_str() {
             "$schema" | "protocol_version" => {}
             "models" => read_models(&member.node, &mut models, &mut report),
-            other => report.ignore(member.at, other),
+            other => report.ignore_member(member, other, &["models", "protocol_version"]),
         }
     }
     if root.get("models").is_none() {
@@ -112,9 +141,8 @@ fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry>
     let mut entry: ModelEntry = report.read(Severity::Warning, Rule::Models, &node, path)?;
     entry.extra.retain(|name, _| {
         let is_kept = KEPT.contains(&name.as_str());
-        if !is_kept {
-            let at = node.member(name).map_or(node.at, |member| member.at);
-            report.ignore(at, format!("{path}.{name}"));
+        if let Some(member) = node.member(name).filter(|_| !is_kept) {
+            report.ignore_member(member, format!("{path}.{name}"), &MEMBERS);
         }
         is_kept
     });

@@ -120,7 +120,7 @@ fn read(root: &Node, report: &mut Report<'_>) -> IndexMap<String, PiProvider> {
                 }
             }
             "$schema" => {}
-            other => report.ignore(member.at, other),
+            other => report.ignore_member(member, other, &["providers"]),
         }
     }
     if root.get("providers").is_none() {

@@ -5,13 +5,16 @@ use std::sync::LazyLock;
 use pi_transcript::ProviderId;
 use regex::Regex;
 
-use super::{Report, endpoint, failure};
-use crate::manifest::{
-    diagnostic::{Rule, Severity},
-    endpoint::Endpoint,
-    failure::ErrorClassification,
-    promote::Generation,
-    tree::{Node, Position},
+use super::{Report, endpoint, failure, ring3::SECTIONS};
+use crate::{
+    likeness::nearest,
+    manifest::{
+        diagnostic::{Rule, Severity},
+        endpoint::Endpoint,
+        failure::ErrorClassification,
+        promote::Generation,
+        tree::{Node, Position},
+    },
 };
 
 /// The parts of a manifest without which there is none.
@@ -48,14 +51,21 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
     })
 }
 
-/// A missing member is pointed at where it should be: at the beginning of the object.
-pub(super) fn missing(report: &mut Report<'_>, rule: Rule, at: Position, path: &str) {
+/// A missing member is pointed at where it should be: at the beginning of the object. Which member of `parent` may be
+/// meant for it is told too.
+pub(super) fn missing(report: &mut Report<'_>, rule: Rule, at: Position, path: &str, parent: &Node) {
     report.error(rule, at, path, format!("{path} is missing"));
+    let name = path.rsplit('.').next().unwrap_or(path);
+    let written = parent.as_map().unwrap_or_default().iter().map(|member| member.key.as_str());
+    // `endpoints` is no slip.
+    if let Some(slip) = nearest(name, written.filter(|key| !SECTIONS.contains(key))).first() {
+        report.hint(format!("{slip} is not known; did you mean {name}?"));
+    }
 }
 
 fn id(root: &Node, report: &mut Report<'_>) -> Option<ProviderId> {
     let Some(node) = root.get("id") else {
-        missing(report, Rule::Id, root.at, "id");
+        missing(report, Rule::Id, root.at, "id", root);
         return None;
     };
     let text: String = report.read(Severity::Error, Rule::Id, node, "id")?;
@@ -97,7 +107,7 @@ fn is_alias(text: &str) -> bool {
 
 fn version(root: &Node, report: &mut Report<'_>) -> Option<String> {
     let Some(node) = root.get("protocol_version") else {
-        missing(report, Rule::ProtocolVersion, root.at, "protocol_version");
+        missing(report, Rule::ProtocolVersion, root.at, "protocol_version", root);
         return None;
     };
     let Some(text) = crate::manifest::promote::written_version(root) else {

@@ -52,7 +52,7 @@ fn capabilities(root: &Node, generation: Generation, report: &mut Report<'_>) ->
             "optional" => capabilities.optional = set(&member.node, &path, report),
             "feature_flags" => capabilities.feature_flags = flags(&member.node, &path, report),
             "tool_calling" => {}
-            _ => report.ignore(member.at, path),
+            _ => report.ignore_member(member, path, &["required", "optional", "feature_flags", "tool_calling"]),
         }
     }
     if let Some(member) = node.member("tool_calling") {

@@ -32,8 +32,20 @@ const READ_ELSEWHERE: [&str; 9] = [
     "streaming",
 ];
 
+/// The parts of `experimental`.
+const EXPERIMENTS: [&str; 8] = [
+    "description",
+    "status",
+    "multimodal_interleave",
+    "rtc_events",
+    "schema_less_mapping",
+    "streaming_events_v2",
+    "performance",
+    "names",
+];
+
 /// Every member of the root that means something.
-const SECTIONS: [&str; 35] = [
+pub(super) const SECTIONS: [&str; 35] = [
     "id",
     "aliases",
     "protocol_version",
@@ -199,7 +211,7 @@ fn termination(member: &Member, report: &mut Report<'_>) -> TerminationMap {
                     }
                 }
             }
-            _ => report.ignore(entry.at, path),
+            _ => report.ignore_member(entry, path, &["source_field", "mapping"]),
         }
     }
     map
@@ -239,7 +251,7 @@ fn experimental(member: &Member, report: &mut Report<'_>) -> Experimental {
             "streaming_events_v2" => section.streaming_events_v2 = report.read(Severity::Warning, RULE, node, &path),
             "performance" => section.performance = performance(node, &path, report),
             "names" => section.names = report.read(Severity::Warning, RULE, node, &path).unwrap_or_default(),
-            _ => report.ignore(part.at, path),
+            _ => report.ignore_member(part, path, &EXPERIMENTS),
         }
     }
     section

@@ -12,7 +12,7 @@ use crate::{
 /// Members of `endpoint` that are not paths.
 const NOT_PATHS: [&str; 5] = ["base_url", "protocol", "timeout_ms", "auth", "endpoints"];
 /// Members of `endpoint` that are paths.
-const PATHS: [&str; 9] =
+pub(crate) const PATHS: [&str; 9] =
     ["chat", "stream_chat", "embeddings", "images", "stt", "tts", "rerank", "batch", "completions"];
 
 pub(super) fn gather(root: &mut Node, generation: Generation) {
