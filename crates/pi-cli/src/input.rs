@@ -143,6 +143,14 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, text, Existing::Keep)
 }
 
+/// Makes the folder in which a file is to be, and those above it.
+pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    #[expect(clippy::disallowed_methods, reason = "the command line names files, and this is where they are made")]
+    let made = fs::create_dir_all(folder);
+    made.map_err(|source| Failure::UnwritableFile { file: path.display().to_string(), source })
+}
+
 /// Writes a file; one that exists is replaced as a whole or not at all.
 pub(crate) fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };

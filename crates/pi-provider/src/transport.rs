@@ -253,7 +253,8 @@ fn builder(connect_timeout: Duration) -> ClientBuilder {
         .referer(false)
 }
 
-pub(crate) fn is_on_this_machine(url: &Url) -> bool {
+/// Whether an address is one of this machine.
+pub fn is_on_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

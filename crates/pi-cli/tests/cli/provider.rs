@@ -5,7 +5,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::{server::manifest, world::World};
 
 /// A manifest of version 2 with everything that it must have.
 const GOOD: &str = "id: acme
@@ -432,6 +432,13 @@ fn new_manifest_is_valid_and_never_overwrites() {
         let dry = world.run("ask Hi --provider-dir p --model workshop/lathe:2 --dry-run");
         assert!(dry.starts_with("POST http://127.0.0.1:9/") && dry.ends_with("exit 0"), "{dry}");
     }
+    let made = world.run("provider new workshop --base-url https://models.example/v1 --output deep/er/w.yaml");
+    assert!(made.ends_with("--- exit 0"), "{made}");
+    assert!(
+        world.read(&world.path().join("deep/er/w.yaml")).contains("type: bearer "),
+        "a server elsewhere wants a key"
+    );
+    assert!(world.read(&world.path().join("w.yaml")).contains("type: none "), "one on this machine usually does not");
     let unknown = world.run("provider new workshop --dialect klingon");
     assert!(unknown.contains("[possible values: openai_chat, ") && unknown.ends_with("exit 2"), "{unknown}");
     let built_in = world.run("provider new openai");
@@ -566,4 +573,80 @@ fn unknown_members_are_named_with_their_place() {
     {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[],"ignored":[{"path":"colour","line":11,"column":1}]}
     --- exit 0
     "#);
+}
+
+#[test]
+fn slips_are_told_at_every_level() {
+    let written = manifest("acme", "http://127.0.0.1:9/v1")
+        .replace("  base_url", "  embedings: /e\n  base_url")
+        .replace("context_window", "context_widnow")
+        .replace("capabilities:\n  required", "capabilities:\n  optinal: [vision]\n  required")
+        .replace("error_classification:", "error_classification:\n  by_eror_code: {}")
+        + "termination: { maping: {} }\nguardrails: { input_filter: [] }\nexperimental: { performence: {} }\n";
+    let shown = World::new().with("a.yaml", written).run("provider validate a.yaml");
+    for (path, meant) in [
+        ("endpoint.embedings", "embeddings"),
+        ("error_classification.by_eror_code", "by_error_code"),
+        ("capabilities.optinal", "optional"),
+        ("metadata.models.small.context_widnow", "context_window"),
+        ("termination.maping", "mapping"),
+        ("guardrails.input_filter", "input_filters"),
+        ("experimental.performence", "performance"),
+    ] {
+        assert!(shown.contains(&format!("{path} is not known and ignored; did you mean {meant}?")), "{path}: {shown}");
+    }
+}
+
+#[test]
+fn slip_in_a_member_that_must_be_there_is_told_with_what_is_missing() {
+    for (from, to) in [
+        ("by_http_status", "by_htp_status"),
+        ("base_url", "base_ulr"),
+        ("chat:", "chta:"),
+        ("endpoint:", "endpont:"),
+        ("protocol_version", "protocol_verison"),
+    ] {
+        let written = manifest("acme", "http://127.0.0.1:9/v1").replacen(from, to, 1);
+        let shown = World::new().with("a.yaml", written).run("provider validate a.yaml");
+        let (from, to) = (from.trim_end_matches(':'), to.trim_end_matches(':'));
+        assert!(shown.contains(&format!("help: {to} is not known; did you mean {from}?")), "{shown}");
+    }
+}
+
+#[test]
+fn member_without_a_name_is_told_in_a_sentence() {
+    let written = format!("{}~: 3\n", manifest("acme", "http://127.0.0.1:9/v1"));
+    let shown = World::new().with("a.yaml", written).run("provider validate a.yaml");
+    assert!(shown.contains("a name is missing before the colon, or it is null (~, null), which is no name"), "{shown}");
+    assert!(!shown.contains("deserialize"), "{shown}");
+}
+
+#[test]
+fn file_that_takes_a_name_of_a_built_in_provider_is_told_so() {
+    let check = |id: &str, aliases: &str, told: &str| {
+        let written = format!("{}aliases: [{aliases}]\n", manifest(id, "http://127.0.0.1:9/v1"));
+        let shown = World::new().with("a.yaml", written).run("provider validate a.yaml");
+        assert!(shown.contains(told) && shown.ends_with("exit 0"), "{shown}");
+    };
+    let replaced = "the id \"openai\" stands in <built in>/openai.yaml too, an earlier source; this file replaces it";
+    check("openai", "", replaced);
+    check("google", "", "the id \"google\" is an alias of gemini in <built in>/gemini.yaml; the id counts");
+    check("acme", "openai", "\"openai\" is the id of openai in <built in>/openai.yaml, which counts");
+    let shown = World::new().with("a.yaml", manifest("acme", "http://127.0.0.1:9/v1")).run("provider validate a.yaml");
+    assert!(!shown.contains("built in"), "{shown}");
+}
+
+#[test]
+fn provider_of_models_json_that_lacks_something_is_told_with_its_place() {
+    let written = r#"{"providers": {
+        "my": {"models": [{"id": "x"}]},
+        "his": {"baseUrl": "http://127.0.0.1:9", "models": [{"id": "y"}]},
+        "openai": {"baseUrl": "http://127.0.0.1:9"}
+    }}"#;
+    let shown = World::new().with("models.json", written).run("provider validate models.json");
+    for (told, place) in [("baseUrl of my is missing", "models.json:2:9"), ("api of his is missing", "models.json:3:9")]
+    {
+        assert!(shown.contains(&format!("warning[models-json.provider]: {told}\n --> {place}\n")), "{shown}");
+    }
+    assert!(!shown.contains("openai"), "the program brings it: {shown}");
 }

@@ -5,8 +5,10 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use pi_provider::{
     builtin,
     manifest::{Format, load},
+    transport::is_on_this_machine,
 };
 use serde::Deserialize;
+use url::Url;
 
 use crate::{
     arguments::model::{NewArguments, Speech},
@@ -25,6 +27,8 @@ struct Parts {
     about: String,
     chat: String,
     auth: String,
+    /// The same for a server on this machine, which usually asks for nothing.
+    keyless: String,
     decoder: String,
     parameters: String,
 }
@@ -46,6 +50,7 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
     match &arguments.output {
         None => console.line(text.trim_end()),
         Some(path) => {
+            input::make_folder_of(path)?;
             input::write_new(path, &text)?;
             let file = path.display();
             console.remark(&format!(
@@ -59,12 +64,14 @@ pub(crate) fn run(arguments: &NewArguments, console: &mut Console) -> Result<Exi
 fn filled(id: &str, address: &str, dialect: Speech, model: &str) -> String {
     let parts = PARTS.get(dialect.word()).expect("every dialect has parts, which a test looks at");
     let variable = format!("{}_API_KEY", id.to_uppercase().replace('-', "_"));
+    let is_near = Url::parse(address).is_ok_and(|url| is_on_this_machine(&url));
+    let auth = if is_near { &parts.keyless } else { &parts.auth };
     // Names of models may hold anything; a quoted text of JSON is one of YAML too.
     let model = serde_json::to_string(model).expect("a text is plain JSON");
     let blocks = [
         ("{about}", parts.about.as_str()),
         ("{chat}", &parts.chat),
-        ("{auth}", parts.auth.trim_end()),
+        ("{auth}", auth.trim_end()),
         ("{decoder}", &parts.decoder),
         ("{parameters}", parts.parameters.trim_end()),
         ("{model_key}", &model),
@@ -78,19 +85,23 @@ fn filled(id: &str, address: &str, dialect: Speech, model: &str) -> String {
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
-    use pi_provider::Dialect;
+    use pi_provider::{Dialect, manifest::endpoint::Placement};
 
     use super::*;
 
     #[test]
     fn template_is_a_valid_manifest_of_which_everything_is_known() {
-        for dialect in Speech::value_variants() {
-            let text = filled("my-server_2", "http://127.0.0.1:8080/v1", *dialect, "org/model: one");
+        let near = ("http://127.0.0.1:8080/v1", None);
+        let far = ("https://models.example/v1", Some("MY_SERVER_2_API_KEY"));
+        let each = Speech::value_variants().iter().flat_map(|dialect| [(dialect, near), (dialect, far)]);
+        for (dialect, (address, variable)) in each {
+            let text = filled("my-server_2", address, *dialect, "org/model: one");
             let loaded = load(&text, "new.yaml", Format::Yaml);
             assert_eq!((loaded.diagnostics, loaded.ignored), (vec![], vec![]), "{text}");
             let manifest = loaded.manifest.expect("it is valid");
             assert_eq!(manifest.id.as_str(), "my-server_2");
-            assert_eq!(manifest.endpoint.auth.token_env.as_deref(), Some("MY_SERVER_2_API_KEY"));
+            assert_eq!(manifest.endpoint.auth.token_env.as_deref(), variable);
+            assert_eq!(manifest.endpoint.auth.placement == Placement::None, variable.is_none(), "{text}");
             assert_eq!(manifest.models.keys().collect::<Vec<_>>(), ["org/model: one"]);
             assert_eq!(Some(Dialect::of(&manifest, None)), Dialect::from_word(dialect.word()), "{text}");
         }
@@ -98,8 +109,10 @@ mod tests {
 
     #[test]
     fn types_that_the_comment_lists_are_known_and_statuses_that_it_calls_for_are_needed() {
-        for dialect in Speech::value_variants() {
-            let text = filled("workshop", "http://127.0.0.1:8080/v1", *dialect, "m");
+        let addresses = ["http://127.0.0.1:8080/v1", "https://models.example/v1"];
+        let each = Speech::value_variants().iter().flat_map(|dialect| addresses.map(|address| (dialect, address)));
+        for (dialect, address) in each {
+            let text = filled("workshop", address, *dialect, "m");
             let (_, line) = text.split_once("  auth:\n    type: ").expect("it says how");
             let (written, rest) = line.split_once(' ').expect("a comment follows");
             let (_, listed) = rest.split_once("# or ").expect("it lists others");
