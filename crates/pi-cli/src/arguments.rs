@@ -5,7 +5,7 @@ pub(crate) mod model;
 pub(crate) mod session;
 pub(crate) mod talk;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::LazyLock};
 
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
@@ -269,7 +269,8 @@ impl Arguments {
         if !names_command(&arguments) {
             // A message may be a word that is the name of a command, but not the first word.
             let read = parse(described().args_conflicts_with_subcommands(true), &arguments)?;
-            return match read.talk.misspelt_command() {
+            let is_message = arguments.iter().any(|word| word == "--");
+            return match read.talk.misspelt_command().filter(|_| !is_message) {
                 Some(error) => Err(Answer::new(error, &arguments)),
                 None => Ok(read),
             };
@@ -293,7 +294,8 @@ impl Arguments {
 }
 
 impl TalkArguments {
-    /// Whoever begins with a word that is nearly the name of a command, and does not write `--print`, means the command.
+    /// Whoever begins with a word that is nearly the name of a command, or says nothing but a word that other programs have
+    /// for one, means that; unless they write `--print`, or `--` before it.
     fn misspelt_command(&self) -> Option<clap::Error> {
         let word = self.messages.first()?;
         if self.print || word.contains(|letter: char| letter.is_whitespace() || "/@?!.,".contains(letter)) {
@@ -301,17 +303,31 @@ impl TalkArguments {
         }
         let mut command = described();
         let names = command.get_subcommands().map(|it| it.get_name().to_owned()).collect::<Vec<_>>();
-        let meant = (*likeness::nearest(word, names.iter().map(String::as_str)).first()?).to_owned();
+        let names = names.iter().map(String::as_str).chain(["help"]);
+        let meant = likeness::nearest(word, names).first().map(|name| (*name).to_owned());
+        let elsewhere = ELSEWHERE.get(word.as_str()).filter(|_| self.messages.len() == 1);
         let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(&command);
         error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word.clone()));
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
         let said = self.messages.join(" ");
-        let tip = format!("to say it to the agent, write it with --print: pi -p '{said}'");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        let way = format!("to say it to the agent, write it with --print: pi -p '{said}'");
+        let mut tips = vec![way.into()];
+        match (elsewhere, meant) {
+            (Some(instead), _) => tips.insert(0, instead.into()),
+            (None, Some(meant)) => {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
+            }
+            (None, None) => return None,
+        }
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
         Some(error)
     }
 }
+
+/// Words that other programs have for commands, and what is done here instead.
+static ELSEWHERE: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    serde_saphyr::from_str(include_str!("arguments/elsewhere.yaml")).expect("our own file, read by a test")
+});
 
 /// Whether the first word, but for those about colours, is the name of a command.
 fn names_command(arguments: &[OsString]) -> bool {
@@ -413,5 +429,12 @@ mod tests {
     #[test]
     fn arguments_are_well_formed() {
         described().debug_assert();
+    }
+
+    #[test]
+    fn words_of_other_programs_are_no_commands_here() {
+        let command = described();
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(ELSEWHERE.keys().all(|word| !names.contains(&word.as_str()) && word != "help"), "{names:?}");
     }
 }

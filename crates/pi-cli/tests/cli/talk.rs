@@ -333,6 +333,19 @@ fn misspelt_command_is_not_said_to_the_agent() {
 }
 
 #[test]
+fn word_for_a_command_of_other_programs_is_answered_and_not_said() {
+    let told = run(&World::new(), &["login"]);
+    assert!(told.contains("tip: keys are read from variables of the environment"), "{told}");
+    assert!(told.contains("tip: to say it to the agent, write it with --print: pi -p 'login'"), "{told}");
+    assert!(told.ends_with("--- exit 2"), "{told}");
+    assert!(run(&World::new(), &["hlep"]).contains("a similar subcommand exists: 'help'"));
+    for words in [&["-p", "login", "-m", "demo"][..], &["-m", "demo", "--no-session", "--", "login"]] {
+        let said = run(&quiet_world(), words);
+        assert!(said.ends_with("--- exit 0"), "{said}");
+    }
+}
+
+#[test]
 fn dash_stands_for_what_is_piped_in() {
     let running = Running::new(Script::new().otherwise(stream(&["Yes."])));
     let world = acme(&running);
