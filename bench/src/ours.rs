@@ -30,7 +30,7 @@ impl Ours {
             Style::Gemini => ("gemini", "v1beta"),
         };
         let catalog = Catalog::load(&[pi_provider::catalog::Source::built_in()]);
-        let manifest = catalog.provider(id).context("the provider is built in")?.manifest.clone();
+        let manifest = Manifest::clone(&catalog.provider(id).context("the provider is built in")?.manifest);
         let asked = Message::user("What is the capital of France?", 0);
         let said = Said::new(EntryId("1".to_owned()), asked, Provenance::usual(Origin::User));
         Ok(Self {

@@ -24,7 +24,7 @@ use crate::{
     console::Console,
     env,
     failure::{Failure, ModelFailure},
-    providers::{DEMO, Providers, Shown, is_local},
+    providers::{DEMO, Providers, Shown},
 };
 
 pub(crate) use self::{
@@ -279,7 +279,7 @@ fn server(model: &str) -> Chosen {
     let loaded = load(SERVER, "<built in>/server.yaml", Format::Yaml);
     let manifest = loaded.manifest.expect("our own manifest is valid, which a test checks");
     let entry = Entry {
-        manifest,
+        manifest: manifest.into(),
         origin: Origin::CommandLine,
         file: "--base-url".to_owned(),
         promoted_from: None,
@@ -313,7 +313,7 @@ fn without_secrets(text: &str) -> String {
 
 async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Console) -> Result<Chosen, Failure> {
     let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
-    if providers.catalog.provider(provider).is_some_and(|entry| is_local(&entry.manifest)) {
+    if providers.catalog.provider(provider).is_some_and(|entry| entry.manifest.is_local()) {
         let id = providers.get(provider)?.manifest.id.to_string();
         providers.look_for(&id, console).await;
     } else if matches!(providers.catalog.find_model(name), Err(FindError::NoMatch { .. })) {
@@ -396,7 +396,9 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
         let found = usual_model(entry).filter(|_| has_one)?;
         Some((found, shown.words()))
     };
-    let all: Vec<(Found<'_>, String)> = providers.catalog.providers().filter_map(asked).collect();
+    // Manifests of which nothing is wanted are not read.
+    let entries = providers.catalog.providers().filter(|entry| providers.may_have_credential(entry));
+    let all: Vec<(Found<'_>, String)> = entries.filter_map(asked).collect();
     let count = all.len();
     let price = |found: &Found<'_>| usual::price(found.model).unwrap_or(f64::INFINITY);
     let (found, source) = all.into_iter().min_by(|(left, _), (right, _)| price(left).total_cmp(&price(right)))?;
@@ -406,12 +408,12 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
 /// The first provider that the user wrote down and that needs no credential. Servers that are looked for come later.
 fn without_credential(providers: &Providers) -> Option<Found<'_>> {
     providers.catalog.providers().find_map(|entry| {
-        let is_own = matches!(entry.origin, Origin::User | Origin::CommandLine) && !is_local(&entry.manifest);
+        let is_own = matches!(entry.origin, Origin::User | Origin::CommandLine) && !entry.manifest.is_local();
         let needs_none = is_own && {
             let shown = Shown::of(&providers.credential(entry, None));
             shown.available && shown.source == SourceKind::None
         };
-        usual_model(entry).filter(|_| needs_none)
+        needs_none.then(|| usual_model(entry)).flatten()
     })
 }
 

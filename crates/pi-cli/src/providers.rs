@@ -125,7 +125,7 @@ impl Providers {
 
     pub(crate) fn get(&self, name: &str) -> Result<&Entry, ModelFailure> {
         self.catalog.provider(name).ok_or_else(|| {
-            let ids = self.catalog.providers().map(|entry| entry.manifest.id.as_str());
+            let ids = self.catalog.providers().map(|entry| entry.manifest.id());
             let nearest = likeness::nearest(name, ids).first().map(|&meant| meant.to_owned());
             self.missed(ModelFailure::NoSuchProvider { id: name.to_owned(), nearest })
         })
@@ -156,9 +156,14 @@ impl Providers {
         resolved
     }
 
+    /// Whether anything is there that may be a credential of this provider.
+    pub(crate) fn may_have_credential(&self, entry: &Entry) -> bool {
+        entry.key.is_some() || credential::may_be_there(&entry.manifest, &env::lookup, &self.auth_file)
+    }
+
     /// The variables in which credentials of providers may stand.
     pub(crate) fn credential_names(&self) -> Vec<String> {
-        self.catalog.providers().flat_map(|entry| credential::variables(&entry.manifest)).collect()
+        self.catalog.providers().flat_map(|entry| entry.manifest.variables()).collect()
     }
 
     /// Hides what looks like a secret, the values of variables whose names are those of secrets, and those of credentials.
@@ -172,7 +177,7 @@ impl Providers {
 
     /// Whether the provider can be asked now: a credential is there or none is needed, and a local server runs.
     pub(crate) fn is_available(&self, entry: &Entry, shown: &Shown) -> bool {
-        shown.available && (!is_local(&entry.manifest) || self.found.contains(&entry.manifest.id))
+        shown.available && (!entry.manifest.is_local() || self.found.contains(&entry.manifest.id))
     }
 
     /// Looks for model servers on this machine and takes over what they serve.

@@ -8,6 +8,7 @@
 
 mod find;
 mod folder;
+mod held;
 mod names;
 mod overlay;
 mod transcript;
@@ -19,6 +20,7 @@ use indexmap::IndexMap;
 pub use self::{
     find::{FindError, Found},
     folder::{Unreadable, is_utf16},
+    held::Held,
     names::{Claim, Names},
     overlay::examine_provider,
 };
@@ -27,7 +29,7 @@ use crate::{
     credential::{Lookup, Trust},
     local::LocalServer,
     manifest::{
-        Contract, Format, KeySource, Manifest, ModelEntry,
+        Contract, Format, KeySource, ModelEntry,
         diagnostic::{Diagnostic, Rule, Severity, Style, render},
         load::{Document, Ignored, Loaded, Place, WrittenNames, load_any},
     },
@@ -67,7 +69,7 @@ pub struct SourceFile {
 /// A provider and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    pub manifest: Manifest,
+    pub manifest: Held,
     pub origin: Origin,
     pub file: String,
     /// The version that the file is written in, where it was promoted from an older one.
@@ -111,16 +113,26 @@ pub struct Catalog {
 }
 
 impl Source {
-    /// The manifests that come with the program.
+    /// The manifests that come with the program. They are no files, and each is read when it is needed.
     pub fn built_in() -> Self {
-        let file =
-            |manifest: &builtin::BuiltIn| SourceFile { path: manifest.path(), text: Ok(manifest.json.to_owned()) };
-        let files = builtin::MANIFESTS.iter().map(file).collect();
-        Self { origin: Origin::BuiltIn, trust: Trust::Trusted, files }
+        Self { origin: Origin::BuiltIn, trust: Trust::Trusted, files: Vec::new() }
     }
 }
 
 impl Entry {
+    fn built_in(built_in: &'static builtin::BuiltIn) -> Self {
+        Self {
+            manifest: Held::built_in(built_in),
+            origin: Origin::BuiltIn,
+            file: built_in.path(),
+            promoted_from: None,
+            trust: Trust::Trusted,
+            key: None,
+            headers: IndexMap::new(),
+            ignored: Vec::new(),
+        }
+    }
+
     /// Whether the manifest may be used at all: asked, looked for, and given credentials and values of the environment.
     pub fn is_trusted(&self) -> bool {
         match self.trust {
@@ -220,11 +232,11 @@ impl Catalog {
             self.entries.iter().map(|(id, entry)| (id.clone(), (entry.file.clone(), entry.origin))).collect();
         let mut shadowed = Vec::new();
         for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
-            let id = manifest.id.to_string();
-            manifest.aliases.retain(|alias| {
+            let id = manifest.id().to_owned();
+            manifest.retain_aliases(|alias| {
                 let place @ Place { line, column, length } = names(&id).alias(alias);
                 let Some((other, elsewhere)) = taken.get(alias) else {
-                    taken.insert(alias.clone(), (id.clone(), shown(file, place)));
+                    taken.insert(alias.to_owned(), (id.clone(), shown(file, place)));
                     return true;
                 };
                 let owner = owners.get(alias).filter(|(_, owner)| *owner != Origin::BuiltIn);
@@ -236,7 +248,7 @@ impl Catalog {
                     let hint = format!("choose another id, unless {alias} is to mean this provider and not {id}");
                     let diagnostic = Diagnostic { line, column, length, path: "id".to_owned(), hint, ..usual };
                     shadowed.push(Finding { diagnostic, origin: *owner, source: None });
-                } else if *other != id && !told.contains(&(id.clone(), alias.clone())) {
+                } else if *other != id && !told.contains(&(id.clone(), alias.to_owned())) {
                     let message =
                         format!("the alias {alias:?} of {id} is a name of {other} in {elsewhere}, which counts");
                     let usual = Diagnostic::new(Severity::Warning, Rule::CatalogAlias, &*file, message);
@@ -262,6 +274,10 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     fn run(&mut self) {
+        if self.source.origin == Origin::BuiltIn {
+            let entries = builtin::MANIFESTS.iter().map(|built_in| (built_in.id.to_owned(), Entry::built_in(built_in)));
+            self.catalog.entries.extend(entries);
+        }
         let mut beside = Vec::new();
         for file in &self.source.files {
             match &file.text {
@@ -293,11 +309,7 @@ impl Loading<'_> {
     }
 
     fn document(&mut self, file: &SourceFile, text: &str) -> Option<(String, Document)> {
-        let format = match self.source.origin {
-            Origin::BuiltIn => Format::Json,
-            Origin::User | Origin::Project | Origin::CommandLine | Origin::PiModels => Format::of_file(&file.path),
-        };
-        let document = load_any(text, &file.path, format);
+        let document = load_any(text, &file.path, Format::of_file(&file.path));
         let (diagnostics, shown) = match &document {
             Document::Manifest(loaded) => (&loaded.diagnostics, true),
             Document::Contract(loaded) => (&loaded.diagnostics, true),
@@ -337,7 +349,7 @@ impl Loading<'_> {
         self.told.extend(shadowed);
         manifest.aliases.retain(|alias| !lost.contains(alias));
         let entry = Entry {
-            manifest,
+            manifest: manifest.into(),
             origin,
             file: file.path.clone(),
             promoted_from: original_version.filter(|version| !version.starts_with('2')),
@@ -361,7 +373,7 @@ impl Loading<'_> {
     fn reachable(&mut self, file: &str, name: &str) -> Vec<String> {
         let may = |entry: &&Entry| self.source.trust == Trust::Trusted || !entry.is_trusted();
         let called = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
-        let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id.to_string()).collect();
+        let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id().to_owned()).collect();
         if ids.is_empty() {
             let reason = if self.catalog.provider(name).is_some() {
                 format!("{name} is not changed, because the project is not trusted")

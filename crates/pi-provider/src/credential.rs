@@ -14,6 +14,7 @@ use pi_transcript::ProviderId;
 use serde::Serialize;
 
 use crate::{
+    catalog::Held,
     error::CallError,
     manifest::{Manifest, endpoint::Placement},
     secret::Secret,
@@ -147,9 +148,21 @@ impl Resolved {
 
 /// The variables that may hold the credential: the manifest's, then the conventional one.
 pub fn variables(manifest: &Manifest) -> Vec<String> {
-    let conventional = conventional_variable(&manifest.id.to_string());
-    let own = manifest.endpoint.auth.token_env.clone().filter(|name| !name.is_empty() && *name != conventional);
+    variables_of(manifest.id.as_str(), manifest.endpoint.auth.token_env.as_deref())
+}
+
+/// The same of a provider of which only the id and its own variable are known.
+pub(crate) fn variables_of(id: &str, own: Option<&str>) -> Vec<String> {
+    let conventional = conventional_variable(id);
+    let own = own.filter(|name| !name.is_empty() && *name != conventional).map(str::to_owned);
     own.into_iter().chain([conventional]).collect()
+}
+
+/// Whether there is anything that could be the credential of a provider. Whether it is one, [`resolve`] knows.
+pub fn may_be_there(held: &Held, environment: Lookup<'_>, auth_file: &AuthFile) -> bool {
+    let is_set = |name: &String| environment(name).is_some_and(|value| !value.trim().is_empty());
+    let is_written = || held.aliases().into_iter().chain([held.id()]).any(|name| auth_file.mentions(name));
+    held.variables().iter().any(is_set) || is_written()
 }
 
 /// Finds the credential of a provider.

@@ -161,8 +161,11 @@ impl Probe {
 
     /// The probe of a manifest, `None` if it does not describe a local server or nobody trusts it.
     pub fn of(entry: &Entry, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
+        if !entry.is_trusted() || !entry.manifest.is_local() {
+            return Ok(None);
+        }
         let manifest = &entry.manifest;
-        let Some(section) = manifest.metadata.get("local").filter(|_| entry.is_trusted()) else { return Ok(None) };
+        let Some(section) = manifest.metadata.get("local") else { return Ok(None) };
         let section: Section = serde_json::from_value(section.clone()).map_err(ProbeError::Section)?;
         let usual = &manifest.endpoint.base_url;
         let named = section.base_url_env.and_then(|variable| {

@@ -1,6 +1,6 @@
 //! Finds a model by what people type.
 
-use crate::{likeness::nearest, manifest::ModelEntry};
+use crate::{builtin::Listed, likeness::nearest, manifest::ModelEntry};
 
 use super::{Catalog, Entry};
 
@@ -61,17 +61,32 @@ impl Catalog {
 
     /// Every model that may be meant by what [`Catalog::find_model`] takes.
     pub fn candidates(&self, pattern: &str) -> Vec<Found<'_>> {
-        let exact = || self.models().filter(|found| found.id == pattern || found.wire_id() == pattern);
+        let exact = || self.named(|_, model| model.id == pattern || model.wire_id == pattern);
         if let Some((name, model)) = pattern.split_once('/')
             && let Some(entry) = self.provider(name)
         {
             let own = of_provider(entry, model);
+            if !own.is_empty() {
+                return own;
+            }
             // A router's models have the names of other providers in front.
-            let routed: Vec<Found<'_>> = exact().collect();
-            return if own.is_empty() && routed.len() == 1 { routed } else { own };
+            let routed = exact();
+            return if routed.len() == 1 { routed } else { own };
         }
-        let exact: Vec<Found<'_>> = exact().collect();
+        let exact = exact();
         if exact.is_empty() { self.matching(pattern) } else { exact }
+    }
+
+    /// Every model whose names, and the id of whose provider, are wanted. Manifests of others are not read.
+    fn named(&self, is_wanted: impl Fn(&str, &Listed<'_>) -> bool) -> Vec<Found<'_>> {
+        let mut found = Vec::new();
+        for entry in self.providers() {
+            let manifest = &entry.manifest;
+            let wanted = manifest.listed().filter(|model| is_wanted(manifest.id(), model));
+            let ids: Vec<String> = wanted.map(|model| model.id.to_owned()).collect();
+            found.extend(ids.into_iter().map(|id| Found { entry, model: manifest.models.get(&id), id }));
+        }
+        found
     }
 
     fn nothing_found(&self, pattern: &str) -> FindError {
@@ -81,12 +96,12 @@ impl Catalog {
                 FindError::NoModel { provider: entry.manifest.id.to_string(), model: model.to_owned(), nearest }
             }
             Some((name, _, None)) if !is_glob(name) => {
-                let names = self.providers().map(|entry| entry.manifest.id.as_str());
+                let names = self.providers().map(|entry| entry.manifest.id());
                 FindError::NoProvider { name: name.to_owned(), nearest: proposed(name, names) }
             }
             Some((_, _, None)) | None => {
-                let names: Vec<String> = self.models().map(|found| found.id).collect();
-                let nearest = proposed(pattern, names.iter().map(String::as_str));
+                let names = self.providers().flat_map(|entry| entry.manifest.listed()).map(|model| model.id);
+                let nearest = proposed(pattern, names);
                 FindError::NoMatch { pattern: pattern.to_owned(), nearest }
             }
         }
@@ -100,11 +115,9 @@ impl Catalog {
             let text = text.to_lowercase();
             if is_glob(&wanted) { glob(&wanted, &text) } else { text.contains(&wanted) }
         };
-        let names = |found: &Found<'_>| {
-            let shown = found.model.and_then(|model| model.name.clone());
-            [found.name(), found.id.clone(), found.wire_id().to_owned()].into_iter().chain(shown)
-        };
-        self.models().filter(|found| names(found).any(|name| fits(&name))).collect()
+        self.named(|provider, &Listed { id, wire_id, name }| {
+            fits(&format!("{provider}/{id}")) || [id, wire_id].into_iter().chain(name).any(fits)
+        })
     }
 
     /// A model that is not listed, for those who know better than the manifest.

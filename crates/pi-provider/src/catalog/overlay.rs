@@ -106,7 +106,7 @@ impl Loading<'_> {
     fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, Incomplete> {
         let (base_url, dialect) = complete(name, &provider)?;
         let mut entry = Entry {
-            manifest: manifest(name, base_url, dialect),
+            manifest: manifest(name, base_url, dialect).into(),
             origin: self.source.origin,
             file: file.to_owned(),
             promoted_from: None,

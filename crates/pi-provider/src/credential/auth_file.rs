@@ -108,6 +108,11 @@ impl AuthFile {
         Some(format!("{} can be read by others (mode {mode:04o}); run chmod 600 on it", self.shown_path()?))
     }
 
+    /// Whether there is an entry of that name, whatever it is worth.
+    pub(super) fn mentions(&self, provider: &str) -> bool {
+        self.entries.contains_key(provider)
+    }
+
     /// The credential of a provider, `None` if the file has no entry for it.
     pub(super) fn find(
         &self,

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use pi_provider::{
-    Dialect, builtin,
+    Dialect, Manifest, builtin,
     catalog::{Entry, Finding, Origin},
     manifest::modules,
 };
@@ -60,7 +60,7 @@ fn source(entry: &Entry) -> Result<String, Failure> {
 
 /// The manifest with what is known about it beside.
 fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item = &'a Finding>) -> Value {
-    let manifest = &entry.manifest;
+    let manifest: &Manifest = &entry.manifest;
     let Ok(Value::Object(mut members)) = serde_json::to_value(manifest) else {
         unreachable!("a manifest is an object")
     };
