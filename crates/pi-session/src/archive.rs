@@ -6,6 +6,9 @@
 //!
 //! Prompts that wait to be counted take room, of which there are a few megabytes: whoever would show one more waits. That is
 //! felt where a model answers faster than its prompt is counted.
+//!
+//! Where no file keeps them, prompts are held as they are and counted when somebody asks: mostly nobody does, and a
+//! program that has answered should not stay to count.
 
 mod load;
 
@@ -73,8 +76,14 @@ impl Archive {
     /// Starts the thread. Without a path envelopes are only held.
     pub(crate) fn start(session: Option<PathBuf>) -> io::Result<Self> {
         let (orders, received) = mpsc::channel();
-        let mut keeper =
-            Keeper { session, sidecar: None, weights: Weights::new(""), held: VecDeque::new(), listed: Vec::new() };
+        let mut keeper = Keeper {
+            session,
+            sidecar: None,
+            weights: Weights::new(""),
+            uncounted: VecDeque::new(),
+            held: VecDeque::new(),
+            listed: Vec::new(),
+        };
         // It is not joined: it ends when nobody can give it orders, after it has carried out those that it has.
         thread::Builder::new().name("pi-archive".to_owned()).spawn(move || {
             for order in received {
@@ -124,6 +133,8 @@ struct Keeper {
     session: Option<PathBuf>,
     sidecar: Option<Sidecar>,
     weights: Weights,
+    /// What nobody keeps and nobody has asked for yet, with what came of it.
+    uncounted: VecDeque<(Shown, Option<Counted>)>,
     held: VecDeque<(EntryId, Envelope)>,
     /// Of those that are only held.
     listed: Vec<Listed>,
@@ -132,17 +143,53 @@ struct Keeper {
 impl Keeper {
     fn carry_out(&mut self, order: Order) {
         match order {
+            Order::Show(shown, _room) if self.is_forgetful() => self.set_aside(*shown),
             Order::Show(shown, _room) => self.show(*shown),
-            Order::Count(counted) => self.count(*counted),
+            Order::Count(counted) => self.settle(*counted),
             // Whoever asked may have gone away.
-            Order::Get(request, reply) => drop(reply.send(self.get(request.as_deref()))),
-            Order::List(reply) => drop(reply.send(self.list())),
+            Order::Get(request, reply) => {
+                self.catch_up();
+                drop(reply.send(self.get(request.as_deref())));
+            }
+            Order::List(reply) => {
+                self.catch_up();
+                drop(reply.send(self.list()));
+            }
             Order::Sync(reply) => {
                 if let Some(Err(fault)) = self.sidecar.as_mut().map(Sidecar::sync) {
                     tracing::warn!(%fault, "envelopes are not on the disk");
                 }
                 let _ = reply.send(());
             }
+        }
+    }
+
+    /// Whether there is no file for envelopes.
+    fn is_forgetful(&self) -> bool {
+        self.session.is_none() && self.sidecar.is_none()
+    }
+
+    fn set_aside(&mut self, shown: Shown) {
+        self.uncounted.push_back((shown, None));
+        let surplus = self.uncounted.len().saturating_sub(HELD);
+        self.uncounted.drain(..surplus);
+    }
+
+    /// Counts what was set aside.
+    fn catch_up(&mut self) {
+        for (shown, counted) in std::mem::take(&mut self.uncounted) {
+            self.show(shown);
+            if let Some(counted) = counted {
+                self.count(counted);
+            }
+        }
+    }
+
+    fn settle(&mut self, counted: Counted) {
+        let aside = self.uncounted.iter_mut().rev().find(|(shown, _)| shown.request.id == counted.request);
+        match aside {
+            Some((_, waiting)) => *waiting = Some(counted),
+            None => self.count(counted),
         }
     }
 
@@ -277,6 +324,36 @@ mod tests {
         let prompt = Arc::new(Prompt { messages: vec![said], ..Prompt::default() });
         let request = meta::Request { id: number.to_string(), provider: "p".into(), model: "m".into(), time: 0 };
         Shown { prompt, request, entry: None }
+    }
+
+    #[test]
+    fn what_nobody_keeps_is_counted_when_somebody_asks() {
+        let mut keeper = Keeper {
+            session: None,
+            sidecar: None,
+            weights: Weights::new(""),
+            uncounted: VecDeque::new(),
+            held: VecDeque::new(),
+            listed: Vec::new(),
+        };
+        let room = || Arc::new(Semaphore::new(1)).try_acquire_many_owned(1).expect("room");
+        for number in 1..=HELD + 1 {
+            keeper.carry_out(Order::Show(Box::new(shown(number)), room()));
+            let usage = Usage { input: 10, ..Usage::default() };
+            let counted = Counted { request: number.to_string(), usage: Some(usage), replaced: None };
+            keeper.carry_out(Order::Count(Box::new(counted)));
+        }
+        assert_eq!((keeper.held.len(), keeper.listed.len(), keeper.uncounted.len()), (0, 0, HELD));
+        let (reply, mut listed) = oneshot::channel();
+        keeper.carry_out(Order::List(reply));
+        let listed = listed.try_recv().expect("a list");
+        assert_eq!(keeper.uncounted.len(), 0);
+        assert_eq!(listed.first().map(|listed| listed.request.as_str()), Some("2"), "the oldest was let go");
+        assert!(listed.iter().all(|listed| listed.usage.as_ref().is_some_and(|usage| usage.input == 10)));
+        assert!(listed.iter().all(|listed| listed.residual.is_some()));
+        let (reply, mut found) = oneshot::channel();
+        keeper.carry_out(Order::Get(Some("3".to_owned()), reply));
+        assert!(found.try_recv().expect("an answer").is_some_and(|envelope| is(&envelope, "3")));
     }
 
     #[tokio::test]
