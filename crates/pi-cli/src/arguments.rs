@@ -263,23 +263,27 @@ impl Arguments {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let parse = |command: clap::Command, words: &[OsString]| {
             let matches = command.try_get_matches_from(words);
-            let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+            matches.and_then(|matches| Arguments::from_arg_matches(&matches))
+        };
+        // All help is written only for those who will read it.
+        let read = |setting: fn(clap::Command) -> clap::Command, words: &[OsString]| {
+            let read = parse(setting(Arguments::command()), words).or_else(|_| parse(setting(described()), words));
             read.map_err(|error| Answer::new(error, &arguments))
         };
         if !names_command(&arguments) {
             // A message may be a word that is the name of a command, but not the first word.
-            let read = parse(described().args_conflicts_with_subcommands(true), &arguments)?;
+            let read = read(|command| command.args_conflicts_with_subcommands(true), &arguments)?;
             let is_message = arguments.iter().any(|word| word == "--");
             return match read.talk.misspelt_command().filter(|_| !is_message) {
                 Some(error) => Err(Answer::new(error, &arguments)),
                 None => Ok(read),
             };
         }
-        let read = parse(described(), &arguments)?;
-        match read.command.as_ref().and_then(Command::later_help) {
+        let named = read(|command| command, &arguments)?;
+        match named.command.as_ref().and_then(Command::later_help) {
             // What takes any arguments takes `--help` for one of them.
-            Some(name) => parse(described(), &["pi", name, "--help"].map(OsString::from)),
-            None => Ok(read),
+            Some(name) => read(|command| command, &["pi", name, "--help"].map(OsString::from)),
+            None => Ok(named),
         }
     }
 

@@ -42,10 +42,12 @@ pub(super) fn find(places: &Places, notices: &mut Vec<Notice>) -> Vec<ContextFil
 /// The first that can be read. One that is there and cannot be is told, and the next one is tried.
 fn first(
     places: &Places,
-    mut paths: impl Iterator<Item = PathBuf>,
+    paths: impl Iterator<Item = PathBuf>,
     notices: &mut Vec<Notice>,
 ) -> Option<(PathBuf, String)> {
-    paths.find_map(|path| {
+    // Most are not there, and whether somebody trusts a folder takes many looks at the disk.
+    let mut there = paths.filter(|path| !disk::is_missing(path));
+    there.find_map(|path| {
         if let Some(target) = leads_out(places, &path) {
             notices.push(Notice::new(&path, Problem::LeadsOut { target }));
             return None;

@@ -96,6 +96,11 @@ pub(super) fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
+/// Whether there is nothing of that name; what cannot be looked at may be there.
+pub(super) fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| is_absent(&error))
+}
+
 pub(super) fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }

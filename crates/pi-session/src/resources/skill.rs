@@ -83,12 +83,12 @@ fn usual_places(places: &Places, notices: &mut Vec<Notice>) -> Vec<(PathBuf, Sco
     let is_repository = disk::exists(&root.join(".git"));
     let shared = shared.filter(|folder| !is_repository || folder.starts_with(root));
     usual.extend(shared.filter(|folder| Some(folder) != persons.as_ref()).map(|it| (it, Scope::Project, Loose::None)));
+    // Most are not there, and whether somebody trusts a folder takes many looks at the disk.
+    usual.retain(|(folder, ..)| disk::is_folder(folder));
     usual.retain(|(folder, ..)| match places.trust_of(folder.parent().and_then(Path::parent).unwrap_or(folder)) {
         Trust::Trusted => true,
         Trust::Untrusted => {
-            if disk::is_folder(folder) {
-                notices.push(Notice::new(folder, Problem::Untrusted));
-            }
+            notices.push(Notice::new(folder, Problem::Untrusted));
             false
         }
     });
