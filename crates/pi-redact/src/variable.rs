@@ -66,7 +66,7 @@ fn hints_at_secret(name: &str, value: &str) -> bool {
         Some((one, other)) => one.eq_ignore_ascii_case(before) && other.eq_ignore_ascii_case(last),
         None => rule.eq_ignore_ascii_case(last),
     };
-    let says_so = RULES.secret.iter().any(|rule| ends_like(rule)) && !RULES.plain.iter().any(|rule| ends_like(rule));
+    let says_so = RULES.secret.iter().any(&ends_like) && !RULES.plain.iter().any(ends_like);
     let value = value.trim();
     let is_path =
         ["/", "~", "./", "../"].iter().any(|start| value.starts_with(start)) || value.get(1..3) == Some(":\\");

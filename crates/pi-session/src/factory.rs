@@ -199,7 +199,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         ran: Vec::new(),
         letters: letters.downgrade(),
     };
-    mailbox.restore(finished);
+    mailbox.restore(&finished);
     mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
     tokio::spawn(mailbox.work(received, heard));

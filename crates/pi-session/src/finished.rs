@@ -59,7 +59,7 @@ pub(crate) fn read(session: &Path) -> io::Result<Vec<Finished>> {
 
 /// The results among `finished` that are missing on a path whose last words are the answer that they belong to, in the
 /// order of its calls. Where the conversation went on without them they come too late.
-pub(crate) fn restorable(path: &[Arc<Kept>], finished: Vec<Finished>) -> Vec<Message> {
+pub(crate) fn restorable(path: &[Arc<Kept>], finished: &[Finished]) -> Vec<Message> {
     let mut answered: Vec<&ToolCallId> = Vec::new();
     let messages = path.iter().rev().filter_map(|kept| match &**kept {
         Kept::Message { base, message, .. } => Some((&base.id, &**message)),
@@ -176,7 +176,7 @@ mod tests {
             answer: EntryId::from(*answer),
             result: serde_json::from_value(result(call)).expect("a message"),
         });
-        let restored = restorable(path, finished.collect());
+        let restored = restorable(path, &finished.collect::<Vec<_>>());
         let calls: Vec<_> = restored
             .into_iter()
             .map(|message| match message {

@@ -118,7 +118,7 @@ pub(crate) struct Mailbox {
 
 impl Mailbox {
     /// Puts results in their place that were told of before a crash.
-    pub(crate) fn restore(&mut self, finished: Vec<Finished>) {
+    pub(crate) fn restore(&mut self, finished: &[Finished]) {
         let restored = finished::restorable(&self.tree.entries(), finished);
         if !restored.is_empty() {
             self.append(Vec::new(), restored.into_iter().map(Draft::message).collect(), Vec::new());

@@ -164,7 +164,7 @@ impl Saying {
     pub fn written(&self) -> String {
         let mut text = self.text();
         for span in self.spans.iter().rev().filter(|span| span.block == 0) {
-            if text.get(span.bytes.clone()).is_some_and(|stretch| attached::begins_file(stretch)) {
+            if text.get(span.bytes.clone()).is_some_and(attached::begins_file) {
                 text.replace_range(span.bytes.clone(), "");
             }
         }
