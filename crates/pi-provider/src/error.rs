@@ -336,6 +336,30 @@ impl CallError {
         }
     }
 
+    /// Whether nobody is at the address: a port of this machine is closed, or nobody knows the name. Whoever is just
+    /// starting is there soon; longer waiting would tell nobody more.
+    pub fn is_absent(&self) -> bool {
+        match self {
+            Self::NothingAnswers { .. } => true,
+            Self::Unreachable { source, .. } => source.is_unknown_host(),
+            Self::Refused { .. }
+            | Self::NoNetwork { .. }
+            | Self::WebPage { .. }
+            | Self::Redirected { .. }
+            | Self::TimedOut { .. }
+            | Self::Cancelled
+            | Self::CircuitOpen { .. }
+            | Self::NoCredential { .. }
+            | Self::Undeclared { .. }
+            | Self::Option { .. }
+            | Self::AddressVariable { .. }
+            | Self::Blocked { .. }
+            | Self::Unguarded { .. }
+            | Self::Truncated { .. }
+            | Self::Malformed { .. } => false,
+        }
+    }
+
     /// What the provider said, if it said anything.
     pub fn failure(&self) -> Option<&Failure> {
         if let Self::Refused { failure, .. } = self { Some(failure) } else { None }

@@ -13,7 +13,7 @@ use crate::{
 /// A provider that asks for a longer wait than this, and than the policy's longest delay, is not waited for.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
-/// Between two attempts at a port of this machine where nobody listens.
+/// Between two attempts at an address where nobody is.
 const STARTING: Duration = Duration::from_millis(200);
 
 /// What went wrong with an attempt, as far as trying again is concerned.
@@ -88,7 +88,7 @@ impl RetryPolicy {
         let decision = self.decide(attempt, Trouble::of(error), chance);
         match decision {
             Decision::Retry { .. } if attempt > self.retries_after(error) => Decision::Exhausted,
-            Decision::Retry { .. } if is_closed_port(error) => Decision::Retry { after: STARTING },
+            Decision::Retry { .. } if error.is_absent() => Decision::Retry { after: STARTING },
             Decision::Retry { .. }
             | Decision::NotRetryable
             | Decision::NotListed
@@ -97,10 +97,10 @@ impl RetryPolicy {
         }
     }
 
-    /// How often a call is tried again at most after an error like this. A closed port of this machine is tried again
-    /// once and soon, for a server that is just starting: longer waiting would tell nobody more.
+    /// How often a call is tried again at most after an error like this. An address where nobody is gets one more try
+    /// and soon, for a server or a network that is just starting.
     pub fn retries_after(&self, error: &CallError) -> u32 {
-        if is_closed_port(error) { self.max_retries.min(1) } else { self.max_retries }
+        if error.is_absent() { self.max_retries.min(1) } else { self.max_retries }
     }
 
     /// What to do after attempt number `attempt` (the first is 1) ended in trouble. `chance` is between 0 and 1.
@@ -162,10 +162,6 @@ impl RetryPolicy {
             Strategy::FixedDelay | Strategy::None => shortest,
         }
     }
-}
-
-fn is_closed_port(error: &CallError) -> bool {
-    matches!(error, CallError::NothingAnswers { .. })
 }
 
 #[cfg(test)]

@@ -22,13 +22,24 @@ pub(crate) enum Fault {
     /// The prompt does not fit into the model's window.
     Overflow,
     /// Another try may succeed.
-    Passing {
-        /// What the provider asked for.
-        wait: Option<Duration>,
-    },
+    Passing { wait: Wait },
     /// Another try will fail like this one.
     Lasting,
 }
+
+/// What decides how long to wait, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The settings.
+    Usual,
+    /// So long at least: the provider asked for it.
+    Asked(Duration),
+    /// Nobody is at the address. It is tried once more and soon, for a server or a network that is just starting.
+    Brief,
+}
+
+/// How long to wait before the only other try at an address where nobody is.
+const BRIEF: Duration = Duration::from_secs(1);
 
 impl Default for RetrySettings {
     fn default() -> Self {
@@ -38,16 +49,25 @@ impl Default for RetrySettings {
 
 impl RetrySettings {
     /// How long to wait before try number `attempt`, counted from 1; `None` if there is none.
-    pub(crate) fn delay(&self, attempt: u32, wait: Option<Duration>) -> Option<Duration> {
-        if !self.enabled || attempt == 0 || attempt > self.most {
+    pub(crate) fn delay(&self, attempt: u32, wait: Wait) -> Option<Duration> {
+        if !self.enabled || attempt == 0 || attempt > self.most(wait) {
             return None;
         }
         let grown = self.base.saturating_mul(1u32.checked_shl(attempt - 1).unwrap_or(u32::MAX));
-        let delay = wait.map_or(grown, |wait| wait.max(grown));
         match wait {
             // To ask earlier than the provider wants is to be refused again.
-            Some(wait) if wait > self.longest => None,
-            Some(_) | None => Some(delay.min(self.longest)),
+            Wait::Asked(asked) if asked > self.longest => None,
+            Wait::Asked(asked) => Some(asked.max(grown).min(self.longest)),
+            Wait::Usual => Some(grown.min(self.longest)),
+            Wait::Brief => Some(BRIEF.min(grown).min(self.longest)),
+        }
+    }
+
+    /// How many tries there are at most.
+    pub(crate) fn most(&self, wait: Wait) -> u32 {
+        match wait {
+            Wait::Usual | Wait::Asked(_) => self.most,
+            Wait::Brief => self.most.min(1),
         }
     }
 }
@@ -56,14 +76,18 @@ impl Fault {
     pub(crate) fn of_call(error: &CallError) -> Self {
         match error {
             CallError::Refused { failure, .. } => Self::of_failure(failure),
-            CallError::CircuitOpen { retry_in, .. } => Self::Passing { wait: Some(*retry_in) },
+            CallError::CircuitOpen { retry_in, .. } => Self::Passing { wait: Wait::Asked(*retry_in) },
             // Somebody set how long an answer may take; another try would take as long.
             CallError::TimedOut { phase: Phase::Total, .. } => Self::Lasting,
+            CallError::Unreachable { source, .. } if source.is_lasting() => Self::Lasting,
+            CallError::Unreachable { .. } | CallError::NothingAnswers { .. } if error.is_absent() => {
+                Self::Passing { wait: Wait::Brief }
+            }
             CallError::Unreachable { .. }
             | CallError::NothingAnswers { .. }
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
-            | CallError::Malformed { .. } => Self::Passing { wait: None },
+            | CallError::Malformed { .. } => Self::Passing { wait: Wait::Usual },
             CallError::Cancelled
             | CallError::NoNetwork { .. }
             | CallError::WebPage { .. }
@@ -81,7 +105,7 @@ impl Fault {
         if failure.code == ErrorCode::RequestTooLarge {
             Self::Overflow
         } else if failure.code.is_retryable() && failure.code != ErrorCode::Conflict {
-            Self::Passing { wait: failure.retry_after }
+            Self::Passing { wait: failure.retry_after.map_or(Wait::Usual, Wait::Asked) }
         } else {
             Self::Lasting
         }
@@ -90,13 +114,16 @@ impl Fault {
 
 #[cfg(test)]
 mod tests {
+    use pi_provider::transport::Obstacle;
+
     use super::*;
 
     #[track_caller]
     fn check(attempt: u32, wait: Option<u64>, expected: Option<u64>) {
         let settings = RetrySettings::default();
-        let delay = settings.delay(attempt, wait.map(Duration::from_secs));
-        assert_eq!(delay.map(|delay| delay.as_secs()), expected, "attempt {attempt}, asked to wait {wait:?}");
+        let wait = wait.map_or(Wait::Usual, |seconds| Wait::Asked(Duration::from_secs(seconds)));
+        let delay = settings.delay(attempt, wait);
+        assert_eq!(delay.map(|delay| delay.as_secs()), expected, "attempt {attempt}, {wait:?}");
     }
 
     #[test]
@@ -117,7 +144,29 @@ mod tests {
     #[test]
     fn nothing_is_tried_again_when_switched_off() {
         let settings = RetrySettings { enabled: false, ..RetrySettings::default() };
-        assert_eq!(settings.delay(1, None), None);
+        assert_eq!(settings.delay(1, Wait::Usual), None);
+        assert_eq!(settings.delay(1, Wait::Brief), None);
+    }
+
+    #[test]
+    fn address_where_nobody_is_gets_one_more_try_and_soon() {
+        let settings = RetrySettings::default();
+        let delays: Vec<_> = (1..4).map(|attempt| settings.delay(attempt, Wait::Brief)).collect();
+        assert_eq!(delays, [Some(Duration::from_secs(1)), None, None]);
+        assert_eq!((settings.most(Wait::Brief), settings.most(Wait::Usual)), (1, 3));
+        let provider = || "acme".into();
+        let closed = CallError::NothingAnswers { provider: provider(), address: "http://127.0.0.1:9".to_owned() };
+        let host = || "models.example".to_owned();
+        let unknown = Obstacle::UnknownHost { host: host() };
+        let unknown = CallError::Unreachable { provider: provider(), source: unknown };
+        for error in [closed, unknown] {
+            assert_eq!(Fault::of_call(&error), Fault::Passing { wait: Wait::Brief }, "{error}");
+        }
+        let hung_up = CallError::Unreachable { provider: provider(), source: Obstacle::HungUp };
+        assert_eq!(Fault::of_call(&hung_up), Fault::Passing { wait: Wait::Usual });
+        let source = Obstacle::Certificate { host: host(), reason: "it has expired".to_owned() };
+        let expired = CallError::Unreachable { provider: provider(), source };
+        assert_eq!(Fault::of_call(&expired), Fault::Lasting);
     }
 
     #[test]

@@ -156,7 +156,10 @@ impl Run {
                 break self.give_up_trying(trouble).await?;
             };
             self.tries += 1;
-            if !self.wait_for_retry(terms.retry.most, delay, &trouble.message).await? {
+            if !self.wait_for_retry(terms.retry.most(wait), delay, &trouble.message).await? {
+                // The try that was waited for is not made.
+                let error = Some(trouble.message.clone());
+                self.end_retry(Retried::Unmade { error }).await?;
                 break self.give_up_trying(trouble).await?;
             }
         };
@@ -205,15 +208,16 @@ impl Run {
 
     /// Tells what trying again came to, if anything was; the next failure is a first one.
     async fn end_retry(&mut self, retried: Retried) -> Result<(), Gone> {
-        let attempt = match std::mem::take(&mut self.tries) {
+        let tries = match std::mem::take(&mut self.tries) {
             0 => return Ok(()),
-            tries => tries.into(),
+            tries => tries,
         };
-        let (success, final_error) = match retried {
-            Retried::Helped => (true, None),
-            Retried::InVain { error } => (false, error),
+        let (success, made, final_error) = match retried {
+            Retried::Helped => (true, tries, None),
+            Retried::InVain { error } => (false, tries, error),
+            Retried::Unmade { error } => (false, tries - 1, error),
         };
-        self.tell(AgentEvent::AutoRetryEnd { success, attempt, final_error }).await
+        self.tell(AgentEvent::AutoRetryEnd { success, attempt: made.into(), final_error }).await
     }
 
     async fn give_up_trying(&mut self, trouble: Trouble) -> Result<Ending, Gone> {

@@ -88,9 +88,12 @@ impl Chat {
             }
             AgentEvent::AutoRetryEnd { success: false, final_error, attempt } => {
                 let error = final_error.as_deref().unwrap_or("the model cannot be reached");
-                let count =
-                    if *attempt == 1 { "1 more attempt".to_owned() } else { format!("{attempt} more attempts") };
-                self.failed = Some(Failed { error: format!("gave up after {count}: {error}"), has_begun: false });
+                let when = match attempt {
+                    0 => "before the next attempt".to_owned(),
+                    1 => "after 1 more attempt".to_owned(),
+                    attempt => format!("after {attempt} more attempts"),
+                };
+                self.failed = Some(Failed { error: format!("gave up {when}: {error}"), has_begun: false });
             }
             AgentEvent::AutoRetryStart { .. } => self.try_again(),
             // What was too long is made shorter and asked for again.

@@ -210,6 +210,9 @@ fn error_that_is_tried_again_is_told_once_and_at_the_end() {
     check(&events, &["---"]);
     events.extend([end(&none, "error"), over(false), settled()]);
     check(&events, &["", "▌ gave up after 2 more attempts: it", "▌ broke", "---"]);
+    let unmade = event(json!({ "type": "auto_retry_end", "success": false, "attempt": 0, "finalError": "it broke" }));
+    let impatient = [start(), end(&none, "error"), retry(1), unmade, settled()];
+    check(&impatient, &["", "▌ gave up before the next attempt: it", "▌ broke", "---"]);
     let words = json!([{ "type": "text", "text": "half" }]);
     let helped = [start(), end(&words, "error"), retry(1), start(), end(&words, "stop"), over(true), settled()];
     let told = ["", "half", "", "▌ the answer broke off and is asked for", "▌ again: it broke", "", "half", "---"];

@@ -35,7 +35,13 @@ pub(super) enum Attempt {
 /// What trying again came to.
 pub(super) enum Retried {
     Helped,
-    InVain { error: Option<String> },
+    InVain {
+        error: Option<String>,
+    },
+    /// Somebody did not wait for the last one.
+    Unmade {
+        error: Option<String>,
+    },
 }
 
 /// Why an answer is no good.

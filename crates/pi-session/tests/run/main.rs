@@ -201,7 +201,7 @@ async fn every_try_is_one_request_and_is_told() {
     let tries: Vec<&str> = told.lines().filter(|line| line.starts_with("retry")).collect();
     let busy = "scripted answered: 529 overloaded: busy";
     let expected = [1, 2, 3].map(|number| format!("retry {number} of 3: {busy}"));
-    assert_eq!(tries, [&expected[0], &expected[1], &expected[2], "retry given up"]);
+    assert_eq!(tries, [&expected[0], &expected[1], &expected[2], "retry given up after 3"]);
     let ends: Vec<bool> = told.lines().filter(|line| line.starts_with("agent_end")).map(is_followed).collect();
     assert_eq!(ends, [true, true, true, false], "{told}");
     assert_eq!(stage.server.requests().len(), 4);
@@ -210,6 +210,22 @@ async fn every_try_is_one_request_and_is_told() {
     assert_eq!(stage.server.requests().len(), 8, "the circuit that opens does not hold up who opened it");
     let told = stage.play("once more").await;
     assert!(told.contains("scripted failed too often; it is tried again in 30 s: scripted answered: 529"), "{told}");
+}
+
+#[tokio::test]
+async fn try_that_nobody_waits_for_is_not_counted() {
+    let answers = (0..2).map(|_| refusal(429, "rate_limit_error", "slowly"));
+    let mut stage = Stage::with(answers, |blueprint| blueprint.retry.base = Duration::from_secs(40)).await;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("hi")).await })
+    };
+    stage.until(|event| matches!(event, AgentEvent::AutoRetryStart { .. })).await;
+    stage.session.abort_retry().await.unwrap();
+    assert!(matches!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Failed { .. }))));
+    let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    assert!(told.contains("retry given up after 0"), "{told}");
+    assert_eq!(stage.server.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -38,7 +38,8 @@ pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
         AgentEvent::AutoRetryStart { attempt, max_attempts, error_message, .. } => {
             format!("retry {attempt} of {max_attempts}: {error_message}")
         }
-        AgentEvent::AutoRetryEnd { success, .. } => format!("retry {}", if *success { "helped" } else { "given up" }),
+        AgentEvent::AutoRetryEnd { success: true, .. } => "retry helped".to_owned(),
+        AgentEvent::AutoRetryEnd { success: false, attempt, .. } => format!("retry given up after {attempt}"),
         AgentEvent::QueueUpdate { steering, follow_up } => format!("queue {steering:?} {follow_up:?}"),
         AgentEvent::ExtensionError { event, error, .. } => format!("extension failed at {event}: {error}"),
         AgentEvent::ExtensionUiRequest { .. } => "question".to_owned(),
