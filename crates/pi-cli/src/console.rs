@@ -108,8 +108,9 @@ impl Console {
 
     /// Writes text and a line end to standard output.
     pub(crate) fn line(&mut self, text: &str) {
+        // Whoever reads through a pipe may show it on the same terminal, where another line would then be taken away.
+        self.clear_progress();
         if self.is_watched {
-            self.clear_progress();
             self.end_error_line();
         }
         if self.lost.is_none() {

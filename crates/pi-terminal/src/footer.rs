@@ -117,10 +117,13 @@ impl Footer {
         let theme = look.theme;
         let window = self.model.context_window;
         let Some(used) = self.context else {
-            return Span::styled(format!("?/{}", tokens(window)), theme.quiet);
+            return Span::styled(format!("?/{}", window_of(&self.model)), theme.quiet);
         };
         if window == 0 {
             return Span::styled(tokens(used), theme.quiet);
+        }
+        if is_assumed(&self.model) {
+            return Span::styled(format!("{}/?", tokens(used)), theme.quiet);
         }
         let thousandths = u64::try_from(u128::from(used) * 1000 / u128::from(window)).unwrap_or(u64::MAX);
         let style: Style = match thousandths {
@@ -132,6 +135,16 @@ impl Footer {
     }
 }
 
+/// How large the context of a model is, as people are told; `?` where nobody knows.
+pub(crate) fn window_of(model: &Model) -> String {
+    if is_assumed(model) { "?".to_owned() } else { tokens(model.context_window) }
+}
+
+/// Whether the size of the context is only assumed.
+fn is_assumed(model: &Model) -> bool {
+    model.extra.get("contextWindowAssumed").is_some_and(|assumed| assumed == true)
+}
+
 /// The end of a path that fits.
 fn end_of(path: &str, room: usize) -> String {
     if width(path) <= room {
@@ -140,4 +153,22 @@ fn end_of(path: &str, room: usize) -> String {
     let starts = path.char_indices().map(|(at, _)| at);
     let tail = starts.map(|at| &path[at..]).find(|tail| width(tail) < room).unwrap_or_default();
     format!("…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn size_that_is_only_assumed_is_not_shown() {
+        let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
+        let mut model = json!({ "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "cost": cost, "contextWindow": 128_000, "maxTokens": 10 });
+        let shown = |model: &serde_json::Value| window_of(&serde_json::from_value(model.clone()).expect("a model"));
+        assert_eq!(shown(&model), "128k");
+        model["contextWindowAssumed"] = true.into();
+        assert_eq!(shown(&model), "?");
+    }
 }

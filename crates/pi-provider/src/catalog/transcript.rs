@@ -35,9 +35,15 @@ impl Found<'_> {
             max_tokens: model.max_output_tokens.unwrap_or_else(|| MAX_TOKENS.min(context_window)),
             compat: model.extra.get("compat").cloned(),
             thinking_level_map: model.thinking_levels.as_ref().map(|levels| levels.clone().into_iter().collect()),
-            extra: Extra::default(),
+            extra: assumed(model),
         }
     }
+}
+
+/// Says what of a model is assumed, so that nobody shows it as a fact.
+fn assumed(model: &crate::manifest::ModelEntry) -> Extra {
+    let window = model.context_window.is_none().then(|| ("contextWindowAssumed".to_owned(), true.into()));
+    window.into_iter().collect()
 }
 
 fn input(model: &crate::manifest::ModelEntry) -> Vec<Open<Modality>> {

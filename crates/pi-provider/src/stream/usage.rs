@@ -158,7 +158,8 @@ impl Counts {
         TokenUsage {
             prompt,
             completion,
-            total: self.total,
+            // A total of nothing beside counts of something was not counted.
+            total: self.total.filter(|total| *total > 0),
             reasoning: self.reasoning_within.or(self.reasoning_beside),
             cache_read: self.cache_read_beside.or(self.cache_read_within),
             cache_write: self.cache_write_beside.or(self.cache_write_within),

@@ -619,3 +619,11 @@ fn the_reason_for_the_end_is_read_where_the_manifest_says() {
     }
     assert_eq!(ended("finish_reason", json!({"why": "over"})), (vec![], Outcome::Truncated));
 }
+
+#[test]
+fn total_of_nothing_is_no_total() {
+    let usage = json!({"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 0});
+    let frame = json!({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": usage});
+    let expected = "metadata prompt=11 completion=2\ncontent \"a\"\nfinal EndTurn (stop)\nend EndTurn (stop)\n";
+    recorded(&format!("data: {frame}\n\ndata: [DONE]\n\n"), Dialect::OpenaiChat, sse(), expected);
+}

@@ -7,7 +7,7 @@ use super::{App, Pick};
 use crate::{
     chat::Tone,
     commands::{self, BuiltIn},
-    look::tokens,
+    footer::window_of,
     picker::{Choice, Picker},
     text::{printable, width, wrap},
     wish::{Action, Fetch, Wish},
@@ -95,7 +95,7 @@ impl App {
         }
         let choices = self.models.iter().enumerate().map(|(place, model)| Choice {
             label: format!("{}/{}", model.provider, model.id),
-            detail: format!("{} · {}", model.name, tokens(model.context_window)),
+            detail: format!("{} · {}", model.name, window_of(model)),
             preview: String::new(),
             value: Pick::Model(place),
         });
