@@ -112,6 +112,15 @@ impl Footer {
         line
     }
 
+    /// What all calls cost, in words; nothing is no cost where nobody knows the price.
+    pub(crate) fn spent(&self) -> String {
+        let is_nothing = self.totals.calls > 0 && self.totals.cost == Spent::Exact(0.0);
+        if is_nothing && says(&self.model, "costUnknown") {
+            return "not known: there is no price for this model".to_owned();
+        }
+        self.totals.cost.words(4)
+    }
+
     /// How full the context is; the fuller, the louder.
     fn fill(&self, look: &Look<'_>) -> Span<'static> {
         let theme = look.theme;
@@ -142,7 +151,12 @@ pub(crate) fn window_of(model: &Model) -> String {
 
 /// Whether the size of the context is only assumed.
 fn is_assumed(model: &Model) -> bool {
-    model.extra.get("contextWindowAssumed").is_some_and(|assumed| assumed == true)
+    says(model, "contextWindowAssumed")
+}
+
+/// Whether a model says this of itself.
+fn says(model: &Model, what: &str) -> bool {
+    model.extra.get(what).is_some_and(|said| said == true)
 }
 
 /// The end of a path that fits.
@@ -161,14 +175,33 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn size_that_is_only_assumed_is_not_shown() {
+    fn model(members: &serde_json::Value) -> Model {
         let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
         let mut model = json!({ "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "", "reasoning": false,
             "input": ["text"], "cost": cost, "contextWindow": 128_000, "maxTokens": 10 });
-        let shown = |model: &serde_json::Value| window_of(&serde_json::from_value(model.clone()).expect("a model"));
-        assert_eq!(shown(&model), "128k");
-        model["contextWindowAssumed"] = true.into();
-        assert_eq!(shown(&model), "?");
+        let known = model.as_object_mut().expect("an object");
+        known.extend(members.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+        serde_json::from_value(model).expect("a model")
+    }
+
+    #[test]
+    fn size_that_is_only_assumed_is_not_shown() {
+        assert_eq!(window_of(&model(&json!({}))), "128k");
+        assert_eq!(window_of(&model(&json!({ "contextWindowAssumed": true }))), "?");
+    }
+
+    #[test]
+    fn price_that_nobody_knows_is_not_nothing() {
+        let spent = |members: &serde_json::Value, cost: f64| {
+            let totals = Totals { calls: 1, cost: Spent::Exact(cost), ..Totals::default() };
+            let (directory, thinking) = (String::new(), ThinkingLevel::Off);
+            let model = model(members);
+            Footer { model, thinking, directory, branch: None, name: None, totals, context: None }.spent()
+        };
+        let unknown = json!({ "costUnknown": true });
+        assert_eq!(spent(&unknown, 0.0), "not known: there is no price for this model");
+        // Another model, or the provider, said so.
+        assert_eq!(spent(&unknown, 0.5), "$0.5000");
+        assert_eq!(spent(&json!({}), 0.0), "$0.0000");
     }
 }

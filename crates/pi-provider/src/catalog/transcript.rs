@@ -42,8 +42,8 @@ impl Found<'_> {
 
 /// Says what of a model is assumed, so that nobody shows it as a fact.
 fn assumed(model: &crate::manifest::ModelEntry) -> Extra {
-    let window = model.context_window.is_none().then(|| ("contextWindowAssumed".to_owned(), true.into()));
-    window.into_iter().collect()
+    let parts = [("contextWindowAssumed", model.context_window.is_none()), ("costUnknown", model.pricing.is_none())];
+    parts.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (name.to_owned(), true.into())).collect()
 }
 
 fn input(model: &crate::manifest::ModelEntry) -> Vec<Open<Modality>> {

@@ -150,7 +150,7 @@ impl App {
             ("output".to_owned(), format!("{} tokens", totals.output)),
             ("cache read".to_owned(), format!("{} tokens", totals.cache_read)),
             ("cache write".to_owned(), format!("{} tokens", totals.cache_write)),
-            ("cost".to_owned(), totals.cost.words(4)),
+            ("cost".to_owned(), self.footer.spent()),
         ];
         let lines = self.table(rows);
         self.print(lines);
