@@ -102,6 +102,9 @@ async fn bash(call: Call) -> Result<Output, Failure> {
         // Longer than anybody can wait.
         Some(Err(_)) | None => None,
     };
+    // Whoever listens hears that it has begun, before there is any output.
+    call.progress.report(Output::default());
+    tokio::task::yield_now().await;
     let run = execute(&call.workspace, call.grant, limit, &call.cancel, &call.progress).await?;
     run.tell(seconds)
 }
@@ -228,8 +231,13 @@ async fn execute(
     let mut process = tool::to_the_end(move || start(&here, grant)).await?;
     let settings = workspace.settings();
     let mut collector = Collector::new(&settings.temporary, &settings.redactor);
-    let end = watch(&mut process, &mut collector, limit, cancel, progress).await;
+    let mut reporter = Reporter { progress, due: Instant::now(), reported: 0 };
+    let end = watch(&mut process, &mut collector, limit, cancel, &mut reporter).await;
     drop(process);
+    // What came last is reported as well, before the result.
+    if reporter.is_behind(&collector) {
+        reporter.report(&collector);
+    }
     let collected = collector.finish().await;
     let end = end?;
     let withheld = settings.environment.withheld_in([&line, &collected.truncation.content]);
@@ -278,18 +286,17 @@ async fn watch(
     collector: &mut Collector<'_>,
     limit: Option<Duration>,
     cancel: &CancellationToken,
-    progress: &Progress,
+    reporter: &mut Reporter<'_>,
 ) -> Result<End, Failure> {
     let broke = |error: std::io::Error| Failure::new(format!("Cannot follow the command: {error}"));
     let mut deadline = pin!(limit.map(|limit| sleep_until(Instant::now() + limit)));
-    let mut reporter = Reporter { progress, due: Instant::now(), is_new: false };
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let event = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(killed(process, collector, End::Cancelled).await),
             () = until(deadline.as_mut()) => return Ok(killed(process, collector, End::TimedOut).await),
-            () = sleep_until(reporter.due), if reporter.is_new => {
+            () = sleep_until(reporter.due), if reporter.is_behind(collector) => {
                 reporter.report(collector);
                 continue;
             }
@@ -310,7 +317,6 @@ async fn watch(
                 return Ok(End::Exited(exit_code(status)));
             }
             Event::Read(count) => {
-                reporter.is_new = progress.is_heard();
                 tokio::select! {
                     () = collector.push(&buffer[..count]) => {}
                     () = cancel.cancelled() => {}
@@ -355,10 +361,16 @@ async fn last_words(process: &mut Process, collector: &mut Collector<'_>, cancel
 struct Reporter<'a> {
     progress: &'a Progress,
     due: Instant,
-    is_new: bool,
+    /// How much of the output the last report knew of, in bytes.
+    reported: usize,
 }
 
 impl Reporter<'_> {
+    /// Whether there is more to report, and somebody to report to.
+    fn is_behind(&self, collector: &Collector<'_>) -> bool {
+        collector.taken() > self.reported && self.progress.is_heard()
+    }
+
     fn report(&mut self, collector: &Collector<'_>) {
         let truncation = collector.snapshot();
         let mut details = Map::new();
@@ -368,8 +380,9 @@ impl Reporter<'_> {
         if let Some(path) = collector.path() {
             details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
         }
-        self.progress.report(Output::text(truncation.content).with_details(details));
-        (self.due, self.is_new) = (Instant::now() + BETWEEN_REPORTS, false);
+        let details = Some(Value::Object(details));
+        self.progress.report(Output { details, ..Output::text(truncation.content) });
+        (self.due, self.reported) = (Instant::now() + BETWEEN_REPORTS, collector.taken());
     }
 }
 

@@ -119,6 +119,11 @@ fn alive(room: &Room) -> Vec<String> {
     ids.lines().filter(is_alive).map(str::to_owned).collect()
 }
 
+/// A report of a command that still runs.
+fn so_far(text: &str) -> Output {
+    Output { details: Some(json!({})), ..Output::text(text) }
+}
+
 /// Waits until they are gone; a killed process needs a moment.
 async fn all_gone(room: &Room) -> Vec<String> {
     for _ in 0..200 {
@@ -138,8 +143,8 @@ async fn whole_tree_is_killed_on_abort() {
     let cancel = CancellationToken::new();
     let call = room.call_with("bash", json!({ "command": ESCAPES }), cancel.clone(), progress);
     let (outcome, before) = tokio::join!(call, async {
-        let first = reports.next().await;
-        assert_eq!(first, Some(Output::text("ready\n")));
+        assert_eq!(reports.next().await, Some(Output::default()), "it has begun");
+        assert_eq!(reports.next().await, Some(so_far("ready\n")));
         let before = alive(&room).len();
         cancel.cancel();
         before
@@ -157,7 +162,9 @@ async fn whole_tree_is_killed_when_nobody_waits_any_more() {
         let call = room.call_with("bash", json!({ "command": ESCAPES }), CancellationToken::new(), progress);
         tokio::select! {
             outcome = call => panic!("{outcome:?}"),
-            report = reports.next() => assert_eq!(report, Some(Output::text("ready\n"))),
+            report = async { (reports.next().await, reports.next().await) } => {
+                assert_eq!(report, (Some(Output::default()), Some(so_far("ready\n"))));
+            }
         }
     }
     assert_eq!(all_gone(&room).await, [""; 0]);

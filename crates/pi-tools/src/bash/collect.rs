@@ -26,6 +26,7 @@ const LONGEST_SECRET: usize = 8192;
 
 /// Takes the output piece by piece.
 pub(super) struct Collector<'a> {
+    taken: usize,
     redactor: &'a Redactor,
     sanitiser: Sanitiser,
     lines: Lines,
@@ -103,6 +104,7 @@ impl<'a> Collector<'a> {
     /// A file for long output would go into `folder`.
     pub(super) fn new(folder: &Path, redactor: &'a Redactor) -> Self {
         Self {
+            taken: 0,
             redactor,
             sanitiser: Sanitiser::default(),
             lines: Lines::default(),
@@ -115,12 +117,18 @@ impl<'a> Collector<'a> {
 
     /// Dropping the future may lose the end of the file, never that of the text.
     pub(super) async fn push(&mut self, bytes: &[u8]) {
+        self.taken += bytes.len();
         let lines = &mut self.lines;
         self.sanitiser.push(bytes, |stroke| lines.apply(&stroke));
         let done = std::mem::take(&mut self.lines.done);
         self.marks.0 += count(&done);
         let certain = self.secrets.push(&done);
         self.take(&certain).await;
+    }
+
+    /// How many bytes have come so far.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
     }
 
     /// What there is so far, without an end that may be the beginning of a secret.
