@@ -80,14 +80,22 @@ impl Run {
         self.parts.notebook.clear().await;
         // What the model asked for is in the file before anything of it is done.
         self.desk.written().await?;
-        let mut checked = Vec::with_capacity(calls.len());
+        let mut outcomes: Vec<Option<Answer>> = Vec::with_capacity(calls.len());
+        let mut waiting = Vec::with_capacity(calls.len());
         for call in calls {
-            checked.push(self.check(set, call, unfinished).await?);
+            let checked = self.check(set, call, unfinished).await?;
+            // What is refused has ended before the next one begins.
+            outcomes.push(match &checked.readiness {
+                Readiness::Refused { .. } | Readiness::Denied(_) => Some(self.carry_out(set, answer, checked).await?),
+                Readiness::Ready { .. } => {
+                    waiting.push((outcomes.len(), checked));
+                    None
+                }
+            });
         }
-        let one_after_another = checked.iter().any(|call| call.manner() == Manner::OneAfterAnother);
+        let one_after_another = waiting.iter().any(|(_, call)| call.manner() == Manner::OneAfterAnother);
         let this = &*self;
-        let mut outcomes: Vec<Option<Answer>> = checked.iter().map(|_| None).collect();
-        let waiting = checked.into_iter().enumerate();
+        let waiting = waiting.into_iter();
         let run =
             |(index, checked): (usize, Checked)| async move { (index, this.carry_out(set, answer, checked).await) };
         if one_after_another {
@@ -225,7 +233,7 @@ impl Run {
             tool_call_id: call.id,
             tool_name: call.name,
             content: output.content,
-            details: Some(output.details.unwrap_or_else(|| Value::Object(Extra::new()))),
+            details: output.details,
             is_error,
             timestamp: self.now().unix_millis(),
             usage: None,
@@ -259,6 +267,10 @@ impl Run {
             tokio::select! {
                 biased;
                 done = &mut execution => {
+                    // What it reported last is told before what it came to.
+                    if let Some(report) = reports.next().now_or_never().flatten() {
+                        self.tell_progress(call, to_output(report)).await?;
+                    }
                     return Ok(match done {
                         Ok(Ok(output)) => Outcome::success(output),
                         Ok(Err(failure)) => Outcome::failure(failure),
@@ -378,6 +390,7 @@ impl Outcome {
 
     fn failure(failure: Failure) -> Self {
         let Failure { text, details, hidden } = failure;
+        let details = Some(details.unwrap_or_else(|| Value::Object(Extra::new())));
         let output = Output { content: vec![Block::text(text)], details, hidden };
         Self { is_error: true, ..Self::success(output) }
     }
