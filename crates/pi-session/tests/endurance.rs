@@ -1,4 +1,5 @@
-//! A conversation of thousands of turns: it needs no more memory at its end than at its beginning, and no more time.
+//! A conversation of thousands of turns: it needs no more memory at its end than at its beginning, and no more time; and
+//! what it adds to its files at its end is as much as at its beginning.
 //!
 //! Alone in its program, because what other tests allocate would be counted.
 
@@ -24,11 +25,16 @@ use stage::Stage;
 const MOST_GROWTH: u64 = 20 << 10;
 /// A machine that others use is noisy; what grows with a conversation grows much more than this.
 const MOST_SLOWDOWN: f64 = 2.0;
+/// The part by which the last quarter may add more to a file than the first. Compactions come when they come, so that a
+/// quarter has one more or less than another.
+const MOST_SWELLING: u64 = 4;
+/// The session, and what the model was shown. The second is where a conversation that is compacted would grow unseen.
+const FILES: [&str; 2] = ["../session.jsonl", "../session.jsonl.envelopes"];
 /// Every prompt is two turns: a call, and what the model makes of its result.
 const TURNS_OF_A_PROMPT: usize = 2;
 
 fn turns() -> usize {
-    std::env::var("PI_TEST_TURNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
+    std::env::var("PI_TEST_TURNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1500)
 }
 
 fn is_summary(request: &Request) -> bool {
@@ -56,6 +62,11 @@ fn resident() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// Bytes of each file.
+fn sizes(stage: &Stage) -> [u64; FILES.len()] {
+    FILES.map(|name| std::fs::metadata(stage.path(name)).unwrap().len())
+}
+
 fn median(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -69,6 +80,7 @@ async fn long_conversation_stays_small_and_quick() {
     std::fs::write(stage.path("a.txt"), "a line of text\n".repeat(20)).unwrap();
     let prompts = turns() / TURNS_OF_A_PROMPT;
     let (mut times, mut early, mut compactions) = (Vec::new(), None, 0);
+    let mut written = Vec::new();
     for number in 0..prompts {
         let begin = Instant::now();
         assert_eq!(stage.say("Read it once more, please.").await, Prompted::Ran(Ending::Done));
@@ -76,6 +88,7 @@ async fn long_conversation_stays_small_and_quick() {
         let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
         compactions += told.matches("compaction ends, aborted: false").count();
         stage.server.forget();
+        written.push(sizes(&stage));
         if number == prompts / 10 {
             early = resident();
         }
@@ -87,6 +100,11 @@ async fn long_conversation_stays_small_and_quick() {
     let quarter = prompts / 4;
     let (first, last) = (median(&times[..quarter]), median(&times[prompts - quarter..]));
     assert!(last < first.mul_f64(MOST_SLOWDOWN), "{first:?} for a prompt at the beginning, {last:?} at the end");
+    for (file, name) in FILES.iter().enumerate() {
+        let [first, last] = [0, prompts - 1 - quarter].map(|from| written[from + quarter][file] - written[from][file]);
+        println!("{name}: {first} bytes in the first quarter, {last} in the last");
+        assert!(last > 0 && last < first + first / MOST_SWELLING, "{name}: {first} bytes in the first quarter, {last} in the last");
+    }
     println!("{prompts} prompts: {first:?} at first, {last:?} at last, {early:?} KiB, then {:?}", resident());
     let lines = stage.lines().await;
     let said = lines.iter().filter(|line| *line == "user").count();
