@@ -6,6 +6,8 @@
 
 #[path = "support/room.rs"]
 mod room;
+#[path = "support/spoken.rs"]
+mod spoken;
 
 use std::{
     collections::BTreeMap,
@@ -18,15 +20,13 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use pi_testkit::{
-    Tmux,
-    model::{self, Answer},
-    server::{Reply, Script},
-};
+use pi_testkit::{Tmux, server::Script};
 use serde::Deserialize;
 use serde_json::Value;
 
-use room::{Room, make_folder, read, write};
+use room::{Room, list, make_folder, read, write};
+use spoken::{Content, Spoken};
+
 /// A secret of the environment, which must be seen nowhere.
 const PLANTED: &str = "sk-planted-0f9e8d7c6b5a4f3e";
 /// Columns and rows of a terminal.
@@ -50,27 +50,26 @@ struct Scenario {
     after: BTreeMap<String, Option<String>>,
     /// The lines of every session file: of messages their role, otherwise their type.
     session: Option<Vec<Vec<String>>>,
+    /// Lines of the last session file that are there in this order; what is not written here may be anything.
+    #[serde(default)]
+    kept: Vec<Value>,
+    /// What long output of a command was kept in, in a file of its own.
+    spilled: Option<Text>,
 }
 
-/// What is in a file.
+/// A text, or several one after the other.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Content {
-    Text(String),
-    /// A text several times; `$N` counts from one.
-    Repeated {
-        repeat: String,
-        times: usize,
-    },
+enum Text {
+    Parts(Vec<Content>),
+    Whole(Content),
 }
 
-impl Content {
+impl Text {
     fn text(&self) -> String {
         match self {
-            Content::Text(text) => text.clone(),
-            Content::Repeated { repeat, times } => {
-                (1..=*times).map(|number| repeat.replace("$N", &number.to_string())).collect()
-            }
+            Text::Parts(parts) => parts.iter().map(Content::text).collect(),
+            Text::Whole(content) => content.text(),
         }
     }
 }
@@ -82,6 +81,8 @@ struct Step {
     /// What is done to files before.
     before: Option<Before>,
     arguments: Vec<String>,
+    /// The folder in the project in which it is started.
+    folder: Option<String>,
     input: Option<String>,
     /// What the model answers, in order.
     #[serde(default)]
@@ -94,6 +95,9 @@ struct Step {
     exit: Option<i32>,
     /// All of it.
     stdout: Option<String>,
+    /// Standard output contains each of these.
+    #[serde(default)]
+    stdout_has: Vec<String>,
     /// Standard error contains each of these.
     #[serde(default)]
     stderr: Vec<String>,
@@ -107,42 +111,20 @@ struct Step {
     requests: Option<usize>,
     /// What was said in the last request: of every message but the system's its role and its text.
     said: Option<Vec<String>>,
+    /// What tools answered, in the last request: of every result its text.
+    results: Option<Vec<Text>>,
+    /// The last request contains these texts in this order.
+    #[serde(default)]
+    request_in_order: Vec<String>,
+    /// Members of the last request; `null` for one that is not there.
+    #[serde(default)]
+    body: BTreeMap<String, Value>,
+    /// Width and height of every picture in the last request.
+    pictures: Option<Vec<(u32, u32)>>,
     /// In JSON mode: the events, those of the same type in a row once.
     events: Option<Vec<String>>,
-}
-
-/// One answer of the model.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spoken {
-    thinking: Option<String>,
-    text: Option<String>,
-    #[serde(default)]
-    calls: Vec<Called>,
-    /// Waits before it ends.
-    #[serde(default)]
-    hold: bool,
-    /// The connection is cut before it ends.
-    #[serde(default)]
-    cut: bool,
-    /// An error of the server instead of an answer.
-    status: Option<u16>,
-    /// What the error is called.
-    #[serde(default = "scripted")]
-    code: String,
-    /// What it says that it consumed, in and out.
-    #[serde(default = "little")]
-    usage: (u64, u64),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Called {
-    tool: String,
-    #[serde(default)]
-    with: Value,
-    /// Arguments that are no JSON.
-    words: Option<String>,
+    /// In JSON mode: every update of a message: its type, its block, and what it brings.
+    updates: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -240,7 +222,11 @@ scenarios! {
     chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
     chat_resume_first, chat_completion, chat_retry_given_up, chat_errands, chat_begins, chat_trust, chat_trust_later, chat_interrupted,
     chat_terminated, chat_hung_up, chat_fails, chat_tries_again, chat_attached, chat_own_server, chat_narrow, chat_resized,
-    refused_by_policy, hung_up,
+    refused_by_policy, hung_up, tools_bash_timeout, tools_bash_spilled, tools_bash_long_line, tools_read_limits,
+    tools_grep_limits, tools_find_ls_limits, tools_edit_keeps, tools_edit_forms, context_walk, system_files,
+    skills_collide, chat_compact_aborted, image_scaled, model_switched_wire, thinking_wire, deltas,
+    context_and_export, chat_named, chat_labels,
+    refused_ends_first, secrets_spilled,
 }
 
 #[test]
@@ -248,11 +234,29 @@ fn every_file_is_a_scenario_that_runs() {
     #[expect(clippy::disallowed_methods, reason = "the folder of scenarios is compared with the list of tests")]
     let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios")).unwrap();
     let mut files: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    files.retain(|name| name != "provider.yaml" && name != "README.md");
+    files.retain(|name| !["provider.yaml", "messages.yaml", "README.md"].contains(&name.as_str()));
     files.sort_unstable();
     let mut listed: Vec<String> = ALL.iter().map(|name| format!("{name}.yaml")).collect();
     listed.sort_unstable();
     assert_eq!(files, listed);
+}
+
+/// The last column of every row: names of scenarios, and links to tests elsewhere.
+#[test]
+fn index_names_every_scenario_and_nothing_else() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios"));
+    let rows = include_str!("scenarios/README.md").lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let places = rows.skip(1).filter_map(|row| row.rsplit_once(" | ")).flat_map(|(_, places)| places.split(", "));
+    let (links, mut named): (Vec<&str>, Vec<&str>) = places.partition(|place| place.starts_with('['));
+    for link in links {
+        let (_, path) = link.trim_end_matches(')').split_once("](").expect("a link");
+        assert!(folder.join(path).exists(), "{link}");
+    }
+    named.sort_unstable();
+    named.dedup();
+    let mut all = ALL.to_vec();
+    all.sort_unstable();
+    assert_eq!(named, all);
 }
 
 fn check(text: &str) {
@@ -275,9 +279,16 @@ fn check(text: &str) {
         let found: Vec<Vec<String>> = stage.sessions().iter().map(|path| lines(path)).collect();
         assert_eq!(found, *expected);
     }
-    for path in stage.sessions() {
-        let kept = read(&path).unwrap_or_default();
-        assert!(!kept.contains(PLANTED), "a secret is kept in {}", path.display());
+    stage.check_kept(&scenario.kept);
+    if let Some(expected) = &scenario.spilled {
+        let [log] = stage.logs().try_into().expect("one file of output");
+        assert_eq!(read(&log), Some(expected.text()), "{}", log.display());
+    }
+    // The session, what the model was shown, and the output of commands.
+    for path in stage.left_behind() {
+        let kept = std::fs::read(&path).unwrap_or_default();
+        let is_there = kept.windows(PLANTED.len()).any(|piece| piece == PLANTED.as_bytes());
+        assert!(!is_there, "a secret is kept in {}", path.display());
     }
 }
 
@@ -337,6 +348,9 @@ impl Stage {
         if let Some(expected) = &step.stdout {
             assert_eq!(stdout.trim_end(), expected.trim_end(), "{all}");
         }
+        for expected in &step.stdout_has {
+            assert!(stdout.contains(expected), "standard output lacks {expected:?}\n{all}");
+        }
         for expected in &step.stderr {
             assert!(stderr.contains(expected), "standard error lacks {expected:?}\n{all}");
         }
@@ -346,6 +360,20 @@ impl Stage {
         }
         if let Some(expected) = &step.events {
             assert_eq!(events(&stdout), *expected, "{all}");
+        }
+        if let Some(expected) = &step.updates {
+            assert_eq!(updates(&stdout), *expected, "{all}");
+        }
+    }
+
+    fn check_kept(&self, expected: &[Value]) {
+        if expected.is_empty() {
+            return;
+        }
+        let text = self.general(&read(self.sessions().last().expect("a session")).expect("it is there"));
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        for expected in expected {
+            assert!(lines.any(|line| holds(&line, expected)), "no line, or not in this order: {expected}\n{text}");
         }
     }
 
@@ -360,7 +388,25 @@ impl Stage {
         if let Some(expected) = &step.said {
             assert_eq!(said(&last), *expected, "{all}");
         }
+        if let Some(expected) = &step.results {
+            let found: Vec<String> = results(&last).iter().map(|text| self.general(text)).collect();
+            let expected: Vec<String> = expected.iter().map(Text::text).collect();
+            assert_eq!(found, expected, "{all}");
+        }
+        for (name, expected) in &step.body {
+            assert_eq!(last.get(name).unwrap_or(&Value::Null), expected, "{name} of the request");
+        }
+        if let Some(expected) = &step.pictures {
+            assert_eq!(pictures(&last), *expected, "pictures in the request");
+        }
         let last = self.general(&last.to_string());
+        let mut rest = last.as_str();
+        for expected in &step.request_in_order {
+            let Some((_, after)) = rest.split_once(expected.as_str()) else {
+                panic!("the request lacks {expected:?}, or has it earlier\n{last}")
+            };
+            rest = after;
+        }
         for expected in &step.request {
             assert!(last.contains(expected.as_str()), "the request lacks {expected:?}\n{last}\n{all}");
         }
@@ -419,10 +465,14 @@ impl Stage {
     }
 
     fn command(&self, step: &Step) -> Command {
-        let mut command = self.room.pi();
+        let is_errand = step.arguments.first().is_some_and(|word| word == "context" || word == "export");
+        let mut command = if is_errand { self.room.bare_pi() } else { self.room.pi() };
         let names_model = step.arguments.iter().any(|word| word == "--model" || word == "-c" || word == "--session");
-        if !names_model {
+        if !names_model && !is_errand {
             command.args(["--model", "scripted/model"]);
+        }
+        if let Some(folder) = &step.folder {
+            command.current_dir(self.project().join(folder));
         }
         command.args(step.arguments.iter().map(|word| self.special(word))).env("DEPLOY_TOKEN", PLANTED);
         command
@@ -471,6 +521,9 @@ impl Stage {
         for path in self.sessions() {
             text = text.replace(&id(&path), "$ID");
         }
+        for path in self.logs() {
+            text = text.replace(&*path.to_string_lossy(), "$LOG");
+        }
         text
     }
 
@@ -478,11 +531,29 @@ impl Stage {
         let last = self.sessions().pop().map(|path| id(&path)).unwrap_or_default();
         let short: String = last.chars().take(13).collect();
         let url = format!("{}/v1", self.room.server.url());
+        let word = word.replace("$AGENT", &self.at("agent").to_string_lossy());
         word.replace("$SHORT_ID", &short).replace("$ID", &last).replace("$URL", &url)
     }
 
     fn sessions(&self) -> Vec<PathBuf> {
         self.room.sessions()
+    }
+
+    /// Files with long output of commands.
+    fn logs(&self) -> Vec<PathBuf> {
+        list(&self.at("temporary")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "log")).collect()
+    }
+
+    /// Everything that is kept outside the project.
+    fn left_behind(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.at("agent"), self.at("home"), self.at("temporary")];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            let (inner, found): (Vec<PathBuf>, Vec<PathBuf>) = list(&folder).into_iter().partition(|path| path.is_dir());
+            folders.extend(inner);
+            files.extend(found);
+        }
+        files
     }
 }
 
@@ -505,44 +576,6 @@ impl Drop for SmallDisk {
     }
 }
 
-impl Spoken {
-    fn reply(&self) -> Reply {
-        if let Some(status) = self.status {
-            return model::refusal(status, &self.code, "the model says no");
-        }
-        let (input, output) = self.usage;
-        let mut answer = Answer::new().usage(input, output);
-        if let Some(thinking) = &self.thinking {
-            answer = answer.thinking(thinking);
-        }
-        if let Some(text) = &self.text {
-            answer = answer.text(text);
-        }
-        for (index, call) in self.calls.iter().enumerate() {
-            let id = format!("call_{index}");
-            answer = match &call.words {
-                Some(words) => answer.call_in_words(&id, &call.tool, words),
-                None => answer.call(&id, &call.tool, &call.with),
-            };
-        }
-        if self.hold {
-            answer = answer.hold();
-        }
-        if self.cut {
-            answer = answer.cut();
-        }
-        answer.reply()
-    }
-}
-
-fn scripted() -> String {
-    "scripted".to_owned()
-}
-
-fn little() -> (u64, u64) {
-    (100, 10)
-}
-
 /// Of every message but the system's its role and its text.
 fn said(request: &Value) -> Vec<String> {
     let line = |message: &Value| {
@@ -555,6 +588,39 @@ fn said(request: &Value) -> Vec<String> {
     };
     let messages = request["messages"].as_array().into_iter().flatten();
     messages.map(line).filter(|line| !line.starts_with("system") && !line.starts_with("developer")).collect()
+}
+
+/// The texts of tools' results.
+fn results(request: &Value) -> Vec<String> {
+    let text = |content: &Value| match content {
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        content => content.as_str().unwrap_or_default().to_owned(),
+    };
+    let messages = request["messages"].as_array().into_iter().flatten();
+    messages.filter(|message| message["role"] == "tool").map(|message| text(&message["content"])).collect()
+}
+
+/// Width and height of the pictures, which are PNG: they stand behind 16 bytes that are always the same.
+fn pictures(request: &Value) -> Vec<(u32, u32)> {
+    use base64::Engine as _;
+    let messages = request["messages"].as_array().into_iter().flatten();
+    let parts = messages.flat_map(|message| message["content"].as_array().into_iter().flatten());
+    let urls = parts.filter_map(|part| part["image_url"]["url"].as_str());
+    let size = |url: &str| {
+        let data = url.strip_prefix("data:image/png;base64,").expect("a PNG");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data).expect("base64");
+        let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        (number(16), number(20))
+    };
+    urls.map(size).collect()
+}
+
+/// Whether a value is the expected one, where objects may have more members than expected.
+fn holds(value: &Value, expected: &Value) -> bool {
+    match expected {
+        Value::Object(members) => members.iter().all(|(name, expected)| holds(&value[name], expected)),
+        expected => value == expected,
+    }
 }
 
 fn id(path: &Path) -> String {
@@ -576,6 +642,32 @@ fn events(stdout: &str) -> Vec<String> {
         .collect();
     kinds.dedup();
     kinds
+}
+
+/// Every update of a message. One has what was added and what was consumed, and nothing of what was there before.
+fn updates(stdout: &str) -> Vec<String> {
+    let events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("an event"));
+    let update = |event: Value| {
+        let names: Vec<&String> = event.as_object().expect("an object").keys().collect();
+        assert_eq!(names, ["type", "assistantMessageEvent", "usage"], "{event}");
+        let update = &event["assistantMessageEvent"];
+        let (kind, index) = (update["type"].as_str().expect("a type"), &update["contentIndex"]);
+        let (brings, expected): (&Value, &[&str]) = match kind {
+            "text_start" | "thinking_start" => (&Value::Null, &["type", "contentIndex"]),
+            "toolcall_start" => (&update["toolName"], &["type", "contentIndex", "id", "toolName"]),
+            "text_end" | "thinking_end" => (&update["content"], &["type", "contentIndex", "content"]),
+            "toolcall_end" => (&update["toolCall"], &["type", "contentIndex", "toolCall"]),
+            _ => (&update["delta"], &["type", "contentIndex", "delta"]),
+        };
+        let names: Vec<&String> = update.as_object().expect("an object").keys().collect();
+        assert_eq!(names, expected, "{event}");
+        match brings {
+            Value::Null => format!("{kind} {index}"),
+            Value::String(text) => format!("{kind} {index} {text}"),
+            value => format!("{kind} {index} {value}"),
+        }
+    };
+    events.filter(|event| event["type"] == "message_update").map(update).collect()
 }
 
 fn lines(path: &Path) -> Vec<String> {

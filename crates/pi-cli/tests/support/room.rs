@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
 const MANIFEST: &str = include_str!("../scenarios/provider.yaml");
+/// The same server under another name, which speaks Anthropic's wire.
+const OTHER_MANIFEST: &str = include_str!("../scenarios/messages.yaml");
 
 pub(crate) struct Room {
     folder: TempDir,
@@ -24,6 +26,7 @@ impl Room {
         let server = runtime.block_on(Server::start(script)).expect("a port on loopback");
         let room = Room { folder: tempfile::tempdir().expect("a folder"), server, runtime };
         make_folder(&room.project());
+        make_folder(&room.at("temporary"));
         room.serve_at("");
         room
     }
@@ -31,7 +34,9 @@ impl Room {
     /// Lets the model be found at this path of the server from now on.
     pub(crate) fn serve_at(&self, path: &str) {
         let url = format!("{}{path}", self.server.url());
-        write(&self.at("providers/scripted.yaml"), MANIFEST.replace("$URL", &url).as_bytes());
+        for (name, manifest) in [("scripted", MANIFEST), ("messages", OTHER_MANIFEST)] {
+            write(&self.at(&format!("providers/{name}.yaml")), manifest.replace("$URL", &url).as_bytes());
+        }
     }
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
@@ -42,15 +47,22 @@ impl Room {
         self.at("project")
     }
 
+    /// The real binary in the project, with the providers of this room.
+    pub(crate) fn pi(&self) -> Command {
+        let mut command = self.bare_pi();
+        command.arg("--provider-dir").arg(self.at("providers"));
+        command
+    }
+
     /// The real binary in the project, with an environment of its own.
     #[expect(clippy::disallowed_methods, reason = "these tests start the real binary")]
-    pub(crate) fn pi(&self) -> Command {
+    pub(crate) fn bare_pi(&self) -> Command {
         // Tests that run under `nohup` would hand down that the terminal's end does not matter.
         let mut command = Command::new("env");
         command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_pi")]);
-        command.arg("--provider-dir").arg(self.at("providers")).current_dir(self.project());
+        command.current_dir(self.project());
         command.env_clear().envs([("HOME", self.at("home")), ("PI_CODING_AGENT_DIR", self.at("agent"))]);
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", self.at("temporary"));
         command
     }
 
@@ -66,7 +78,7 @@ impl Room {
 
 /// What is in a folder; nothing if it is not there.
 #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
-fn list(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     entries.map(|entry| entry.expect("listed").path()).collect()
 }
