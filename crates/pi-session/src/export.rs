@@ -6,6 +6,7 @@
 mod form;
 mod html;
 mod markdown;
+mod prose;
 
 use std::{collections::HashMap, io, path::Path};
 
@@ -67,7 +68,12 @@ pub fn read(path: &Path) -> Result<Story, ExportError> {
 
 /// What all answers in a file consumed, on every branch. Reads the whole file.
 pub fn spent(path: &Path) -> io::Result<Usage> {
-    let mut usage = Usage::default();
+    Ok(calls(path)?.0)
+}
+
+/// The same, and how many calls of a model that were.
+pub fn calls(path: &Path) -> io::Result<(Usage, u64)> {
+    let (mut usage, mut calls) = (Usage::default(), 0);
     each_line(Disk::read(path)?.reader(), |bytes| {
         // Most lines of most files are results of tools, and say nothing about it.
         if memchr::memmem::find(bytes, b"\"usage\"").is_some()
@@ -75,10 +81,11 @@ pub fn spent(path: &Path) -> io::Result<Usage> {
             && let Some(one) = consumed(entry)
         {
             usage.add(one);
+            calls += 1;
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok(usage)
+    Ok((usage, calls))
 }
 
 /// The envelopes that are kept with a session, the oldest first.

@@ -163,8 +163,72 @@ fn nothing_in_a_session_becomes_markup() {
     assert_eq!(page.matches("<main>").count(), 1, "a name of a place is no place");
     let (open, closed) = (page.matches("<details").count(), page.matches("</details>").count());
     assert_eq!((open, page.matches("<pre").count()), (closed, page.matches("</pre>").count()));
+    check_nesting(&page);
     let text = export::markdown(&read(&path));
     assert!(text.starts_with("# \\</pre\\>"), "{text}");
+}
+
+/// Every element is closed in its place, and stands where a browser leaves it.
+fn check_nesting(page: &str) {
+    const EMPTY: [&str; 5] = ["meta", "br", "hr", "img", "!doctype"];
+    /// Elements in which only words and their emphasis may stand.
+    const WORDS: [&str; 12] = ["p", "pre", "code", "span", "a", "em", "strong", "del", "h1", "h2", "b", "title"];
+    const INLINE: [&str; 10] = ["code", "span", "a", "em", "strong", "del", "b", "br", "img", "sup"];
+    let mut open: Vec<String> = Vec::new();
+    let mut rest = page;
+    let mut seen = 0;
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').expect("a tag ends");
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        seen += 1;
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name), "inside {open:?}");
+            continue;
+        }
+        let name = tag.split_whitespace().next().expect("a name").to_lowercase();
+        let around = open.last().map(String::as_str).unwrap_or_default();
+        assert!(!WORDS.contains(&around) || INLINE.contains(&name.as_str()), "<{name}> stands inside {open:?}");
+        if name == "style" {
+            rest = &rest[rest.find("</style>").expect("the style ends")..];
+            open.push(name);
+        } else if !EMPTY.contains(&name.as_str()) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<String>::new());
+    assert!(seen > 20, "only {seen} tags");
+}
+
+#[test]
+fn what_was_said_is_shown_as_markdown_and_nested_as_browsers_want_it() {
+    let text = "# Plan\n\n1. *read* `a.rs`\n2. **write**\n\n```rust\nfn a() -> &'static str { \"<b>\" }\n```\n\n\
+                | a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted\n> - a <div> in it\n\n<div>\nraw\n\nafter</p></div>";
+    let entries = [
+        said(json!({"role": "user", "timestamp": 0, "content": text})),
+        answer(json!([{"type": "thinking", "thinking": text}, {"type": "text", "text": text},
+            {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a.rs"}}])),
+        said(json!({"role": "toolResult", "toolCallId": "c1", "toolName": "read", "isError": false, "timestamp": 0,
+            "content": [{"type": "text", "text": text}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}],
+            "details": {"diff": "-a\n+b"}})),
+        json!({"type": "compaction", "summary": text, "firstKeptEntryId": "00000000", "tokensBefore": 1}),
+        json!({"type": "branch_summary", "fromId": "x", "summary": text}),
+    ];
+    let (_folder, path) = session(header("/work"), &entries);
+    let page = export::html(&read(&path));
+    check_nesting(&page);
+    for part in [
+        "<h2>Plan</h2>",
+        "<li><em>read</em> <code>a.rs</code></li>",
+        "<pre><code class=\"language-rust\">fn a() -&gt; &amp;&#39;static str { &quot;&lt;b&gt;&quot; }\n</code></pre>",
+        "<td>1</td>",
+        "a &lt;div&gt; in it",
+        // What a tool printed is no Markdown.
+        "<pre># Plan\n",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(!page.contains("<div>"), "raw HTML is shown as text");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A session as one page: no script, no network, and readable in any browser, light or dark.
 //!
-//! Every text passes [`escaped`]; images are shown only if they are of a kind that cannot hold a script.
+//! What people and models said is Markdown, see [`prose`]; what tools printed is shown as it is. Every text passes
+//! [`escaped`]; images are shown only if they are of a kind that cannot hold a script.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -12,7 +13,10 @@ use pi_transcript::{
 };
 use serde_json::Value;
 
-use super::{Story, aim, diff, price};
+use super::{
+    Story, aim, diff, price,
+    prose::{Breaks, prose},
+};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -31,7 +35,7 @@ pub fn html(story: &Story) -> String {
         match entry {
             Entry::Message(entry) => message(&entry.message, story, &results, &mut body),
             Entry::CustomMessage(entry) if entry.display => {
-                said("custom", &entry.custom_type, &content(&entry.content), &mut body);
+                said("custom", &entry.custom_type, &content(&entry.content, Breaks::Flowing), &mut body);
             }
             Entry::ModelChange(entry) => mark(&format!("model: {}/{}", entry.provider, entry.model_id), &mut body),
             Entry::ThinkingLevelChange(entry) => {
@@ -40,9 +44,11 @@ pub fn html(story: &Story) -> String {
             }
             Entry::Compaction(entry) => {
                 mark("what came before was summarised for the model", &mut body);
-                card("", "summary", "", &entry.summary, &mut body);
+                card("", "summary", "", &worded(&entry.summary, Breaks::Flowing), &mut body);
             }
-            Entry::BranchSummary(entry) => card("", "summary of another branch", "", &entry.summary, &mut body),
+            Entry::BranchSummary(entry) => {
+                card("", "summary of another branch", "", &worded(&entry.summary, Breaks::Flowing), &mut body);
+            }
             Entry::CustomMessage(_)
             | Entry::Custom(_)
             | Entry::Label(_)
@@ -82,7 +88,7 @@ type Results<'a> = std::collections::HashMap<&'a pi_transcript::ToolCallId, &'a 
 
 fn message(message: &Message, story: &Story, results: &Results<'_>, body: &mut String) {
     match message {
-        Message::User(user) => said("user", "you", &content(&user.content), body),
+        Message::User(user) => said("user", "you", &content(&user.content, Breaks::Kept), body),
         Message::Assistant(answer) => assistant(answer, results, body),
         Message::ToolResult(result) if !story.is_answered(&result.tool_call_id) => {
             tool_card(&result.tool_name, "", "", Some(result), body);
@@ -90,13 +96,17 @@ fn message(message: &Message, story: &Story, results: &Results<'_>, body: &mut S
         Message::ToolResult(_) => {}
         Message::BashExecution(run) => bash(run, body),
         Message::Custom(custom) if custom.display => {
-            said("custom", &custom.custom_type, &content(&custom.content), body)
+            said("custom", &custom.custom_type, &content(&custom.content, Breaks::Flowing), body)
         }
         Message::Custom(_) => {}
-        Message::BranchSummary(it) => card("", "summary of another branch", "", &it.summary, body),
-        Message::CompactionSummary(it) => card("", "summary", "", &it.summary, body),
-        Message::System(system) => card("", "system", "", &system.content.text(), body),
-        Message::Other(members) => card("", "something else", "", &pretty(&Value::Object(members.clone())), body),
+        Message::BranchSummary(it) => {
+            card("", "summary of another branch", "", &worded(&it.summary, Breaks::Flowing), body);
+        }
+        Message::CompactionSummary(it) => card("", "summary", "", &worded(&it.summary, Breaks::Flowing), body),
+        Message::System(system) => card("", "system", "", &as_it_is(&system.content.text()), body),
+        Message::Other(members) => {
+            card("", "something else", "", &as_it_is(&pretty(&Value::Object(members.clone()))), body);
+        }
     }
 }
 
@@ -109,9 +119,11 @@ fn assistant(answer: &AssistantMessage, results: &Results<'_>, body: &mut String
     for block in &answer.content {
         match block {
             Block::Thinking(thinking) if thinking.thinking.trim().is_empty() => {}
-            Block::Thinking(thinking) => card("thinking", "thinking", "", &thinking.thinking, body),
+            Block::Thinking(thinking) => {
+                card("thinking", "thinking", "", &worded(&thinking.thinking, Breaks::Flowing), body);
+            }
             Block::ToolCall(call) => tool_call(call, results.get(&call.id).copied(), body),
-            Block::Text(_) | Block::Image(_) | Block::Other(_) => body.push_str(&shown(block)),
+            Block::Text(_) | Block::Image(_) | Block::Other(_) => body.push_str(&shown(block, Breaks::Flowing)),
         }
     }
     if let Some(error) = &answer.error_message {
@@ -142,8 +154,7 @@ fn tool_card(name: &str, aim: &str, arguments: &str, result: Option<&ToolResultM
             if let Some(diff) = diff(result) {
                 coloured(diff, body);
             }
-            let blocks: String = result.content.iter().map(shown).collect();
-            writeln!(body, "<pre>{blocks}</pre>").expect("text can be written");
+            result.content.iter().for_each(|block| body.push_str(&printed(block)));
         }
     }
     body.push_str("</details>\n");
@@ -170,7 +181,7 @@ fn coloured(diff: &str, body: &mut String) {
 
 fn bash(run: &BashExecutionMessage, body: &mut String) {
     let failed = run.cancelled || run.exit_code.is_some_and(|code| code != 0);
-    card(if failed { "tool failed" } else { "tool" }, "$", &run.command, &run.output, body);
+    card(if failed { "tool failed" } else { "tool" }, "$", &run.command, &as_it_is(&run.output), body);
 }
 
 fn said(class: &str, who: &str, inner: &str, body: &mut String) {
@@ -179,42 +190,53 @@ fn said(class: &str, who: &str, inner: &str, body: &mut String) {
         .expect("text can be written");
 }
 
-fn card(class: &str, title: &str, more: &str, text: &str, body: &mut String) {
-    let (title, more, text) = (escaped(title), escaped(more), escaped(text));
-    writeln!(
-        body,
-        "<details class=\"{class}\"><summary><b>{title}</b> {more}</summary>\n<pre>{text}</pre>\n</details>"
-    )
-    .expect("text can be written");
+/// Something that can be opened; `inner` is markup already.
+fn card(class: &str, title: &str, more: &str, inner: &str, body: &mut String) {
+    let (title, more) = (escaped(title), escaped(more));
+    writeln!(body, "<details class=\"{class}\"><summary><b>{title}</b> {more}</summary>\n{inner}</details>")
+        .expect("text can be written");
 }
 
 fn mark(text: &str, body: &mut String) {
     writeln!(body, "<p class=\"mark\">{}</p>", escaped(text)).expect("text can be written");
 }
 
-fn content(content: &Content) -> String {
-    content.blocks().iter().map(shown).collect()
+fn content(content: &Content, breaks: Breaks) -> String {
+    content.blocks().iter().map(|block| shown(block, breaks)).collect()
 }
 
-fn shown(block: &Block) -> String {
+/// A block of a message.
+fn shown(block: &Block, breaks: Breaks) -> String {
     match block {
-        Block::Text(text) => paragraph(&text.text),
-        Block::Thinking(thinking) => paragraph(&thinking.thinking),
+        Block::Text(text) => worded(&text.text, breaks),
+        Block::Thinking(thinking) => worded(&thinking.thinking, breaks),
         Block::Image(image) => picture(image),
-        Block::ToolCall(call) => paragraph(&pretty(&Value::Object(call.arguments.clone()))),
-        Block::Other(members) => paragraph(&pretty(&Value::Object(members.clone()))),
+        Block::ToolCall(call) => as_it_is(&pretty(&Value::Object(call.arguments.clone()))),
+        Block::Other(members) => as_it_is(&pretty(&Value::Object(members.clone()))),
     }
 }
 
-fn paragraph(text: &str) -> String {
-    format!("<div class=\"text\">{}</div>\n", escaped(text))
+/// A block of what a tool answered: its words are no Markdown.
+fn printed(block: &Block) -> String {
+    match block {
+        Block::Text(text) => as_it_is(&text.text),
+        Block::Thinking(_) | Block::Image(_) | Block::ToolCall(_) | Block::Other(_) => shown(block, Breaks::Kept),
+    }
+}
+
+fn worded(text: &str, breaks: Breaks) -> String {
+    format!("<div class=\"prose\">{}</div>\n", prose(text, breaks))
+}
+
+fn as_it_is(text: &str) -> String {
+    format!("<pre>{}</pre>\n", escaped(text))
 }
 
 fn picture(image: &ImageBlock) -> String {
     let is_base64 = image.data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
     match SHOWN.iter().find(|kind| **kind == image.mime_type) {
         Some(kind) if is_base64 => format!("<img alt=\"image\" src=\"data:{kind};base64,{}\">\n", image.data),
-        Some(_) | None => paragraph("[an image that is not shown]"),
+        Some(_) | None => worded("[an image that is not shown]", Breaks::Kept),
     }
 }
 
@@ -223,7 +245,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Text that a browser shows and never obeys. Control characters become pictures of themselves.
-fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| !matches!(letter, '&' | '<' | '>' | '"' | '\'') && !is_control(letter);
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
