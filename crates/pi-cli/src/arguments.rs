@@ -16,7 +16,7 @@ use pi_provider::likeness;
 
 use self::{
     model::{AskArguments, ModelsArguments, ProviderCommand},
-    session::{ContextArguments, ExportArguments, SessionsArguments, TrustArguments},
+    session::{ContextArguments, ExportArguments, SessionCommand, SessionsArguments, TrustArguments},
     talk::{Mode, TalkArguments},
 };
 use crate::{
@@ -65,6 +65,9 @@ pub(crate) enum Command {
     Ask(Box<AskArguments>),
     /// List sessions: age, messages, cost, and what was said first
     Sessions(SessionsArguments),
+    /// Delete sessions
+    #[command(subcommand, arg_required_else_help = true)]
+    Session(SessionCommand),
     /// Write a session down as a page, as Markdown, or what the model was shown
     Export(ExportArguments),
     /// Show what filled the model's context, segment by segment
@@ -368,7 +371,8 @@ impl Command {
             Command::Trust(arguments) => arguments.json,
             // A script for a later version may ask for it.
             Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
-            Command::Schema(_)
+            Command::Session(_)
+            | Command::Schema(_)
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };
@@ -384,6 +388,7 @@ impl Command {
             | Command::Provider(_)
             | Command::Ask(_)
             | Command::Sessions(_)
+            | Command::Session(_)
             | Command::Export(_)
             | Command::Context(_)
             | Command::Schema(_)

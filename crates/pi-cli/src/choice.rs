@@ -61,6 +61,12 @@ pub(crate) enum Why {
     Settings,
     /// It answered before.
     Session,
+    /// It answered before, on a server without a manifest.
+    SessionAt {
+        address: String,
+    },
+    /// Somebody chose it in the chat.
+    Chosen,
     Credential {
         /// Where it is.
         source: String,
@@ -133,8 +139,9 @@ impl Chosen {
     /// The address of a server that has no manifest.
     fn bare_server(&self) -> Option<&str> {
         match self.why {
-            Why::ServerAt => self.base_url.as_deref(),
+            Why::ServerAt | Why::SessionAt { .. } => self.base_url.as_deref(),
             Why::Named
+            | Why::Chosen
             | Why::ProviderAt
             | Why::Settings
             | Why::Session
@@ -160,6 +167,8 @@ impl fmt::Display for Why {
             ),
             Why::ServerAt => f.write_str("at the address that was given, as a server of the OpenAI kind"),
             Why::Session => f.write_str("the model of this session"),
+            Why::SessionAt { address } => write!(f, "at {address}, where this session was led before"),
+            Why::Chosen => f.write_str("chosen here"),
             Why::Settings => f.write_str("the default in settings.json"),
             Why::Credential { source, count: ..=1 } => write!(f, "its credential is found in {source}"),
             Why::Credential { source, count } => write!(
@@ -275,7 +284,7 @@ fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen
     Ok(chosen)
 }
 
-fn server(model: &str) -> Chosen {
+pub(crate) fn server(model: &str) -> Chosen {
     let loaded = load(SERVER, "<built in>/server.yaml", Format::Yaml);
     let manifest = loaded.manifest.expect("our own manifest is valid, which a test checks");
     let entry = Entry {
@@ -289,6 +298,16 @@ fn server(model: &str) -> Chosen {
         ignored: Vec::new(),
     };
     Chosen { entry, model: model.to_owned(), known: None, base_url: None, why: Why::ServerAt }
+}
+
+/// Stands for a model that cannot be asked, so that a conversation with it can be read: it is nowhere.
+pub(crate) fn stand_in(provider: &str, model: &str) -> Chosen {
+    let mut chosen = server(model);
+    chosen.entry.manifest.id = provider.into();
+    chosen.base_url = Some("http://nowhere.invalid".to_owned());
+    // Whatever level it had, it keeps.
+    chosen.may_think();
+    chosen
 }
 
 pub(crate) fn checked(text: &str) -> Result<String, ModelFailure> {

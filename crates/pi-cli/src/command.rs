@@ -10,6 +10,7 @@ mod later;
 mod models;
 mod provider;
 pub(crate) mod schema;
+mod session;
 pub(crate) mod sessions;
 mod stats;
 mod talk;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Provider(command) => provider::run(command, environment, console),
         Command::Ask(arguments) => ask::run(arguments, environment, console),
         Command::Sessions(arguments) => sessions::run(arguments, environment, console),
+        Command::Session(command) => session::run(command, environment, console),
         Command::Export(arguments) => export::run(arguments, environment, console),
         Command::Context(arguments) => context::run(arguments, environment, console),
         Command::Schema(arguments) => schema::run(arguments, console),

@@ -227,6 +227,7 @@ scenarios! {
     skills_collide, chat_compact_aborted, image_scaled, model_switched_wire, thinking_wire, deltas,
     context_and_export, chat_named, chat_labels,
     refused_ends_first, secrets_spilled,
+    chat_unasked, chat_address, chat_address_lost, chat_left_at_work, chat_labelled, chat_delete, chat_misspelt,
 }
 
 #[test]

@@ -41,6 +41,19 @@ pub struct ModelChoice {
     pub model: ModelId,
 }
 
+/// The member of a `model_change` that says where the model is reached, if not where its manifest says. Pi passes over it.
+pub const ADDRESS: &str = "baseUrl";
+
+/// Where a model was reached when it was chosen last on a path, if that was said.
+pub fn address(path: &[Arc<Kept>], model: &ModelChoice) -> Option<String> {
+    let change = path.iter().rev().find_map(|kept| match &**kept {
+        Kept::Other(Entry::ModelChange(change)) => Some(change),
+        Kept::Other(_) | Kept::Message { .. } => None,
+    })?;
+    let is_it = change.provider == model.provider && change.model_id == model.model;
+    Some(change.extra.get(ADDRESS).filter(|_| is_it)?.as_str()?.to_owned())
+}
+
 /// What the model sees of a path, which begins with the oldest entry.
 pub fn build(path: &[Arc<Kept>]) -> Context {
     let model = path.iter().rev().find_map(|kept| model_of(kept));

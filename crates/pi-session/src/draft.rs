@@ -14,7 +14,7 @@ use pi_transcript::{
 };
 use serde_json::Value;
 
-use crate::cut::Keep;
+use crate::{context, cut::Keep};
 
 /// The member of an entry in which we remember which stretches of its message came from elsewhere. Pi does not look at
 /// it; without it the origin of an attached file would be forgotten with the next start.
@@ -27,15 +27,43 @@ pub(crate) const EXTENSION: &str = "extension";
 /// What an entry will say.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Draft {
-    Message { message: Message, spans: Vec<Span> },
-    ModelChange { provider: ProviderId, model: ModelId },
+    Message {
+        message: Message,
+        spans: Vec<Span>,
+    },
+    ModelChange {
+        provider: ProviderId,
+        model: ModelId,
+        /// Where it is reached, if not where its manifest says.
+        address: Option<String>,
+    },
     ThinkingLevelChange(ThinkingLevel),
-    Compaction { summary: String, keep: Keep, tokens_before: u64, details: Option<Value>, by: Author },
-    BranchSummary { from: EntryId, summary: String, details: Option<Value>, by: Author },
-    Custom { custom_type: String, data: Option<Value> },
+    Compaction {
+        summary: String,
+        keep: Keep,
+        tokens_before: u64,
+        details: Option<Value>,
+        by: Author,
+    },
+    BranchSummary {
+        from: EntryId,
+        summary: String,
+        details: Option<Value>,
+        by: Author,
+    },
+    Custom {
+        custom_type: String,
+        data: Option<Value>,
+    },
     CustomMessage(Box<CustomMessage>),
-    Label { target: EntryId, label: Option<String> },
-    ContextEdit { target: EntryId, replacement: Option<Content> },
+    Label {
+        target: EntryId,
+        label: Option<String>,
+    },
+    ContextEdit {
+        target: EntryId,
+        replacement: Option<Content>,
+    },
     Name(Option<String>),
 }
 
@@ -107,7 +135,8 @@ impl Draft {
                 }
                 Entry::Message(Box::new(MessageEntry { base, message, extra }))
             }
-            Self::ModelChange { provider, model } => {
+            Self::ModelChange { provider, model, address } => {
+                let extra = address.map(|address| (context::ADDRESS.to_owned(), address.into())).into_iter().collect();
                 Entry::ModelChange(ModelChange { base, provider, model_id: model, extra })
             }
             Self::ThinkingLevelChange(level) => {

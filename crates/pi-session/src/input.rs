@@ -5,7 +5,8 @@
 //! typed is not touched. [`complete`] helps while somebody is typing.
 //!
 //! Two places, two answers to a file that cannot be attached: as an argument of the command line it is an error, because
-//! somebody named it; as an `@name` in the text it stays the text that it is, because it may be no file at all.
+//! somebody named it; as an `@name` in the text it stays the text that it is, because it may be no file at all. That it is
+//! not attached is told where the name looks like that of a file.
 
 pub mod complete;
 mod draft;
@@ -151,6 +152,12 @@ pub enum InputError {
     NotText { path: PathBuf },
     #[error("{path} cannot be attached: {problem}", path = .path.display())]
     Unreadable { path: PathBuf, problem: Problem },
+    #[error("there is no skill {name:?}{}", meant(.nearest))]
+    UnknownSkill { name: String, nearest: Option<String> },
+}
+
+fn meant(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
 /// Something that was left as it is.
@@ -162,6 +169,8 @@ pub enum InputNotice {
     Skill { name: String, problem: Problem },
     #[error("a file that was mentioned is not attached: {0}")]
     NotAttached(InputError),
+    #[error("{path} is not shown to the model: {why}", path = .path.display())]
+    NotShown { path: PathBuf, why: String },
     #[error("more than {MOST_MENTIONS} files are mentioned; the rest is not attached")]
     TooMany,
     #[error("{count} images are not sent, because images are switched off")]
@@ -188,7 +197,7 @@ fn compose_as(
         let attached = work.read(&path)?;
         work.attach(&path, attached);
     }
-    work.text(typed.text);
+    work.text(typed.text)?;
     if around.mentions == Mentions::Attach {
         work.mentioned(typed.text);
     }
@@ -299,22 +308,35 @@ impl Work<'_> {
     }
 
     /// What was typed; a template or skill that it calls is expanded.
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str) -> Result<(), InputError> {
         let call = text.strip_prefix('/').map(|call| match call.split_once(char::is_whitespace) {
             Some((name, rest)) => (name, rest.trim()),
             None => (call, ""),
         });
-        let Some((name, rest)) = call else { return self.own(text) };
+        let Some((name, rest)) = call else {
+            self.own(text);
+            return Ok(());
+        };
         let resources = self.around.resources;
         if let Some(name) = name.strip_prefix("skill:") {
             match resources.skill(name) {
-                Some(skill) => return self.skill(skill, text, rest),
+                Some(skill) => {
+                    self.skill(skill, text, rest);
+                    return Ok(());
+                }
+                None if *self.voice == Voice::Person => {
+                    let known = resources.skills.iter().map(|skill| skill.name.as_str());
+                    let nearest = complete::nearest(name, known).first().map(|name| format!("/skill:{name}"));
+                    return Err(InputError::UnknownSkill { name: name.to_owned(), nearest });
+                }
                 None => self.notices.push(InputNotice::UnknownSkill { name: name.to_owned() }),
             }
         } else if let Some(found) = resources.template(name) {
-            return self.template(found, rest);
+            self.template(found, rest);
+            return Ok(());
         }
         self.own(text);
+        Ok(())
     }
 
     /// What whoever speaks wrote.
@@ -370,7 +392,13 @@ impl Work<'_> {
     fn mentioned(&mut self, text: &str) {
         let mut seen: Vec<PathBuf> = Vec::new();
         for mention in mentions(text) {
-            let Some((path, attached)) = self.find(&mention) else { continue };
+            let Some((path, attached)) = self.find(&mention) else {
+                if let Some(name) = mention.file_name() {
+                    let path = PathBuf::from(name);
+                    self.notices.push(InputNotice::NotAttached(InputError::Missing { path }));
+                }
+                continue;
+            };
             if seen.contains(&path) {
                 continue;
             }
@@ -428,7 +456,11 @@ impl Work<'_> {
         let text = match attached {
             Attached::Nothing => return,
             Attached::Text(text) => text_file(path, &self.scrubbed(&text)),
-            Attached::Picture(Picture::LeftOut { why }) => picture_file(path, &format!("[Image left out: {why}]")),
+            Attached::Picture(Picture::LeftOut { why }) => {
+                let text = picture_file(path, &format!("[Image left out: {why}]"));
+                self.notices.push(InputNotice::NotShown { path: path.to_owned(), why });
+                text
+            }
             Attached::Picture(Picture::Ready { image, note }) => {
                 self.draft.images.push(Shown { image, file: Some((provenance.clone(), source.clone())) });
                 picture_file(path, &note)

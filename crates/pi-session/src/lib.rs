@@ -37,6 +37,7 @@ mod uuid;
 pub mod weights;
 
 pub use pi_exthost::port::{CommandInfo, CommandSource, ToolInfo};
+pub use pi_policy::Moment;
 
 pub use self::{
     complaint::Complaint,

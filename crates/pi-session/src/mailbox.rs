@@ -133,7 +133,8 @@ impl Mailbox {
         let chosen = context::ModelChoice { provider: provider.clone(), model: ModelId::from(self.choice.id()) };
         let is_restored = known.model == Some(chosen);
         if !is_restored {
-            drafts.push(Draft::ModelChange { provider, model });
+            let address = self.choice.address().map(str::to_owned);
+            drafts.push(Draft::ModelChange { provider, model, address });
         }
         if self.tree.is_empty() || known.thinking_level != Open::Known(self.thinking) {
             drafts.push(Draft::ThinkingLevelChange(self.thinking));

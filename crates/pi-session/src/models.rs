@@ -15,7 +15,7 @@ use pi_provider::{
     catalog::{Asked as Wanted, Entry, FindError, Found},
     client::{Answer, Client, ForeignStream, Interceptor},
     credential::{self, AuthFile, Sources, Status},
-    manifest::{ModelEntry, endpoint::SecretHeader},
+    manifest::{Capability, ModelEntry, endpoint::SecretHeader},
 };
 use pi_transcript::{Model, ModelId, ProviderId, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,15 @@ pub struct Choice {
     model: Model,
     /// Whoever streams its answers, if it is not reached over the network.
     extension: Option<GuestId>,
+}
+
+/// A provider that cannot be asked for want of a credential.
+#[derive(Debug)]
+pub struct Lacking {
+    pub provider: ProviderId,
+    /// The names of its models.
+    pub models: Vec<String>,
+    pub lack: CallError,
 }
 
 /// Why a model cannot be asked.
@@ -105,6 +114,25 @@ impl Models {
     /// Whether the provider of this model can be asked as far as credentials are concerned.
     pub fn has_credential(&self, choice: &Choice) -> bool {
         choice.extension.is_some() || self.resolve(&choice.entry).status() == Status::Available
+    }
+
+    /// What this model lacks to be asked as far as credentials are concerned; nothing if it can be.
+    pub fn lack(&self, choice: &Choice) -> Option<CallError> {
+        if choice.extension.is_some() {
+            return None;
+        }
+        self.resolve(&choice.entry).into_credential(choice.provider()).err()
+    }
+
+    /// Every listed model that could be asked if its provider had a credential, and what is missing.
+    pub fn lacking(&self) -> Vec<Lacking> {
+        let entries = self.inner.catalog.providers().filter(|entry| entry.is_trusted());
+        let lacking = entries.filter_map(|entry| {
+            let provider = entry.manifest.id.clone();
+            let lack = self.resolve(entry).into_credential(&provider).err()?;
+            Some(Lacking { provider, models: entry.manifest.models.keys().cloned().collect(), lack })
+        });
+        lacking.collect()
     }
 
     /// Asks the model. Cancelling the token, or dropping the future or the answer, closes the connection.
@@ -206,6 +234,38 @@ impl Choice {
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.entry.manifest
+    }
+
+    /// Where it is reached instead of where its manifest says. Nothing where the address may hold a secret: it is written
+    /// into session files.
+    pub fn address(&self) -> Option<&str> {
+        self.base_url.as_deref().filter(|address| !address.contains(['@', '?', '#']))
+    }
+
+    /// Whether anybody says what it can do. Of a model of which nobody does, it is not known that it cannot.
+    pub fn is_described(&self) -> bool {
+        self.extension.is_some() || self.known.is_some()
+    }
+
+    /// The same model taken for one that thinks, on the word of whoever wants it to; `None` where somebody says otherwise,
+    /// or its provider lets no model think.
+    pub fn trusted_to_think(&self) -> Option<Arc<Self>> {
+        if self.is_described() || !self.entry.manifest.capabilities.has(Capability::Reasoning) {
+            return None;
+        }
+        let mut described = ModelEntry::default();
+        described.model_capabilities.reasoning = Some(true);
+        let found = Found { entry: &self.entry, id: self.id.clone(), model: Some(&described) };
+        let mut model = found.to_model();
+        model.base_url.clone_from(&self.model.base_url);
+        Some(Arc::new(Self {
+            entry: self.entry.clone(),
+            id: self.id.clone(),
+            base_url: self.base_url.clone(),
+            extension: None,
+            model,
+            known: Some(described),
+        }))
     }
 
     /// What clients are told of it.

@@ -230,9 +230,13 @@ fn skill_is_put_in_whole_with_what_was_typed_behind_it() {
     Document file:/work/.pi/skills/deploy/SKILL.md Project "<skill name=\"deploy\" location=\"/work/.pi/skills/deploy/SKILL.md\">\nPaths in this skill are relative to /work/.pi/skills/deploy.\n\nRun ./ship.\n</skill>"
     Text user Trusted "\n\nto the moon"
     "#);
-    let unknown = world.compose(typed("/skill:other x"), Mentions::Attach).unwrap();
-    assert_eq!(text(&unknown), "/skill:other x");
-    assert_eq!(unknown.notices, [InputNotice::UnknownSkill { name: "other".to_owned() }]);
+    let nearest = |name: &str| world.compose(typed(name), Mentions::Attach).unwrap_err();
+    let unknown = |name: &str, nearest: Option<&str>| InputError::UnknownSkill {
+        name: name.to_owned(),
+        nearest: nearest.map(str::to_owned),
+    };
+    assert_eq!(nearest("/skill:other x"), unknown("other", None));
+    assert_eq!(nearest("/skill:depoly"), unknown("depoly", Some("/skill:deploy")));
     assert_eq!(text(&world.compose(typed("/etc/passwd is odd"), Mentions::Attach).unwrap()), "/etc/passwd is odd");
 }
 
@@ -343,7 +347,9 @@ proptest! {
             ("work/g h", content.as_bytes()),
             ("work/dir/x", b""),
         ]);
-        let composed = world.compose(Typed { piped: piped.as_deref(), ..typed(&line) }, Mentions::Attach).unwrap();
+        let composed = world.compose(Typed { piped: piped.as_deref(), ..typed(&line) }, Mentions::Attach);
+        prop_assume!(!matches!(composed, Err(InputError::UnknownSkill { .. })));
+        let composed = composed.unwrap();
         let said = said(&composed);
         let whole = text(&composed);
         let mut rest = whole.clone();

@@ -42,6 +42,11 @@ fn beginning() -> Beginning {
         entries: 0,
     };
     Beginning {
+        missing: Vec::new(),
+        undescribed: Vec::new(),
+        why: "it is scripted".to_owned(),
+        silence: None,
+        colours: Colours::True,
         state,
         models: vec![model("one"), model("two")],
         commands: Vec::new(),

@@ -6,6 +6,8 @@ mod announce;
 mod command;
 mod frame;
 mod key;
+mod label;
+mod model;
 mod report;
 
 use std::{
@@ -14,10 +16,11 @@ use std::{
     time::Duration,
 };
 
-use pi_session::{Journey, State, input::complete::Command, queue::Waiting};
+use pi_session::{Exposure, Journey, State, input::complete::Command, queue::Waiting};
 use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
 use ratatui_core::text::Line;
 
+use self::{label::Naming, model::Knowledge};
 use crate::{
     chat::{Chat, Tone},
     completion::{Completion, Wanted},
@@ -26,7 +29,8 @@ use crate::{
     footer::{Footer, Totals},
     look::{Detail, Thoughts},
     picker::Picker,
-    theme::Theme,
+    theme::{Colours, Theme},
+    wish::{Missing, Point},
 };
 
 /// What somebody should know who is here for the first time.
@@ -36,8 +40,14 @@ const BEGINNING: &str = "/help for commands, Esc to stop, @ for a file, ! for a 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pick {
     Model(usize),
+    /// One that cannot be asked.
+    Missing(usize),
     Level(ThinkingLevel),
     Session(PathBuf),
+    /// To be deleted.
+    Delete(PathBuf),
+    /// Nothing is done, and the list before comes back.
+    Back,
     Fork(EntryId),
     Place(EntryId),
     Journey(Journey),
@@ -49,9 +59,18 @@ pub struct Beginning {
     pub state: State,
     /// Every model that can be chosen.
     pub models: Vec<Model>,
+    /// Those that could be, if something were set.
+    pub missing: Vec<Missing>,
+    /// Those of which nobody says what they can do, as `provider/model`.
+    pub undescribed: Vec<String>,
+    /// Why the model of the session is the one that is asked.
+    pub why: String,
+    /// Why it cannot be asked, if so: the conversation can be read then, until somebody chooses another model.
+    pub silence: Option<String>,
     /// What can be called with a `/`, built-in commands not included.
     pub commands: Vec<Command>,
     pub theme: Theme,
+    pub colours: Colours,
     pub thoughts: Thoughts,
     /// As people write it, with `~`.
     pub directory: String,
@@ -69,6 +88,7 @@ pub struct App {
     editor: Editor,
     footer: Footer,
     theme: Theme,
+    colours: Colours,
     detail: Detail,
     thoughts: Thoughts,
     models: Vec<Model>,
@@ -76,7 +96,14 @@ pub struct App {
     completion: Option<Completion>,
     /// A completion that was dismissed does not come back before the text changes.
     dismissed: Option<Wanted>,
+    knowledge: Knowledge,
     picker: Option<Picker<Pick>>,
+    /// The places of the list that is open, or was last.
+    points: Vec<Point>,
+    /// A label that is being written.
+    naming: Option<Naming>,
+    /// The place at which the list of places opens next.
+    tree_at: Option<EntryId>,
     dialogs: VecDeque<Dialog>,
     waiting: Waiting,
     statuses: BTreeMap<String, String>,
@@ -88,18 +115,23 @@ pub struct App {
     hint: Option<(String, Option<Duration>)>,
     last_escape: Option<Duration>,
     last_interrupt: Option<Duration>,
+    last_leave: Option<Duration>,
     is_trusted: bool,
     width: usize,
 }
 
 impl App {
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, models, commands, theme, thoughts, directory, branch, history, is_trusted } = beginning;
+        let Beginning { state, models, commands, theme, thoughts, directory, branch, history, is_trusted, .. } =
+            beginning;
+        let Beginning { missing, undescribed, why, silence, colours, .. } = beginning;
+        let is_described = !undescribed.contains(&model::name(&state.model));
         let mut app = Self {
             chat: Chat::default(),
             editor: Editor::new(history),
             footer: Footer {
                 model: state.model,
+                is_described,
                 thinking: state.thinking,
                 directory,
                 branch,
@@ -108,13 +140,18 @@ impl App {
                 context: None,
             },
             theme,
+            colours,
             detail: Detail::default(),
             thoughts,
             models,
             commands: Vec::new(),
             completion: None,
             dismissed: None,
+            knowledge: Knowledge { missing, undescribed, why, silence },
             picker: None,
+            points: Vec::new(),
+            naming: None,
+            tree_at: None,
             dialogs: VecDeque::new(),
             waiting: state.waiting,
             statuses: BTreeMap::new(),
@@ -125,6 +162,7 @@ impl App {
             hint: None,
             last_escape: None,
             last_interrupt: None,
+            last_leave: None,
             is_trusted,
             width: 80,
         };
@@ -132,12 +170,17 @@ impl App {
         app
     }
 
-    /// Shows a conversation that was opened again, and counts what it has consumed.
+    /// Shows a conversation that was opened again. What it has consumed is told by [`Report::Spent`](crate::Report).
     pub fn recall<'a>(&mut self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone, now: Duration) {
         for message in messages.clone() {
-            self.count(message);
+            self.footer.fill_with(message);
         }
         self.chat.recall(messages, now);
+    }
+
+    /// Nothing more comes: what was being written stays as far as it came.
+    pub fn finish(&mut self) {
+        self.chat.break_off();
     }
 
     /// Prints lines above everything that comes.
@@ -150,8 +193,8 @@ impl App {
     }
 
     /// Shows a command that the user has just been given.
-    pub fn begin_command(&mut self, command: &str, now: Duration) {
-        self.chat.run_command(command, now);
+    pub fn begin_command(&mut self, command: &str, exposure: Exposure, now: Duration) {
+        self.chat.run_command(command, exposure, now);
     }
 
     /// Puts a text into the editor.
@@ -185,29 +228,9 @@ impl App {
         }
     }
 
-    fn model_place(&self) -> Option<usize> {
-        let current = &self.footer.model;
-        self.models.iter().position(|model| model.id == current.id && model.provider == current.provider)
-    }
-
     /// What can be called with a `/`.
     fn set_commands(&mut self, commands: Vec<Command>) {
         self.commands = crate::commands::list();
         self.commands.extend(commands);
-    }
-
-    /// Takes note of what a message of the model consumed.
-    fn count(&mut self, message: &Message) {
-        match message {
-            Message::Assistant(said) => said.usage.known().into_iter().for_each(|usage| self.footer.count(usage)),
-            Message::CompactionSummary(_) => self.footer.context = None,
-            Message::User(_)
-            | Message::ToolResult(_)
-            | Message::BashExecution(_)
-            | Message::Custom(_)
-            | Message::BranchSummary(_)
-            | Message::System(_)
-            | Message::Other(_) => {}
-        }
     }
 }

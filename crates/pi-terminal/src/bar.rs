@@ -9,18 +9,20 @@ use ratatui_core::{
 use crate::{
     look::tokens,
     text::{printable, shorten_line, wrap_plain},
+    theme::Colours,
 };
 
 /// A line of the legend with everything in it is as wide as this.
 const WHOLE: usize = 52;
 
-/// The strip, and below it a line for each kind of segment, the largest first. `width` is in cells.
-pub fn envelope_bar(envelope: &Envelope, width: usize) -> Vec<Line<'static>> {
+/// The strip, and below it a line for each kind of segment, the largest first. `width` is in cells. Where there are no
+/// colours, the letters of the kinds stand for them.
+pub fn envelope_bar(envelope: &Envelope, width: usize, colours: Colours) -> Vec<Line<'static>> {
     let stats = stats(envelope);
     let sizes: Vec<(Kind, u64)> =
         envelope.segments().map(|(_, segment)| (segment.body.kind(), segment.tokens().count)).collect();
-    let mut lines = vec![strip(&sizes, width.max(1))];
-    lines.extend(legend(&stats, width));
+    let mut lines = vec![strip(&sizes, width.max(1), colours)];
+    lines.extend(legend(&stats, width, colours));
     lines.extend(wrap_plain(sum(envelope, &stats), width.max(1)));
     lines
 }
@@ -42,8 +44,25 @@ pub fn colour(kind: Kind) -> Color {
     }
 }
 
-/// Stretches that together fill the width exactly; neighbours of one kind alternate in shade of block.
-fn strip(sizes: &[(Kind, u64)], width: usize) -> Line<'static> {
+/// The letter of a kind where there are no colours.
+pub fn letter(kind: Kind) -> char {
+    match kind {
+        Kind::Text => 'X',
+        Kind::StaticVar => 'V',
+        Kind::SystemPrompt => 'S',
+        Kind::Memory => 'M',
+        Kind::Skills => 'K',
+        Kind::ToolOverview => 'T',
+        Kind::ToolCallRequest => 'C',
+        Kind::ToolCallResult => 'R',
+        Kind::Document => 'D',
+        Kind::LongText => 'L',
+        Kind::Media => 'P',
+    }
+}
+
+/// Stretches that together fill the width exactly; neighbours alternate in the shade of the block or the size of the letter.
+fn strip(sizes: &[(Kind, u64)], width: usize, colours: Colours) -> Line<'static> {
     let all: u128 = sizes.iter().map(|(_, size)| u128::from(*size)).sum();
     if all == 0 {
         return Line::raw("░".repeat(width));
@@ -56,8 +75,13 @@ fn strip(sizes: &[(Kind, u64)], width: usize) -> Line<'static> {
         let end = usize::try_from((passed * width as u128 * 2 / all).div_ceil(2)).unwrap_or(width).min(width);
         let cells = end.saturating_sub(drawn);
         if cells > 0 {
-            let block = if index % 2 == 0 { "█" } else { "▓" };
-            spans.push(Span::styled(block.repeat(cells), Style::new().fg(colour(*kind))));
+            let block = match (colours, index % 2) {
+                (Colours::None, 0) => letter(*kind),
+                (Colours::None, _) => letter(*kind).to_ascii_lowercase(),
+                (_, 0) => '█',
+                (_, _) => '▓',
+            };
+            spans.push(Span::styled(block.to_string().repeat(cells), Style::new().fg(colour(*kind))));
             drawn = end;
         }
     }
@@ -65,7 +89,7 @@ fn strip(sizes: &[(Kind, u64)], width: usize) -> Line<'static> {
 }
 
 /// A line for each kind; where there is little room it says less.
-fn legend(stats: &Stats, width: usize) -> Vec<Line<'static>> {
+fn legend(stats: &Stats, width: usize, colours: Colours) -> Vec<Line<'static>> {
     let mut kinds: Vec<(Kind, u64, usize, f64)> = Kind::ALL
         .into_iter()
         .filter_map(|kind| {
@@ -75,6 +99,7 @@ fn legend(stats: &Stats, width: usize) -> Vec<Line<'static>> {
     kinds.sort_by_key(|(kind, size, ..)| (std::cmp::Reverse(*size), kind.as_str()));
     let row = |(kind, size, segments, share): (Kind, u64, usize, f64)| {
         let style = Style::new().fg(colour(kind));
+        let mark = if colours == Colours::None { letter(kind) } else { '■' };
         let word = if segments == 1 { "segment" } else { "segments" };
         let (kind, share) = (kind.as_str(), share * 100.0);
         let words = if width < WHOLE {
@@ -82,7 +107,7 @@ fn legend(stats: &Stats, width: usize) -> Vec<Line<'static>> {
         } else {
             format!("{kind:<18}{:>8}  {share:>5.1}%  {segments} {word}", tokens(size))
         };
-        shorten_line(Line::from(vec![Span::styled("■ ", style), Span::raw(words)]), width.max(1))
+        shorten_line(Line::from(vec![Span::styled(format!("{mark} "), style), Span::raw(words)]), width.max(1))
     };
     kinds.into_iter().map(row).collect()
 }
@@ -106,10 +131,10 @@ mod tests {
             {"id":"m2","role":"user","timestamp":2,"segments":[{"kind":"text","content":"Hello there"}]}]}"#;
         let envelope: Envelope = serde_json::from_str(text).unwrap();
         for width in [1, 20, 40, 60, 120] {
-            let lines = envelope_bar(&envelope, width);
+            let lines = envelope_bar(&envelope, width, Colours::True);
             assert!(lines.iter().all(|line| line_width(line) <= width), "{width}: {lines:?}");
         }
-        let narrow: Vec<String> = envelope_bar(&envelope, 40).iter().map(ToString::to_string).collect();
+        let narrow: Vec<String> = envelope_bar(&envelope, 40, Colours::True).iter().map(ToString::to_string).collect();
         assert!(narrow[1].starts_with("■ system_prompt") && narrow[1].ends_with('%'), "{narrow:?}");
     }
 
@@ -121,9 +146,22 @@ mod tests {
             (vec![(Kind::SystemPrompt, 999), (Kind::Text, 1)], 10, vec![10]),
             (vec![(Kind::Text, 0)], 3, vec![3]),
         ] {
-            let line = strip(&sizes, width);
+            let line = strip(&sizes, width, Colours::True);
             let cells: Vec<usize> = line.spans.iter().map(|span| crate::text::width(&span.content)).collect();
             assert_eq!((line_width(&line), cells), (width, expected), "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn every_kind_has_a_letter_of_its_own() {
+        let letters: std::collections::BTreeSet<char> = Kind::ALL.map(letter).into();
+        assert_eq!(letters.len(), Kind::ALL.len());
+    }
+
+    #[test]
+    fn letters_stand_for_colours_where_there_are_none() {
+        let sizes = [(Kind::SystemPrompt, 50), (Kind::Text, 25), (Kind::Text, 25)];
+        assert_eq!(strip(&sizes, 8, Colours::None).to_string(), "SSSSxxXX");
+        assert_eq!(strip(&sizes, 8, Colours::Sixteen).to_string(), "████▓▓██");
     }
 }

@@ -12,6 +12,7 @@ mod stream;
 
 use std::{collections::VecDeque, time::Duration};
 
+use pi_session::Exposure;
 use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput, event::CompactionReason, json::Open};
 use ratatui_core::text::Line;
 
@@ -137,6 +138,18 @@ impl Chat {
         }
     }
 
+    /// Nothing more comes of what goes on: it stays as far as it came.
+    pub fn break_off(&mut self) {
+        let is_writing = self.activity.is_working();
+        self.settle();
+        self.items.iter_mut().for_each(Item::close);
+        self.fail();
+        self.activity = Activity::Idle;
+        if is_writing {
+            self.note(Tone::Warning, "broken off");
+        }
+    }
+
     /// Puts a conversation before what comes: the last of its messages.
     pub fn recall<'a>(&mut self, messages: impl ExactSizeIterator<Item = &'a Message>, now: Duration) {
         let hidden = messages.len().saturating_sub(MOST_RECALLED);
@@ -162,8 +175,8 @@ impl Chat {
     }
 
     /// A command that the user runs.
-    pub fn run_command(&mut self, command: &str, now: Duration) {
-        let mut card = Card::typed(command);
+    pub fn run_command(&mut self, command: &str, exposure: Exposure, now: Duration) {
+        let mut card = Card::typed(command, exposure);
         card.start(&serde_json::json!({ "command": command }), now);
         self.items.push_back(Item::Card(card));
     }

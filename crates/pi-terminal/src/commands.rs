@@ -1,6 +1,6 @@
 //! What can be asked of the terminal with a `/`.
 
-use pi_session::input::complete::{Command, CommandKind};
+use pi_session::input::complete::{Command, CommandKind, called};
 
 /// A command of the terminal itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub(crate) enum BuiltIn {
     Usage,
     Export,
     Name,
+    Label,
     Trust,
     Hotkeys,
     Quit,
@@ -36,6 +37,7 @@ const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Usage, "usage", None, "show tokens and cost of this session"),
     (BuiltIn::Export, "export", Some("[file]"), "write the session to a file: .html, .md, .json or .jsonl"),
     (BuiltIn::Name, "name", Some("[name]"), "name the session"),
+    (BuiltIn::Label, "label", Some("[label]"), "label the last message, or take its label away; /tree shows labels"),
     (BuiltIn::Trust, "trust", None, "use what this project brings: settings, skills, templates, models"),
     (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
     (BuiltIn::Quit, "quit", None, "leave"),
@@ -52,15 +54,12 @@ impl BuiltIn {
     }
 }
 
-/// The name of a command that somebody calls and that there is not. A path is no call, and what a skill is called is for the
-/// session to say.
+/// The name of a command that somebody calls and that there is not. A path is no call, and which skills there are the session
+/// knows: they may not be listed.
 pub(crate) fn unknown<'a>(text: &'a str, commands: &[Command]) -> Option<&'a str> {
-    let name = text.strip_prefix('/')?.split_whitespace().next()?;
-    let is_letter = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
-    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_letter) && !name.starts_with("skill:");
-    (is_name
-        && text[1..].starts_with(name)
-        && BuiltIn::read(text).is_none()
+    let name = called(text)?;
+    (BuiltIn::read(text).is_none()
+        && !name.starts_with("skill:")
         && commands.iter().all(|command| command.name != name))
     .then_some(name)
 }
@@ -91,7 +90,9 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("esc", "stop the model; queued messages come back into the editor"),
     ("esc esc", "go to another place in the session"),
     ("ctrl+c", "clear the editor, or stop the model; twice within a second: leave"),
-    ("ctrl+d", "leave, if the editor is empty"),
+    ("ctrl+d", "leave, if the editor is empty; while the model works, twice"),
+    ("shift+l", "in /tree: label the place; with nothing written, take its label away"),
+    ("ctrl+d", "in /resume: delete the session"),
     ("ctrl+z", "suspend"),
     ("shift+tab", "think harder, or not at all"),
     ("ctrl+p, shift+ctrl+p", "next model, previous model"),

@@ -1,6 +1,6 @@
 //! The last lines: where we are, what is asked, how full the context is and what it has cost.
 
-use pi_transcript::{Model, Spent, ThinkingLevel, Usage};
+use pi_transcript::{Message, Model, Spent, ThinkingLevel, Usage};
 use ratatui_core::{
     style::Style,
     text::{Line, Span},
@@ -15,6 +15,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Footer {
     pub(crate) model: Model,
+    /// Whether anybody says what it can do; its window is not known otherwise.
+    pub(crate) is_described: bool,
     pub(crate) thinking: ThinkingLevel,
     /// As people write it, with `~`.
     pub(crate) directory: String,
@@ -51,16 +53,39 @@ impl Totals {
         self.cost = self.cost.and(usage.cost.spent());
         self.calls += 1;
     }
+
+    /// Takes note of what was consumed before.
+    pub(crate) fn add_past(&mut self, usage: &Usage, calls: u64) {
+        if calls > 0 {
+            self.add(usage);
+            self.calls += calls - 1;
+        }
+    }
 }
 
 impl Footer {
-    /// Takes note of a finished call.
-    pub(crate) fn count(&mut self, usage: &Usage) {
-        self.totals.add(usage);
-        let total = usage.total();
-        if total > 0 {
-            self.context = Some(total);
+    /// Takes note of how full the context is after a message; what it consumed is counted elsewhere.
+    pub(crate) fn fill_with(&mut self, message: &Message) {
+        match message {
+            Message::Assistant(said) => {
+                let total = said.usage.known().map(Usage::total).filter(|total| *total > 0);
+                self.context = total.or(self.context);
+            }
+            // What a summary takes is known when the model has read it.
+            Message::CompactionSummary(_) => self.context = None,
+            Message::User(_)
+            | Message::ToolResult(_)
+            | Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_)
+            | Message::System(_)
+            | Message::Other(_) => {}
         }
+    }
+
+    /// Whether the model is known not to think.
+    pub(crate) fn is_thoughtless(&self) -> bool {
+        !self.model.reasoning && self.is_described
     }
 
     /// Two lines: place and name, then numbers and model.
@@ -124,12 +149,13 @@ impl Footer {
     /// How full the context is; the fuller, the louder.
     fn fill(&self, look: &Look<'_>) -> Span<'static> {
         let theme = look.theme;
-        let window = self.model.context_window;
+        let window = if self.is_described { self.model.context_window } else { 0 };
         let Some(used) = self.context else {
-            return Span::styled(format!("?/{}", window_of(&self.model)), theme.quiet);
+            let window = if window == 0 { "?".to_owned() } else { window_of(&self.model) };
+            return Span::styled(format!("?/{window}"), theme.quiet);
         };
         if window == 0 {
-            return Span::styled(tokens(used), theme.quiet);
+            return Span::styled(format!("{}/?", tokens(used)), theme.quiet);
         }
         if is_assumed(&self.model) {
             return Span::styled(format!("{}/?", tokens(used)), theme.quiet);

@@ -39,7 +39,7 @@ mod wish;
 pub use self::{
     app::{App, Beginning},
     ask::ask,
-    bar::{colour, envelope_bar},
+    bar::{colour, envelope_bar, letter},
     choose::{Chosen, choose},
     device::{Device, DeviceError, Input},
     files::branch,
@@ -48,5 +48,5 @@ pub use self::{
     run::{Link, drive},
     serve::Advice,
     theme::{Colours, Theme},
-    wish::{Action, Catalogue, Fetch, Point, Report, Wish},
+    wish::{Action, Catalogue, Fetch, Marked, Missing, Point, Report, Wish},
 };

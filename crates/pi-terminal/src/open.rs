@@ -20,7 +20,7 @@ use crate::{
     run::{Link, drive},
     serve::{Advice, Service, of_extension, shown_directory},
     theme::{Colours, Theme},
-    wish::{Report, Wish},
+    wish::{Missing, Report, Wish},
 };
 
 /// Actions that may wait for the session; see [`Link`].
@@ -35,6 +35,12 @@ pub struct Options {
     pub own: Vec<Arc<Choice>>,
     /// Templates and skills; commands of extensions are asked of the session.
     pub commands: Vec<Command>,
+    /// Models that could be chosen if something were set.
+    pub missing: Vec<Missing>,
+    /// Why the model of the session is the one that is asked.
+    pub why: String,
+    /// Why it cannot be asked, if so: the conversation can be read until somebody chooses another model.
+    pub silence: Option<String>,
     /// What to do about a call to a model that failed.
     pub advice: Advice,
     /// Milliseconds since 1970.
@@ -115,9 +121,16 @@ pub async fn run(
     };
     let of_extensions = options.session.commands().await?.into_iter().filter_map(of_extension);
     let (commands, hidden) = commands::visible(of_extensions.chain(options.commands).collect());
+    let models = service.models().await?;
+    let undescribed = models.iter().filter(|choice| !choice.is_described()).map(|choice| choice.name());
     let mut app = App::new(Beginning {
         state,
-        models: service.models().await?.iter().map(|choice| choice.model().clone()).collect(),
+        undescribed: undescribed.collect(),
+        models: models.iter().map(|choice| choice.model().clone()).collect(),
+        missing: options.missing,
+        why: options.why,
+        silence: options.silence,
+        colours: options.colours,
         commands,
         theme: options.theme,
         thoughts: options.thoughts,

@@ -28,6 +28,8 @@ pub(crate) struct Picker<T> {
     /// The choices that fit the filter.
     fitting: Vec<usize>,
     selected: usize,
+    /// A key that this list has beside the usual ones.
+    key: Option<&'static str>,
 }
 
 /// What a key came to.
@@ -49,7 +51,11 @@ impl<T> Picker<T> {
     pub(crate) fn new(title: impl Into<String>, choices: Vec<Choice<T>>, selected: usize) -> Self {
         let fitting: Vec<usize> = (0..choices.len()).collect();
         let selected = selected.min(choices.len().saturating_sub(1));
-        Self { title: title.into(), choices, filter: String::new(), fitting, selected }
+        Self { title: title.into(), choices, filter: String::new(), fitting, selected, key: None }
+    }
+
+    pub(crate) fn add_key(&mut self, key: &'static str) {
+        self.key = Some(key);
     }
 
     pub(crate) fn selected(&self) -> Option<&Choice<T>> {
@@ -142,7 +148,9 @@ impl<T> Picker<T> {
             lines.push(Line::styled(format!("  ┊ {}", printable(row)), theme.quiet));
         }
         let place = if self.fitting.is_empty() { 0 } else { self.selected + 1 };
-        let hint = format!("  {place}/{} · ↑↓ choose · enter take · esc leave · type to filter", self.fitting.len());
+        let key = self.key.map(|key| format!(" · {key}")).unwrap_or_default();
+        let hint =
+            format!("  {place}/{}{key} · ↑↓ choose · enter take · esc leave · type to filter", self.fitting.len());
         lines.push(Line::styled(hint, theme.quiet));
         (lines.into_iter().map(|line| shorten_line(line, look.width)).collect(), cursor)
     }

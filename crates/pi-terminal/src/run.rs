@@ -69,6 +69,8 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
             },
         }
         if let Some(wish) = stage.wish.take() {
+            // What was being written stays on the screen, as it does in the file.
+            app.finish();
             stage.draw(app, device)?;
             let cleared = stage.painter.clear();
             device.write(&cleared)?;
@@ -117,8 +119,8 @@ impl Stage {
                     device.suspend()?;
                 }
                 action => {
-                    if let Action::Run { command, .. } = &action {
-                        app.begin_command(command, self.now());
+                    if let Action::Run { command, exposure } = &action {
+                        app.begin_command(command, *exposure, self.now());
                     }
                     if link.actions.try_send(action).is_err() {
                         app.report(&Report::Failed("the session does not take anything now".to_owned()), self.now());

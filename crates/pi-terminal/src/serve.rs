@@ -9,8 +9,8 @@ use std::{
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_session::{
-    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, PromptError, Prompted, Session, SessionGone,
-    Silence, Subscription,
+    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, Moment, PromptError, Prompted, Session,
+    SessionGone, Silence, Subscription,
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
@@ -21,12 +21,12 @@ use pi_session::{
     models::Choice,
     queue::{Saying, When},
 };
-use pi_transcript::{AgentEvent, Message, ModelId, ProviderId};
+use pi_transcript::{AgentEvent, Message, ModelId, ProviderId, ThinkingLevel};
 use tokio::sync::mpsc;
 
 use crate::{
     commands, files, tree,
-    wish::{Action, Catalogue, Fetch, Point, Report},
+    wish::{Action, Catalogue, Fetch, Marked, Point, Report},
 };
 
 /// What to do about a call to a model that failed, in words.
@@ -63,6 +63,7 @@ impl Service {
         mut actions: mpsc::Receiver<Action>,
         opening: Vec<Utterance>,
     ) {
+        self.recount().await;
         let mut work = Work::new();
         for saying in opening {
             work.push(Box::pin(self.clone().say(saying, When::FollowUp)));
@@ -83,16 +84,27 @@ impl Service {
                         self.tell(Report::Event(event)).await;
                     }
                     Err(Silence::Ended) => return self.tell(Report::Failed("the session has ended".to_owned())).await,
-                    Err(Silence::Lagged) => match self.session.subscribe().await {
-                        Ok((_, anew)) => {
-                            events = anew;
-                            self.tell(Report::Failed("some of what happened was missed here".to_owned())).await;
+                    Err(Silence::Lagged) => match self.session.reload().await {
+                        Ok(anew) => {
+                            events = anew.events;
+                            let messages = anew.messages.into_iter().map(|(_, message)| message).collect();
+                            self.tell(Report::Missed(messages)).await;
                         }
                         Err(gone) => return self.tell(Report::Failed(gone.to_string())).await,
                     },
                 },
                 Some(()) = work.next(), if !work.is_empty() => {}
             }
+        }
+    }
+
+    /// Tells what was consumed before the session was opened here: by all branches, and by summaries.
+    async fn recount(&self) {
+        let Some(file) = self.file.clone().filter(|file| file.exists()) else { return };
+        match tokio::task::spawn_blocking(move || export::calls(&file)).await {
+            Ok(Ok((usage, calls))) => self.tell(Report::Spent { usage, calls }).await,
+            Ok(Err(error)) => tracing::warn!(%error, "what the session has consumed is not known"),
+            Err(error) => tracing::warn!(%error, "what the session has consumed is not known"),
         }
     }
 
@@ -104,6 +116,7 @@ impl Service {
     }
 
     async fn say(self, said: Utterance, when: When) {
+        let text = said.text.clone();
         match self.session.say_during(said, when).await {
             Ok(Prompted::Ran(Ending::Failed { message: _, cause: Some(cause) })) => {
                 // The error itself is told by events; they are out when everything is written.
@@ -113,7 +126,12 @@ impl Service {
             }
             // How a run or a command ended was told by its events.
             Ok(_) => {}
-            Err(error @ (PromptError::Busy | PromptError::Input(_) | PromptError::Gone(_))) => {
+            Err(error @ PromptError::Input(_)) => {
+                self.tell(Report::Failed(error.to_string())).await;
+                // Whoever misspelt something corrects it.
+                self.tell(Report::TakenBack(vec![text])).await;
+            }
+            Err(error @ (PromptError::Busy | PromptError::Gone(_))) => {
                 self.tell(Report::Failed(error.to_string())).await
             }
         }
@@ -174,6 +192,7 @@ impl Service {
                 Ok(Some(Report::Model(Box::new(choice.model().clone()))))
             }
             Action::SetThinking(level) => {
+                self.let_think(level).await.map_err(gone)?;
                 session.set_thinking_level(level).await.map(|level| Some(Report::Thinking(level))).map_err(gone)
             }
             Action::Rename(name) => session.rename(name).await.map(|()| None).map_err(gone),
@@ -191,6 +210,11 @@ impl Service {
                 Ok(Some(Report::Ran(ran)))
             }
             Action::Navigate(journey) => self.go(journey).await.map(Some),
+            Action::Label { place, label } => self.label(place, label).await.map(Some),
+            Action::Delete(path) => {
+                self.delete(path).await?;
+                self.fetch(Fetch::Sessions).await.map(Some)
+            }
             Action::Export { path } => {
                 let (path, form) = self.export(path).await?;
                 Ok(Some(Report::Told(format!("written to {} as {}", path.display(), form.told()))))
@@ -227,6 +251,53 @@ impl Service {
         }
     }
 
+    /// Takes a model of which nobody says what it can do for one that thinks, since somebody wants it to.
+    async fn let_think(&self, level: ThinkingLevel) -> Result<(), SessionGone> {
+        let state = self.session.state().await?;
+        if level == ThinkingLevel::Off || state.model.reasoning {
+            return Ok(());
+        }
+        let choice = self.model(&state.model.provider, &state.model.id).await?;
+        if let Some(thinker) = choice.and_then(|choice| choice.trusted_to_think()) {
+            let model = thinker.model().clone();
+            self.session.set_model(thinker).await?;
+            self.tell(Report::Model(Box::new(model))).await;
+        }
+        Ok(())
+    }
+
+    async fn label(&self, place: Marked, label: Option<String>) -> Result<Report, String> {
+        let gone = |error: SessionGone| error.to_string();
+        let (entry, is_listed) = match place {
+            Marked::At(entry) => (entry, true),
+            Marked::Last => {
+                let spoken = self.session.messages().await.map_err(gone)?;
+                let last = spoken.last().ok_or("nothing was said yet that could be labelled")?;
+                (last.0.clone(), false)
+            }
+        };
+        let told = match &label {
+            Some(label) => format!("the last message is labelled {label:?}; /tree shows it"),
+            None => "the last message has no label now".to_owned(),
+        };
+        self.session.label(entry, label).await.map_err(gone)?.map_err(|missing| missing.to_string())?;
+        if is_listed { self.fetch(Fetch::Tree).await } else { Ok(Report::Told(told)) }
+    }
+
+    async fn delete(&self, path: PathBuf) -> Result<(), String> {
+        if self.file.as_ref() == Some(&path) {
+            return Err("this session is open here; go to another one first, with /new or /resume".to_owned());
+        }
+        let now = Moment::from_unix_millis((self.clock)());
+        let deleted = tokio::task::spawn_blocking(move || {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            directory::delete(&path, &name, now)
+        });
+        deleted.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        self.tell(Report::Told("the session is deleted".to_owned())).await;
+        Ok(())
+    }
+
     async fn go(&self, journey: Journey) -> Result<Report, String> {
         let went = self.session.navigate(journey).await.map_err(|error| error.to_string())?;
         let spoken = self.session.messages().await.map_err(|gone| gone.to_string())?;
@@ -259,6 +330,9 @@ impl Service {
             Some(path) => self.directory.join(path),
             None => self.directory.join(file.with_extension("html").file_name().unwrap_or_default()),
         };
+        if !file.exists() {
+            return Err("nothing was said yet, so there is nothing to export".to_owned());
+        }
         let form = Form::of_file(&target).map_err(|unknown| format!("{unknown}; {}", unknown.hint()))?;
         self.session.flush().await.map_err(|gone| gone.to_string())?;
         let written =

@@ -10,7 +10,7 @@ use ratatui_core::{
     text::{Line, Span},
 };
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Cells that a tab may fill.
 const TAB: usize = 4;
@@ -72,8 +72,9 @@ pub fn shorten(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(if room == 0 { String::new() } else { format!("{}…", &text[..end]) })
 }
 
-/// Breaks a line where it leaves `room` cells: behind a space if there is one, inside a word otherwise. Lines after the
-/// first begin with `hanging`, whose width counts.
+/// Breaks a line where it leaves `room` cells: behind a space, or between letters that are written without spaces, if there is
+/// such a place; inside a word otherwise. What is written without a space stays together, whatever its styles. Lines after
+/// the first begin with `hanging`, whose width counts.
 pub fn wrap(line: Line<'static>, room: usize, hanging: &Line<'static>) -> Vec<Line<'static>> {
     if line_width(&line) <= room {
         return vec![line];
@@ -81,11 +82,16 @@ pub fn wrap(line: Line<'static>, room: usize, hanging: &Line<'static>) -> Vec<Li
     let style = line.style;
     let indent = line_width(hanging).min(room.saturating_sub(1));
     let mut wrapped = Wrapped { rows: Vec::new(), row: Vec::new(), used: 0, room: room.max(1), indent, hanging };
-    for span in line.spans {
-        for word in span.content.split_word_bounds() {
-            wrapped.word(word, span.style);
+    let mut word: Vec<(&str, Style)> = Vec::new();
+    for span in &line.spans {
+        for piece in span.content.split_word_bounds() {
+            if word.last().is_some_and(|(before, _)| may_break(before, piece)) {
+                wrapped.word(&std::mem::take(&mut word));
+            }
+            word.push((piece, span.style));
         }
     }
+    wrapped.word(&word);
     wrapped.rows.push(wrapped.row);
     wrapped.rows.into_iter().map(|spans| Line { spans: joined(spans), style, alignment: None }).collect()
 }
@@ -129,26 +135,34 @@ struct Wrapped<'a> {
 }
 
 impl Wrapped<'_> {
-    fn word(&mut self, word: &str, style: Style) {
-        let wide = width(word);
-        let is_space = word.chars().all(|letter| letter == ' ');
+    /// Puts a word, of pieces with their styles.
+    fn word(&mut self, word: &[(&str, Style)]) {
+        let wide = word.iter().map(|(piece, _)| width(piece)).sum::<usize>();
         if self.used + wide <= self.room {
-            return self.push(word, style, wide);
+            return self.put(word);
         }
-        if is_space {
+        if word.iter().all(|(piece, _)| is_space(piece)) {
             // A space at the break is not carried over.
             return self.next();
         }
         if wide <= self.room - self.indent && self.has_text() {
             self.next();
-            return self.push(word, style, wide);
+            return self.put(word);
         }
-        for grapheme in word.graphemes(true) {
-            let wide = cells(grapheme);
-            if self.used + wide > self.room && self.has_text() {
-                self.next();
+        for (piece, style) in word {
+            for grapheme in piece.graphemes(true) {
+                let wide = cells(grapheme);
+                if self.used + wide > self.room && self.has_text() {
+                    self.next();
+                }
+                self.push(grapheme, *style, wide);
             }
-            self.push(grapheme, style, wide);
+        }
+    }
+
+    fn put(&mut self, word: &[(&str, Style)]) {
+        for (piece, style) in word {
+            self.push(piece, *style, width(piece));
         }
     }
 
@@ -174,6 +188,17 @@ impl Wrapped<'_> {
         self.row = if self.indent > 0 { self.hanging.spans.clone() } else { Vec::new() };
         self.used = self.indent;
     }
+}
+
+fn is_space(piece: &str) -> bool {
+    piece.chars().all(|letter| letter == ' ')
+}
+
+/// Whether a line may be broken between two pieces. Letters that are two cells wide are written without spaces.
+fn may_break(before: &str, behind: &str) -> bool {
+    let is_wide =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() && letter.width() == Some(2));
+    is_space(before) || is_space(behind) || (is_wide(before.chars().next_back()) && is_wide(behind.chars().next()))
 }
 
 /// Neighbours of the same style become one span.
@@ -270,6 +295,8 @@ mod tests {
             ("abcdefghij", 4, "", vec!["abcd", "efgh", "ij"]),
             ("日本語テキスト", 6, "", vec!["日本語", "テキス", "ト"]),
             ("日本語", 5, "", vec!["日本", "語"]),
+            ("use --base-url here", 12, "", vec!["use", "--base-url", "here"]),
+            ("(see a/b.rs).", 8, "", vec!["(see", "a/b.rs)."]),
             ("a verylongword", 6, " ", vec!["a very", " longw", " ord"]),
             ("", 5, "", vec![""]),
         ] {
@@ -277,6 +304,13 @@ mod tests {
             assert!(wrapped.iter().all(|line| line_width(line) <= room), "{wrapped:?}");
             assert_eq!(plain(&wrapped), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn word_of_several_styles_stays_together() {
+        let spans = vec![Span::raw("see the "), Span::styled("file", Style::new().bold()), Span::raw("s.")];
+        let wrapped = wrap(Line::from(spans), 12, &Line::default());
+        assert_eq!(plain(&wrapped), ["see the", "files."]);
     }
 
     #[test]

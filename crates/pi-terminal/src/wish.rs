@@ -10,8 +10,8 @@ use pi_session::{
     queue::When,
 };
 use pi_transcript::{
-    AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, message::BashExecutionMessage,
-    question::Answer,
+    AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, Usage,
+    message::BashExecutionMessage, question::Answer,
 };
 
 /// Something that the person wants done.
@@ -47,6 +47,13 @@ pub enum Action {
     Compact {
         instructions: Option<String>,
     },
+    /// Put a label on a place of the session, or take it away.
+    Label {
+        place: Marked,
+        label: Option<String>,
+    },
+    /// Delete the session in this file, which is not the one that is open.
+    Delete(PathBuf),
     /// Write the session to a file.
     Export {
         path: Option<PathBuf>,
@@ -63,6 +70,23 @@ pub enum Action {
     },
     Suspend,
     Leave(Wish),
+}
+
+/// What a label is put on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marked {
+    /// What was said last.
+    Last,
+    At(EntryId),
+}
+
+/// A model that could be asked if something were set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// `provider/model`.
+    pub name: String,
+    /// What it lacks, such as the name of a variable.
+    pub needs: String,
 }
 
 /// Something that the screen needs to go on.
@@ -147,6 +171,13 @@ pub enum Report {
         went: Went,
         messages: Vec<Arc<Message>>,
     },
+    /// What all calls in the file of the session consumed before it was opened.
+    Spent {
+        usage: Usage,
+        calls: u64,
+    },
+    /// Some events were missed; this was said so far.
+    Missed(Vec<Arc<Message>>),
     /// An extension wants to leave.
     Leave(Wish),
     Told(String),

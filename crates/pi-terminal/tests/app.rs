@@ -12,7 +12,8 @@ use pi_session::{
     queue::{Waiting, When},
 };
 use pi_terminal::{
-    Action, App, Beginning, Catalogue, Fetch, Point, Report, Theme, Wish, look::Thoughts, text::line_width,
+    Action, App, Beginning, Catalogue, Colours, Fetch, Marked, Missing, Point, Report, Theme, Wish, look::Thoughts,
+    text::line_width,
 };
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, question::Answer};
 use serde_json::{Value, json};
@@ -25,6 +26,15 @@ fn model(id: &str) -> Model {
 }
 
 fn app() -> App {
+    App::new(beginning())
+}
+
+/// A conversation whose model cannot be asked.
+fn silent_app() -> App {
+    App::new(Beginning { silence: Some("there is no key".to_owned()), ..beginning() })
+}
+
+fn beginning() -> Beginning {
     let state = State {
         session: "s".into(),
         name: None,
@@ -36,17 +46,22 @@ fn app() -> App {
         active_tools: Vec::new(),
         entries: 0,
     };
-    App::new(Beginning {
+    Beginning {
         state,
         models: vec![model("one"), model("two")],
         commands: Vec::new(),
+        missing: vec![Missing { name: "q/three".to_owned(), needs: "Q_API_KEY".to_owned() }],
+        undescribed: Vec::new(),
+        why: "as asked for".to_owned(),
+        silence: None,
+        colours: Colours::True,
         theme: Theme::plain(),
         thoughts: Thoughts::Shown,
         directory: "~/p".to_owned(),
         branch: None,
         history: vec!["first".to_owned(), "second".to_owned()],
         is_trusted: false,
-    })
+    }
 }
 
 /// Keys as they are written here: a letter, or a name in `<>` such as `<ctrl+p>`.
@@ -97,7 +112,14 @@ fn hear(app: &mut App, event: Value) {
 fn screen(app: &mut App) -> Vec<String> {
     let frame = app.frame(40, 24, Duration::ZERO);
     assert!(frame.live.len() <= 24);
-    assert!(frame.live.iter().chain(&frame.finished).all(|line| line_width(line) <= 40), "a line is too long");
+    let long: Vec<String> = frame
+        .live
+        .iter()
+        .chain(&frame.finished)
+        .filter(|line| line_width(line) > 40)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(long, Vec::<String>::new(), "these are too long");
     frame.finished.iter().chain(&frame.live).map(|line| line.to_string().trim_end().to_owned()).collect()
 }
 
@@ -274,13 +296,8 @@ fn places_are_picked_from_lists() {
     assert!(shows(&mut app, "there is no other session here"));
 }
 
-fn catalogue(stored: Vec<Stored>) -> Catalogue {
-    Catalogue { stored, current: Some("/s/one.jsonl".into()), now: 10_000_000 }
-}
-
-#[test]
-fn sessions_are_listed_by_name_and_age() {
-    let stored = |path: &str, name: Option<&str>, modified: u64, message_count: u64| Stored {
+fn stored(path: &str, name: Option<&str>, modified: u64, message_count: u64) -> Stored {
+    Stored {
         path: path.into(),
         id: "01".into(),
         cwd: "/p".to_owned(),
@@ -291,7 +308,15 @@ fn sessions_are_listed_by_name_and_age() {
         message_count,
         first_message: "Fix the tests".to_owned(),
         skipped: 0,
-    };
+    }
+}
+
+fn catalogue(stored: Vec<Stored>) -> Catalogue {
+    Catalogue { stored, current: Some("/s/one.jsonl".into()), now: 10_000_000 }
+}
+
+#[test]
+fn sessions_are_listed_by_name_and_age() {
     let mut app = app();
     let listed =
         vec![stored("/s/one.jsonl", None, 9_999_000, 1), stored("/s/two.jsonl", Some("the plan"), 2_800_000, 4)];
@@ -483,7 +508,7 @@ fn command_of_the_user_is_shown_once_whoever_tells_first() {
     let expected = ["", "✘ ! ls  0.0s", "  a.rs", "  exit code 2"];
     for is_report_first in [true, false] {
         let mut app = app();
-        app.begin_command("ls", Duration::ZERO);
+        app.begin_command("ls", Exposure::Shown, Duration::ZERO);
         assert!(shows(&mut app, "● ! ls"));
         hear(&mut app, json!({ "type": "bash_execution_update", "delta": "a.rs" }));
         if is_report_first {
@@ -497,7 +522,7 @@ fn command_of_the_user_is_shown_once_whoever_tells_first() {
         assert!(!shows(&mut app, "! ls"), "it is shown twice");
     }
     let mut app = app();
-    app.begin_command("rm", Duration::ZERO);
+    app.begin_command("rm", Exposure::Shown, Duration::ZERO);
     app.report(&Report::Ran(Err("not allowed".to_owned())), Duration::ZERO);
     assert_eq!(screen(&mut app)[..3], ["", "✘ ! rm  0.0s", "  not allowed"]);
 }
@@ -510,4 +535,165 @@ fn another_place_is_shown_with_what_was_said_there() {
     app.report(&Report::Went { went, messages }, Duration::ZERO);
     assert!(screen(&mut app).contains(&"❯ before".to_owned()));
     assert_eq!(press(&mut app, "<enter>"), [say("say it anew", When::Steer)]);
+}
+
+#[test]
+fn nothing_is_said_to_a_model_that_cannot_be_asked() {
+    let mut app = silent_app();
+    assert_eq!(press(&mut app, "hi<enter>"), []);
+    let shown = screen(&mut app).join(" ").replace("▌ ", "").replace("  ", " ");
+    assert!(shown.contains("p/one cannot be asked: there is no key; /model chooses who goes on"), "{shown}");
+    assert!(shows(&mut app, "❯ hi"), "it can be said to another one");
+    assert_eq!(press(&mut app, "<ctrl+c>/compact<enter>"), []);
+    app.report(&Report::Model(Box::new(model("two"))), Duration::ZERO);
+    assert_eq!(press(&mut app, "hi<enter>"), [say("hi", When::Steer)]);
+}
+
+#[test]
+fn model_that_lacks_something_is_listed_with_what_it_lacks() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "/model three<enter>"), []);
+    assert!(shows(&mut app, "model, now p/one (as asked for)"));
+    assert!(shows(&mut app, "→ q/three  needs Q_API_KEY"));
+    assert_eq!(press(&mut app, "<enter>"), []);
+    assert!(shows(&mut app, "q/three cannot be asked yet: it needs"));
+}
+
+#[test]
+fn thinking_of_a_model_that_nobody_described_is_left_to_whoever_wants_it() {
+    let mut app = App::new(Beginning { undescribed: vec!["p/own".to_owned()], ..beginning() });
+    let plain = Model { reasoning: false, ..model("own") };
+    app.report(&Report::Model(Box::new(plain)), Duration::ZERO);
+    assert_eq!(press(&mut app, "<backtab>"), []);
+    assert!(shows(&mut app, "nobody says whether p/own thinks"));
+    assert_eq!(press(&mut app, "/thinking high<enter>"), [Action::SetThinking(ThinkingLevel::High)]);
+    assert!(shows(&mut app, "?/?"), "nor how large its window is");
+}
+
+#[test]
+fn answer_that_is_being_written_is_not_left_by_accident() {
+    let mut app = app();
+    let at = Duration::from_secs;
+    hear(&mut app, json!({ "type": "agent_start" }));
+    for command in ["/new<enter>", "/resume<enter>", "/fork<enter>", "/trust<enter>"] {
+        assert_eq!(press(&mut app, command), [], "{command}");
+        assert!(shows(&mut app, "the model is at work; stop it with"), "{command}");
+    }
+    assert_eq!(app.key(named("ctrl+d"), at(1)), []);
+    assert!(shows(&mut app, "ctrl+d again"));
+    assert_eq!(app.key(named("ctrl+d"), at(9)), [], "the second came too late");
+    assert_eq!(app.key(named("ctrl+d"), at(10)), [Action::Leave(Wish::Quit)]);
+}
+
+#[test]
+fn what_was_being_written_stays_when_the_screen_is_left() {
+    let mut app = app();
+    let said = json!({ "role": "assistant", "content": [], "api": "x", "provider": "p", "model": "one", "usage": {},
+        "stopReason": "stop", "timestamp": 0 });
+    hear(&mut app, json!({ "type": "agent_start" }));
+    hear(&mut app, json!({ "type": "message_start", "message": said }));
+    let delta = json!({ "type": "text_delta", "contentIndex": 0, "delta": "Half an answer" });
+    hear(&mut app, json!({ "type": "message_update", "assistantMessageEvent": delta }));
+    assert!(app.frame(40, 24, Duration::ZERO).finished.is_empty());
+    app.finish();
+    let frame = app.frame(40, 24, Duration::ZERO);
+    let finished: Vec<String> = frame.finished.iter().map(ToString::to_string).collect();
+    assert_eq!(finished, ["", "Half an answer", "", "▌ broken off"]);
+}
+
+#[test]
+fn places_are_labelled_in_the_list() {
+    let mut app = app();
+    let point = |label: Option<&str>| Point {
+        entry: EntryId::from("e1"),
+        depth: 0,
+        who: "you".to_owned(),
+        text: "one".to_owned(),
+        label: label.map(str::to_owned),
+        is_current: true,
+    };
+    let label =
+        |label: Option<&str>| Action::Label { place: Marked::At(EntryId::from("e1")), label: label.map(str::to_owned) };
+    app.report(&Report::Tree(vec![point(None)]), Duration::ZERO);
+    assert!(shows(&mut app, "shift+l"));
+    assert_eq!(press(&mut app, "Lgood<enter>"), [label(Some("good"))]);
+    app.report(&Report::Tree(vec![point(Some("good"))]), Duration::ZERO);
+    assert!(shows(&mut app, "→ • [good] you: one"));
+    assert_eq!(press(&mut app, "L<back><back><back><back><enter>"), [label(None)]);
+    app.report(&Report::Tree(vec![point(None)]), Duration::ZERO);
+    assert_eq!(press(&mut app, "Lx<esc>"), []);
+    assert!(shows(&mut app, "go to"), "the list is still there");
+    check("/label good<enter>", &[Action::Label { place: Marked::Last, label: Some("good".to_owned()) }]);
+    check("/label<enter>", &[Action::Label { place: Marked::Last, label: None }]);
+}
+
+#[test]
+fn session_is_deleted_only_when_somebody_says_yes() {
+    let mut app = app();
+    let listed = || Report::Sessions(catalogue(vec![stored("/s/two.jsonl", Some("the plan"), 0, 4)]));
+    app.report(&listed(), Duration::ZERO);
+    assert_eq!(press(&mut app, "<ctrl+d>"), []);
+    assert!(shows(&mut app, "delete the session \"the plan\"?"));
+    assert_eq!(press(&mut app, "<enter>"), [Action::Fetch(Fetch::Sessions)], "no comes first");
+    app.report(&listed(), Duration::ZERO);
+    assert_eq!(press(&mut app, "<ctrl+d><down><enter>"), [Action::Delete("/s/two.jsonl".into())]);
+}
+
+#[test]
+fn usage_counts_what_was_before_and_what_summaries_cost() {
+    let mut app = app();
+    let usage = |input: u64| {
+        let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+        json!({ "input": input, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input, "cost": cost })
+    };
+    app.report(&Report::Spent { usage: serde_json::from_value(usage(1000)).unwrap(), calls: 3 }, Duration::ZERO);
+    let entry = json!({ "type": "compaction", "id": "c", "parentId": null, "timestamp": "", "summary": "s",
+        "firstKeptEntryId": "c", "tokensBefore": 9, "usage": usage(20) });
+    hear(&mut app, json!({ "type": "entry_appended", "entry": entry }));
+    let result = json!({ "summary": "s", "firstKeptEntryId": "c", "tokensBefore": 9, "estimatedTokensAfter": 5 });
+    hear(
+        &mut app,
+        json!({ "type": "auto_compaction_end", "reason": "manual", "result": result, "aborted": false, "willRetry": false }),
+    );
+    screen(&mut app);
+    press(&mut app, "/usage<enter>");
+    let lines = screen(&mut app);
+    for row in ["calls        4", "input        1020 tokens", "cost         not known: the model has"] {
+        assert!(lines.iter().any(|line| line.contains(row)), "{row}: {lines:#?}");
+    }
+    assert!(lines.iter().any(|line| line.contains("?/1.0k")), "how full it is nobody knows yet: {lines:#?}");
+}
+
+#[test]
+fn conversation_is_shown_anew_where_some_of_it_was_missed() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "agent_start" }));
+    let message = json!({ "role": "user", "content": "What was missed", "timestamp": 0 });
+    app.report(&Report::Missed(vec![Arc::new(serde_json::from_value(message).unwrap())]), Duration::ZERO);
+    let lines = screen(&mut app);
+    assert!(lines.iter().any(|line| line.contains("some of what happened was missed")), "{lines:#?}");
+    assert!(lines.contains(&"❯ What was missed".to_owned()), "{lines:#?}");
+}
+
+#[test]
+fn command_that_the_model_does_not_see_says_so() {
+    let mut app = app();
+    app.begin_command("ls", Exposure::Hidden, Duration::ZERO);
+    assert!(shows(&mut app, "!! ls"));
+    assert!(shows(&mut app, "the model does not see it"));
+}
+
+#[test]
+fn reason_of_another_attempt_is_shown_whole() {
+    let mut app = app();
+    let error = "the server at http://127.0.0.1:8080/v1 refuses the connection, and nobody knows why";
+    hear(&mut app, json!({ "type": "agent_start" }));
+    hear(
+        &mut app,
+        json!({ "type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": error }),
+    );
+    let lines = screen(&mut app);
+    assert!(lines.iter().any(|line| line.contains("attempt 1 of 3 in 2s  0s · esc")), "{lines:#?}");
+    let shown = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(error), "{shown}");
 }

@@ -250,14 +250,17 @@ fn conversation_that_is_opened_again_shows_its_end() {
 fn waiting_and_summing_up_are_told() {
     let theme = Theme::plain();
     let mut chat = Chat::default();
-    let line = |chat: &Chat| chat.activity().line(None, &look(&theme)).map(|line| line.to_string());
+    let line = |chat: &Chat| {
+        let lines = chat.activity().lines(None, &look(&theme));
+        (!lines.is_empty()).then(|| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    };
     assert_eq!(line(&chat), None);
     chat.apply(&AgentEvent::AgentStart, NOW);
     assert_eq!(line(&chat).unwrap(), "⠋ working  0s · esc to stop");
     let retry =
         json!({ "type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "429" });
     chat.apply(&event(retry), NOW);
-    assert_eq!(line(&chat).unwrap(), "⠋ attempt 1 of 3 in 2s: 429  0s · esc t…");
+    assert_eq!(line(&chat).unwrap(), "⠋ attempt 1 of 3 in 2s  0s · esc to giv…\n  429");
     chat.apply(&event(json!({ "type": "compaction_start", "reason": "threshold" })), NOW);
     assert_eq!(line(&chat).unwrap(), "⠋ summing up, the context is full  0s ·…");
     let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 12345 });

@@ -235,6 +235,7 @@ fn colours_are_left_out_where_nobody_wants_them() {
     let mut stage = Stage::ready(&[("NO_COLOR", "1")]);
     stage.type_keys("hello\r");
     stage.wait_for("fn main() {}");
+    stage.wait("the end of the answer", |screen| !screen.contains("esc to stop"));
     stage.type_keys("\u{4}");
     let (_, log) = stage.finish();
     assert!(!log.contains("\u{1b}[38;") && !log.contains(";38;"), "{log:?}");

@@ -18,7 +18,7 @@ pub(super) const STYLES: Styles = Styles::styled()
 /// The commands by what people want.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Talk to models", &["ask", "models", "provider"]),
-    ("Look into sessions", &["sessions", "export", "context"]),
+    ("Look into sessions", &["sessions", "session", "export", "context"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
     ("Run", &["trust", "serve", "ext", "completions", "help"]),

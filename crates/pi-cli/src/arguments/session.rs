@@ -1,9 +1,9 @@
 //! The words of the commands about sessions that are kept, and about the projects that they are in: `pi sessions`,
-//! `pi export`, `pi context` and `pi trust`.
+//! `pi session delete`, `pi export`, `pi context` and `pi trust`.
 
 use std::path::PathBuf;
 
-use clap::{Args, builder::NonEmptyStringValueParser};
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 
 /// Where sessions are kept.
 #[derive(Args)]
@@ -26,6 +26,25 @@ pub(crate) struct SessionsArguments {
     /// Print one object per session
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What is done to sessions that are kept.
+#[derive(Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Delete sessions, with the envelopes of their requests
+    Delete(DeleteArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct DeleteArguments {
+    /// Each by its file, the beginning of its id, or `last`
+    #[arg(required = true, value_name = "SESSION", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) sessions: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) folder: FolderArguments,
 }
 
 #[derive(Args)]
@@ -51,7 +70,7 @@ pub(crate) struct ExportArguments {
     /// With --list: print one object per request
     #[arg(long, requires = "list")]
     pub(crate) json: bool,
-    /// Write it to this file instead of standard output
+    /// Write it to this file instead of standard output; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write over a file that exists

@@ -1,6 +1,7 @@
 //! `pi context`: what filled the model's context in a request, segment by segment.
 
 use pi_envelope::{Envelope, Kind, Message, Segment};
+use pi_terminal::letter;
 use serde_json::{Value, json};
 
 use super::export::{envelope, find};
@@ -176,23 +177,6 @@ fn legend(rows: &[Row], all: u64, console: &Console) -> Vec<String> {
     lines
 }
 
-/// The letter of a kind where there are no colours.
-fn letter(kind: Kind) -> char {
-    match kind {
-        Kind::Text => 'X',
-        Kind::StaticVar => 'V',
-        Kind::SystemPrompt => 'S',
-        Kind::Memory => 'M',
-        Kind::Skills => 'K',
-        Kind::ToolOverview => 'T',
-        Kind::ToolCallRequest => 'C',
-        Kind::ToolCallResult => 'R',
-        Kind::Document => 'D',
-        Kind::LongText => 'L',
-        Kind::Media => 'P',
-    }
-}
-
 /// How many cells are full after so many of all tokens.
 fn cells(tokens: u64, all: u64, width: usize) -> usize {
     let full = u128::from(tokens) * width as u128 / u128::from(all.max(1));
@@ -202,15 +186,4 @@ fn cells(tokens: u64, all: u64, width: usize) -> usize {
 /// The word under which something is written.
 fn word(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_has_a_letter_of_its_own() {
-        let letters: std::collections::BTreeSet<char> = Kind::ALL.map(letter).into();
-        assert_eq!(letters.len(), Kind::ALL.len());
-    }
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(
         Form::Html => export::html(&story(&path, console)?),
         Form::Markdown => export::markdown(&story(&path, console)?),
     };
-    match &arguments.output {
+    match arguments.output.as_ref().filter(|file| !is_standard_output(file)) {
         None => console.line(text.trim_end()),
         Some(file) => {
             let existing = if arguments.force { Existing::Replace } else { Existing::Keep };
@@ -102,6 +102,7 @@ fn form(arguments: &ExportArguments, console: &mut Console) -> Result<Form, Sess
         ExportArguments { envelope: true, .. } => Form::Envelope,
         ExportArguments { md: true, .. } => Form::Markdown,
         ExportArguments { html: true, .. } => Form::Html,
+        ExportArguments { output: Some(file), .. } if is_standard_output(file) => Form::Html,
         ExportArguments { output: Some(file), .. } => Form::of_file(file).map_err(SessionFailure::Ending)?,
         ExportArguments { output: None, .. } if console.width().is_some() => {
             // Nobody reads the text of a page.
@@ -110,6 +111,11 @@ fn form(arguments: &ExportArguments, console: &mut Console) -> Result<Form, Sess
         }
         ExportArguments { output: None, .. } => Form::Html,
     })
+}
+
+/// As elsewhere, a `-` stands for it.
+fn is_standard_output(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 fn story(path: &Path, console: &mut Console) -> Result<export::Story, Failure> {

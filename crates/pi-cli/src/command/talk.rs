@@ -12,13 +12,17 @@ mod trust;
 
 use std::{
     io::{self, IsTerminal as _},
+    path::Path,
     sync::Arc,
 };
 
 use pi_exthost::port;
 use pi_session::{
     Beginning,
-    input::{Mentions, Utterance},
+    input::{
+        Mentions, Utterance,
+        complete::{called, nearest},
+    },
 };
 
 use self::{
@@ -41,7 +45,7 @@ use crate::{
     runtime,
     workshop::{
         self, Entrance, Ground, Rules, Workshop,
-        model::Answering,
+        model::{Answering, Otherwise},
         seat::{self, Seat},
     },
 };
@@ -119,7 +123,15 @@ async fn sit(
                 Seated::At(seat) => *seat,
                 Seated::Gone(exit) => return Ok(Left::Ended(exit)),
             };
-            let who = Answering::decide(&arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
+            let (who, settings) = (&arguments.who, &ground.settings);
+            let who = match audience {
+                Audience::Person => {
+                    Answering::decide_or_read(who, &seat.past, settings, &mut providers, console).await?
+                }
+                Audience::Reader => {
+                    Answering::decide(who, &seat.past, settings, Otherwise::Another, &mut providers, console).await?
+                }
+            };
             words.doubt(console);
             let is_quiet = ground.settings.quiet_startup;
             let heading = (!is_quiet).then(|| format!("pi {}", arguments::VERSION));
@@ -131,6 +143,9 @@ async fn sit(
     let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
     for said in &opening.sayings {
         workshop.composer.check(said).map_err(SessionFailure::Input)?;
+        if let Some(failure) = uncalled(said, &workshop) {
+            return Err(failure.into());
+        }
     }
     if opening.done.is_none() {
         answering.introduce(console);
@@ -144,6 +159,18 @@ async fn sit(
             print(arguments, seat, &answering, &workshop, opening.sayings, console).await.map(Left::Ended)
         }
     }
+}
+
+/// What somebody called with a `/` and what there is not. A path that is there is no call.
+fn uncalled(said: &Utterance, workshop: &Workshop) -> Option<SessionFailure> {
+    let name = called(&said.text).filter(|name| !name.starts_with("skill:"))?;
+    let resources = &workshop.composer.resources;
+    if resources.template(name).is_some() || Path::new("/").join(name).exists() {
+        return None;
+    }
+    let known = resources.templates.iter().map(|template| template.name.as_str());
+    let nearest = nearest(name, known).first().map(|name| (*name).to_owned());
+    Some(SessionFailure::NoSuchTemplate { name: name.to_owned(), nearest })
 }
 
 /// Says everything, and prints what comes of it.

@@ -4,7 +4,7 @@ use std::io;
 
 use pi_session::{
     PromptError, SessionGone, Silence,
-    directory::{FindError, ForkError, Stored},
+    directory::{FindError, ForkError, KeepError, Stored},
     export::{ExportError, UnknownEnding},
     file::OpenError,
     input::InputError,
@@ -29,8 +29,16 @@ pub(crate) enum SessionFailure {
     NoFolder(#[source] io::Error),
     #[error("{model}, the model of this session, ran on a server that was named by its address")]
     ServerGone { model: String },
+    #[error("{model}, the model of this session, was asked at {address} and not where its provider is")]
+    Elsewhere { model: String, address: String },
     #[error("the model of this session, {model}, cannot be asked: {why}")]
     ModelGone { model: String, why: String },
+    #[error("there is no template /{name}")]
+    NoSuchTemplate { name: String, nearest: Option<String> },
+    #[error("the session cannot be deleted")]
+    Keep(#[source] KeepError),
+    #[error("nobody is here who could say whether {what} to be deleted")]
+    Unconfirmed { what: String },
     #[error("there is no place for sessions: neither a home folder nor --session-dir")]
     Homeless,
     #[error("there is no tool {name}")]
@@ -95,13 +103,22 @@ impl SessionFailure {
             }
             Self::NoFolder(_) => "check who may use it, or go to another one with `cd`".to_owned(),
             Self::ServerGone { model } => format!(
-                "say where {model} is with --base-url URL, or let another model go on with --model PROVIDER/MODEL"
+                "say where {model} is with `pi -c --base-url URL`, or let another model go on with --model PROVIDER/MODEL"
+            ),
+            Self::Elsewhere { address, .. } => format!(
+                "`pi -c --base-url {address}` goes on there; --model PROVIDER/MODEL lets another model go on"
             ),
             Self::ModelGone { .. } => {
                 "let another model go on with --model PROVIDER/MODEL; `pi models --available` lists those that can be \
                  asked"
                     .to_owned()
             }
+            Self::NoSuchTemplate { name, nearest } => {
+                let meant = nearest.as_ref().map(|name| format!("did you mean /{name}? ")).unwrap_or_default();
+                format!("{meant}commands such as /help are for the chat, and ' /{name}' with a blank before it is said as it is")
+            }
+            Self::Keep(_) => "end whatever has it open, and check who may write to its folder".to_owned(),
+            Self::Unconfirmed { .. } => "--yes says so".to_owned(),
             Self::Homeless => {
                 "set HOME, name a folder with --session-dir, or keep nothing with --no-session".to_owned()
             }
@@ -154,6 +171,9 @@ impl SessionFailure {
             Self::Export(ExportError::Read(_) | ExportError::Envelopes(_)) => {
                 "the file was changed or is damaged; check it and try again".to_owned()
             }
+            Self::Input(InputError::UnknownSkill { .. }) => {
+                "`/skill:` in the chat lists those that there are; with a blank before it, it is said as it is".to_owned()
+            }
             Self::Input(InputError::Missing { .. }) => {
                 "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
                  before it"
@@ -184,6 +204,10 @@ impl SessionFailure {
             | Self::PipedNoText
             | Self::NoFolder(_)
             | Self::ServerGone { .. }
+            | Self::Elsewhere { .. }
+            | Self::NoSuchTemplate { .. }
+            | Self::Keep(_)
+            | Self::Unconfirmed { .. }
             | Self::ModelGone { .. }
             | Self::Exists { .. }
             | Self::NoneYet

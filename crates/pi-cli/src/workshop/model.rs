@@ -30,24 +30,73 @@ pub(crate) struct Answering {
     pub(crate) choice: Arc<Choice>,
     pub(crate) thinking: ThinkingLevel,
     /// The same, where no list has it: at an address that was given, or of a name that its provider does not list.
-    pub(crate) own: Option<Arc<Choice>>,
+    pub(crate) own: Vec<Arc<Choice>>,
     /// A credential that was spelled out.
     pub(crate) key: Option<(ProviderId, Secret)>,
     pub(crate) is_demo: bool,
     pub(crate) why: Why,
+    /// Why the model of the session cannot be asked, where it is only read.
+    pub(crate) silence: Option<Silence>,
+}
+
+/// Nobody goes on with a conversation by accident, neither the demo nor a stranger: it is open to be read, and whoever reads it
+/// chooses.
+pub(crate) struct Silence {
+    pub(crate) why: String,
+    /// Who is asked in other conversations.
+    instead: Arc<Choice>,
+}
+
+/// What happens where the model of a session cannot be asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Otherwise {
+    /// Another one goes on, who is named; never the demo.
+    Another,
+    /// The conversation is open to be read.
+    Nobody,
 }
 
 impl Answering {
-    /// What was named, else the model of the session, else the usual one.
-    pub(crate) async fn decide(
+    /// What was named, else the model of the session, else the usual one. If nobody was named and the model of the session
+    /// cannot be asked, the conversation is open to be read.
+    pub(crate) async fn decide_or_read(
         arguments: &ModelArguments,
         past: &Past,
         settings: &Settings,
         providers: &mut Providers,
         console: &mut Console,
     ) -> Result<Self, Failure> {
+        let decided = Self::decide(arguments, past, settings, Otherwise::Nobody, providers, console).await;
+        let names_somebody =
+            arguments.model.is_some() || arguments.provider.is_some() || arguments.reach.base_url.is_some();
+        let (failure, before) = match (decided, &past.model) {
+            (Err(failure @ (Failure::Model(_) | Failure::Session(_))), Some(before)) if !names_somebody => {
+                (failure, before)
+            }
+            (decided, _) => return decided,
+        };
+        let nobody = Past { model: None, thinking: past.thinking, address: None };
+        let mut usual = Self::decide(arguments, &nobody, settings, Otherwise::Nobody, providers, console).await?;
+        let why = match &failure {
+            Failure::Session(SessionFailure::ModelGone { why, .. }) => why.clone(),
+            other => other.told(),
+        };
+        usual.fall_silent(before, format!("{why}; {}", failure.hint()));
+        usual.tell_silence(console);
+        Ok(usual)
+    }
+
+    /// What was named, else the model of the session, else the usual one.
+    pub(crate) async fn decide(
+        arguments: &ModelArguments,
+        past: &Past,
+        settings: &Settings,
+        otherwise: Otherwise,
+        providers: &mut Providers,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
         let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), providers);
-        let mut chosen = chosen(&spoken, arguments, past, settings, providers, console).await?;
+        let mut chosen = chosen(&spoken, arguments, past, settings, otherwise, providers, console).await?;
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }
@@ -55,7 +104,13 @@ impl Answering {
         let resolved = providers.credential(&chosen.entry, key.as_ref());
         resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
         let wanted = arguments.thinking.or(spoken.level);
-        if wanted.is_some_and(|level| level != ThinkingLevel::Off) {
+        // Of a model that thought before, that is known.
+        let is_same = past
+            .model
+            .as_ref()
+            .is_some_and(|before| before.provider == chosen.entry.manifest.id && before.model.as_str() == chosen.model);
+        let thought = wanted.or(past.thinking.filter(|_| is_same));
+        if thought.is_some_and(|level| level != ThinkingLevel::Off) {
             chosen.may_think();
         }
         let thinking = wanted.or(past.thinking).or_else(|| of_settings(settings, &chosen));
@@ -69,8 +124,30 @@ impl Answering {
             console.note(&format!("{} does not think, so the level {level} is left out", choice.name()));
         }
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
-        let own = is_own.then(|| Arc::clone(&choice));
-        Ok(Answering { choice, own, thinking: thinking.unwrap_or(USUAL), key, is_demo, why })
+        let own = is_own.then(|| Arc::clone(&choice)).into_iter().collect();
+        Ok(Answering { choice, own, thinking: thinking.unwrap_or(USUAL), key, is_demo, why, silence: None })
+    }
+
+    /// Lets the model of a session stand for itself, although it cannot be asked.
+    fn fall_silent(&mut self, before: &ModelChoice, why: String) {
+        let stand_in = choice::stand_in(before.provider.as_str(), before.model.as_str());
+        let found = Found { entry: &stand_in.entry, id: stand_in.model, model: stand_in.known.as_ref() };
+        let environment: pi_session::models::Environment = Arc::new(env::lookup);
+        // A stand-in is our own, so it is trusted.
+        let Ok(choice) = Choice::new(&found, stand_in.base_url, &environment) else { return };
+        let instead = std::mem::replace(&mut self.choice, choice);
+        self.silence = Some(Silence { why, instead });
+    }
+
+    /// Says that the conversation is only read.
+    fn tell_silence(&self, console: &mut Console) {
+        if let Some(silence) = &self.silence {
+            let name = self.choice.name();
+            console.note(&format!(
+                "{name}, the model of this session, cannot be asked: {}. It is open to be read; /model chooses who goes on",
+                silence.why
+            ));
+        }
     }
 
     /// Takes over whom the person chose meanwhile.
@@ -78,10 +155,12 @@ impl Answering {
         // One that is gone says nothing, and the choice stays.
         let Ok(state) = session.state().await else { return };
         self.thinking = state.thinking;
-        if let Some(choice) = self.named(&state.model.provider, &state.model.id, models)
-            && choice.name() != self.choice.name()
-        {
-            self.choice = choice;
+        let is_same = self.choice.provider() == &state.model.provider && self.choice.id() == state.model.id.as_str();
+        if is_same {
+            return;
+        }
+        if let Some(choice) = self.named(&state.model.provider, &state.model.id, models) {
+            (self.choice, self.why, self.silence) = (choice, Why::Chosen, None);
         }
     }
 
@@ -91,27 +170,78 @@ impl Answering {
         own.cloned().or_else(|| models.named(provider, model).ok())
     }
 
-    /// Takes over who answered in another session. Returns their name if they cannot be asked, and changes nobody then.
-    pub(crate) fn take_over(&mut self, past: &Past, models: &Models) -> Option<String> {
+    /// Takes over who answered in another session. If they cannot be asked, it is open to be read, and that is told.
+    pub(crate) fn take_over(&mut self, past: &Past, models: &Models, console: &mut Console) {
+        if let Some(silence) = self.silence.take() {
+            self.choice = silence.instead;
+        }
         self.thinking = past.thinking.unwrap_or(self.thinking);
-        let before = past.model.as_ref()?;
-        let is_same = before.provider == *self.choice.provider() && before.model.as_str() == self.choice.id();
-        let choice = self.named(&before.provider, &before.model, models);
-        match choice.filter(|choice| models.has_credential(choice)) {
-            _ if is_same => None,
-            Some(choice) => {
+        let Some(before) = &past.model else { return };
+        match self.reach(before, past, models) {
+            Ok(choice) => {
+                if choice.name() != self.choice.name() {
+                    self.why = Why::Session;
+                }
                 self.choice = choice;
-                None
             }
-            None => Some(format!("{}/{}", before.provider, before.model)),
+            Err(failure) => {
+                self.fall_silent(before, format!("{}; {}", failure.told(), failure.hint()));
+                self.tell_silence(console);
+            }
+        }
+    }
+
+    /// The model of a session, where it was asked before.
+    fn reach(&mut self, before: &ModelChoice, past: &Past, models: &Models) -> Result<Arc<Choice>, Failure> {
+        let address = past.address.as_deref();
+        let is_it = |choice: &Arc<Choice>| {
+            choice.provider() == &before.provider
+                && choice.id() == before.model.as_str()
+                && (address.is_none() || choice.address() == address)
+        };
+        if let Some(known) = self.own.iter().chain([&self.choice]).find(|choice| is_it(choice)) {
+            return Ok(Arc::clone(known));
+        }
+        let name = format!("{}/{}", before.provider, before.model);
+        let is_listed = models.catalog().provider(before.provider.as_str()).is_some();
+        match address {
+            Some(address) if is_listed => {
+                Err(SessionFailure::Elsewhere { model: name, address: address.into() }.into())
+            }
+            Some(address) if before.provider.as_str() == choice::SERVER_ID => {
+                let server = choice::server(before.model.as_str());
+                let found = Found { entry: &server.entry, id: server.model, model: None };
+                let environment: pi_session::models::Environment = Arc::new(env::lookup);
+                let choice = Choice::new(&found, Some(choice::checked(address)?), &environment);
+                let choice = choice.map_err(ModelFailure::CannotAsk)?;
+                // Of a model that thought before, that is known.
+                let thought = past.thinking.is_some_and(|level| level != ThinkingLevel::Off);
+                let choice = choice.trusted_to_think().filter(|_| thought).unwrap_or(choice);
+                self.own.push(Arc::clone(&choice));
+                Ok(choice)
+            }
+            Some(_) | None if before.provider.as_str() == choice::SERVER_ID && !is_listed => {
+                Err(SessionFailure::ServerGone { model: before.model.to_string() }.into())
+            }
+            Some(_) | None => {
+                let choice = models.named(&before.provider, &before.model).map_err(ModelFailure::CannotAsk)?;
+                match models.lack(&choice) {
+                    Some(lack) => Err(ModelFailure::Call(lack).into()),
+                    None => Ok(choice),
+                }
+            }
         }
     }
 
     /// Says who is asked and why, unless nobody could be surprised.
     pub(crate) fn introduce(&self, console: &mut Console) {
+        if self.silence.is_some() {
+            return;
+        }
         match self.why {
-            Why::Named | Why::Session => {}
-            Why::ProviderAt
+            Why::Named | Why::Session | Why::Chosen => {}
+            Why::SessionAt { .. }
+            | Why::ProviderAt
             | Why::ServerAt
             | Why::Settings
             | Why::Credential { .. }
@@ -132,6 +262,7 @@ async fn chosen(
     arguments: &ModelArguments,
     past: &Past,
     settings: &Settings,
+    otherwise: Otherwise,
     providers: &mut Providers,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
@@ -141,7 +272,10 @@ async fn chosen(
         base_url: arguments.reach.base_url.as_deref(),
     };
     match &past.model {
-        Some(before) if !wanted.is_anybody() => return again(before, settings, providers, console).await,
+        Some(before) if !wanted.is_anybody() => {
+            let before = Before { model: before, address: past.address.as_deref(), otherwise };
+            return again(before, settings, providers, console).await;
+        }
         // Only the address was said: who is asked there is what the session knows.
         Some(before) if wanted.model.is_none() && wanted.provider.is_none() => {
             let is_known = providers.catalog.provider(before.provider.as_str()).is_some();
@@ -154,23 +288,48 @@ async fn chosen(
     choice::choose(wanted, preference, providers, console).await
 }
 
+/// Who answered in the session before, and where.
+struct Before<'a> {
+    model: &'a ModelChoice,
+    address: Option<&'a str>,
+    otherwise: Otherwise,
+}
+
 /// Who answered in the session before, or if they cannot be asked somebody else, who is named. Neither the demo nor a stranger
 /// goes on with what was said to somebody's own server.
 async fn again(
-    before: &ModelChoice,
+    before: Before<'_>,
     settings: &Settings,
     providers: &mut Providers,
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
+    let Before { model: before, address, otherwise } = before;
     let name = format!("{}/{}", before.provider, before.model);
-    if before.provider.as_str() == choice::SERVER_ID && providers.catalog.provider(choice::SERVER_ID).is_none() {
-        return Err(SessionFailure::ServerGone { model: before.model.to_string() }.into());
+    let is_listed = providers.catalog.provider(before.provider.as_str()).is_some();
+    match address {
+        // Its credential goes only where somebody says so.
+        Some(address) if is_listed => {
+            return Err(SessionFailure::Elsewhere { model: name, address: address.to_owned() }.into());
+        }
+        Some(address) if before.provider.as_str() == choice::SERVER_ID => {
+            let (model, provider) = (Some(before.model.as_str()), Some(choice::SERVER_ID));
+            let wanted = Wanted { model, provider, base_url: Some(address) };
+            let chosen = choice::choose(wanted, None, providers, console).await?;
+            return Ok(Chosen { why: Why::SessionAt { address: address.to_owned() }, ..chosen });
+        }
+        Some(_) | None if before.provider.as_str() == choice::SERVER_ID && !is_listed => {
+            return Err(SessionFailure::ServerGone { model: before.model.to_string() }.into());
+        }
+        Some(_) | None => {}
     }
     let failure = match choice::of_session(&name, providers, console).await {
         Ok(chosen) => return Ok(chosen),
         Err(failure) => failure,
     };
     let why = failure.told();
+    if otherwise == Otherwise::Nobody {
+        return Err(SessionFailure::ModelGone { model: name, why }.into());
+    }
     let preference = Preference::of_resolved(settings);
     let instead =
         choice::choose(Wanted { model: None, provider: None, base_url: None }, preference, providers, console).await?;

@@ -34,6 +34,8 @@ pub(crate) struct Seat {
 pub(crate) struct Past {
     pub(crate) model: Option<ModelChoice>,
     pub(crate) thinking: Option<ThinkingLevel>,
+    /// Where the model was reached, if not where its manifest says, and if the file is one of ours.
+    pub(crate) address: Option<String>,
 }
 
 /// The sessions of this folder. `None` if there is no place for any: no home folder, and none was named.
@@ -94,7 +96,14 @@ impl Seat {
             (None, false) => None,
         };
         match found {
-            Some(path) => Self::at(&path, ground, console),
+            Some(path) => {
+                let mut seat = Self::at(&path, ground, console)?;
+                // What a file of somebody else says is no reason to send anything there.
+                if !path.starts_with(&project.sessions) {
+                    seat.past.address = None;
+                }
+                Ok(seat)
+            }
             None => {
                 if arguments.last {
                     console.remark("there is no session in this folder yet; a new one begins");
@@ -108,7 +117,7 @@ impl Seat {
     pub(crate) fn nowhere(ground: &Ground) -> Self {
         let cwd = ground.directory.display().to_string();
         let header = Project { sessions: PathBuf::new(), cwd }.create(now(), fastrand::Rng::new()).header;
-        Seat { header, storage: Storage::Memory, past: Past { model: None, thinking: None } }
+        Seat { header, storage: Storage::Memory, past: Past { model: None, thinking: None, address: None } }
     }
 
     /// Where its file is, or will be.
@@ -124,7 +133,7 @@ impl Seat {
         let opened = project.create(now(), fastrand::Rng::new());
         Self {
             header: opened.header.clone(),
-            past: Past { model: None, thinking: None },
+            past: Past { model: None, thinking: None, address: None },
             storage: Storage::File(Box::new(opened)),
         }
     }
@@ -157,19 +166,25 @@ impl Seat {
             Open::Known(level) => Some(level),
             Open::Other(_) => None,
         };
-        let past = Past { model: context.model, thinking };
+        let address = context.model.as_ref().and_then(|model| context::address(&entries, model));
+        let past = Past { model: context.model, thinking, address };
         Self { header: opened.header.clone(), past, storage: Storage::File(Box::new(opened)) }
     }
 
     /// Writes down who answers from here on, where that is not what the file says already.
     pub(crate) fn note(&mut self, answering: &Answering) {
         let Storage::File(opened) = &mut self.storage else { return };
+        if answering.silence.is_some() {
+            return;
+        }
         let (choice, level) = (&answering.choice, answering.choice.clamp(answering.thinking));
         let provider = choice.provider().clone();
         let chosen = ModelChoice { provider, model: choice.id().into() };
-        if self.past.model.as_ref() != Some(&chosen) {
+        if self.past.model.as_ref() != Some(&chosen) || self.past.address.as_deref() != choice.address() {
             let ModelChoice { provider, model: model_id } = chosen;
-            append(opened, |base| Entry::ModelChange(ModelChange { base, provider, model_id, extra: Extra::new() }));
+            let address = choice.address().map(|address| (context::ADDRESS.to_owned(), address.into()));
+            let extra: Extra = address.into_iter().collect();
+            append(opened, |base| Entry::ModelChange(ModelChange { base, provider, model_id, extra }));
         }
         if self.past.thinking != Some(level) {
             let thinking_level = Open::Known(level);

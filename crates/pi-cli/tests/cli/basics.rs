@@ -34,6 +34,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Look into sessions:
       sessions  List sessions: age, messages, cost, and what was said first
+      session   Delete sessions
       export    Write a session down as a page, as Markdown, or what the model was shown
       context   Show what filled the model's context, segment by segment
 

@@ -107,6 +107,30 @@ fn search_is_a_question() {
 }
 
 #[test]
+fn session_is_deleted_only_if_somebody_says_so() {
+    let world = two();
+    assert_snapshot!(run(&world, "session delete 01a"), @r"
+    --- on standard error
+    error: nobody is here who could say whether 1 session is to be deleted
+    hint: --yes says so
+    --- exit 2
+    ");
+    let deleted = run(&world, "session delete 01a 01a --yes");
+    assert!(deleted.contains("deleted agent/sessions/") && deleted.ends_with("--- exit 0"), "{deleted}");
+    assert_eq!(deleted.matches("deleted").count(), 1, "{deleted}");
+    let listed = run(&world, "sessions");
+    assert!(!listed.contains(FIRST) && listed.contains(SECOND), "{listed}");
+    assert!(run(&world, "session delete 01a --yes").ends_with("--- exit 2"));
+}
+
+#[test]
+fn page_can_go_to_standard_output() {
+    let page = run(&two(), "export 01a -o -");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<em>basket</em>"), "{page}");
+    assert!(run(&two(), "export 01a --md -o -").starts_with("# Where is the kumquat"));
+}
+
+#[test]
 fn page_needs_nothing_else_and_is_not_written_over() {
     let world = two();
     assert_snapshot!(run(&world, "export 01a -o page.html"), @r"

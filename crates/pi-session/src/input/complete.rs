@@ -90,6 +90,14 @@ pub fn commands(own: &[Command], resources: &Resources, skills: Discovery) -> Ve
     all
 }
 
+/// The name behind a `/` at the beginning of a text, if it is one that a command, template or skill may have. A path is none.
+pub fn called(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('/')?.split_whitespace().next()?;
+    let is_letter = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
+    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_letter);
+    (is_name && text[1..].starts_with(name)).then_some(name)
+}
+
 /// Those whose name fits `query`, which is what stands behind the `/`; the best first, then in their own order.
 pub fn matching<'a>(commands: &'a [Command], query: &str) -> Vec<&'a Command> {
     let query = Query::new(query);

@@ -16,6 +16,14 @@ impl<'a> Mention<'a> {
         }
         vec![self.name, shorter]
     }
+
+    /// The name, if it looks like that of a file: quoted, or with a short ending. Packages and people are called by an `@` too.
+    pub(super) fn file_name(&self) -> Option<&'a str> {
+        let name = *self.readings().last()?;
+        let (stem, ending) = name.rsplit('/').next()?.rsplit_once('.')?;
+        let is_ending = (1..=5).contains(&ending.len()) && ending.chars().all(|letter| letter.is_ascii_alphanumeric());
+        (self.is_quoted || (is_ending && !stem.is_empty() && !name.contains('@'))).then_some(name)
+    }
 }
 
 /// Every mention, in order. An `@` inside a word is none: it belongs to a mail address.
@@ -58,5 +66,20 @@ mod tests {
         check("@\"never closed", &[]);
         check("@äö\u{3000}@~/x", &[&["äö"], &["~/x"]]);
         check("@a@b", &[&["a@b"]]);
+    }
+
+    #[test]
+    fn names_of_files_have_an_ending() {
+        for (text, expected) in [
+            ("@nope.txt", Some("nope.txt")),
+            ("@src/nope.rs, please", Some("src/nope.rs")),
+            ("@\"two words.md\"", Some("two words.md")),
+            ("@types/node", None),
+            ("@ada", None),
+            ("@org/lib@1.2", None),
+            ("@.", None),
+        ] {
+            assert_eq!(mentions(text).first().and_then(Mention::file_name), expected, "{text}");
+        }
     }
 }

@@ -16,8 +16,9 @@ use crate::{draft::Draft, models::Choice, session::Direction, tree::NoEntry};
 impl Mailbox {
     pub(super) fn set_model(&mut self, choice: Arc<Choice>, source: ModelSource) {
         let (provider, model) = (choice.provider().clone(), choice.id().into());
+        let address = choice.address().map(str::to_owned);
         let before = std::mem::replace(&mut self.choice, choice);
-        self.append(Vec::new(), vec![Draft::ModelChange { provider, model }], Vec::new());
+        self.append(Vec::new(), vec![Draft::ModelChange { provider, model, address }], Vec::new());
         self.hearing.notify(selected(&self.choice, Some(&before), source));
     }
 

@@ -1,16 +1,13 @@
 //! What the commands of the terminal do.
 
-use pi_transcript::ThinkingLevel;
 use ratatui_core::text::{Line, Span};
 
-use super::{App, Pick};
+use super::App;
 use crate::{
     chat::Tone,
     commands::{self, BuiltIn},
-    footer::window_of,
-    picker::{Choice, Picker},
     text::{printable, width, wrap},
-    wish::{Action, Fetch, Wish},
+    wish::{Action, Fetch, Marked, Wish},
 };
 
 /// Between two columns.
@@ -31,10 +28,13 @@ impl App {
             }
             BuiltIn::Model => self.choose_model(rest),
             BuiltIn::Thinking => self.choose_level(rest),
+            // Whatever leaves the session would break off the answer that is being written.
+            BuiltIn::New | BuiltIn::Resume | BuiltIn::Fork | BuiltIn::Trust if self.is_at_work() => Vec::new(),
             BuiltIn::New => vec![Action::Leave(Wish::NewSession)],
             BuiltIn::Resume => vec![Action::Fetch(Fetch::Sessions)],
             BuiltIn::Fork => vec![Action::Fetch(Fetch::ForkPoints)],
             BuiltIn::Tree => vec![Action::Fetch(Fetch::Tree)],
+            BuiltIn::Compact if self.is_unheard() => Vec::new(),
             BuiltIn::Compact => {
                 vec![Action::Compact { instructions: (!rest.is_empty()).then(|| rest.to_owned()) }]
             }
@@ -42,6 +42,10 @@ impl App {
             BuiltIn::Usage => {
                 self.usage();
                 Vec::new()
+            }
+            BuiltIn::Label => {
+                let label = (!rest.is_empty()).then(|| rest.to_owned());
+                vec![Action::Label { place: Marked::Last, label }]
             }
             BuiltIn::Export => vec![Action::Export { path: (!rest.is_empty()).then(|| rest.into()) }],
             BuiltIn::Name if rest.is_empty() => {
@@ -54,76 +58,18 @@ impl App {
                 self.note(Tone::Quiet, "this project is trusted already; `pi trust --remove` takes that back");
                 Vec::new()
             }
-            BuiltIn::Trust if self.chat.activity().is_working() => {
-                self.note(Tone::Warning, "the model is at work; stop it with esc first, or wait");
-                Vec::new()
-            }
             BuiltIn::Trust => vec![Action::Leave(Wish::Trust)],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }
     }
 
-    fn choose_model(&mut self, rest: &str) -> Vec<Action> {
-        let exact = self
-            .models
-            .iter()
-            .position(|model| model.id.as_str() == rest || format!("{}/{}", model.provider, model.id) == rest);
-        match exact {
-            Some(place) => self.set_model(place).into_iter().collect(),
-            None => {
-                self.pick_model(rest);
-                Vec::new()
-            }
+    /// Says that the model is at work, where that is so.
+    fn is_at_work(&mut self) -> bool {
+        let is_working = self.chat.activity().is_working();
+        if is_working {
+            self.note(Tone::Warning, "the model is at work; stop it with esc first, or wait");
         }
-    }
-
-    /// Asks for the model at a place of the list.
-    pub(super) fn set_model(&self, place: usize) -> Option<Action> {
-        let model = self.models.get(place)?;
-        Some(Action::SetModel { provider: model.provider.clone(), model: model.id.clone() })
-    }
-
-    /// That the model cannot do what is wanted of it.
-    pub(super) fn thoughtless(&self) -> String {
-        format!("{}/{} does not think; /model chooses one that does", self.footer.model.provider, self.footer.model.id)
-    }
-
-    /// Opens the list of models.
-    pub(super) fn pick_model(&mut self, filter: &str) {
-        if self.models.is_empty() {
-            return self.note(Tone::Warning, "no model can be asked: there are no credentials for any");
-        }
-        let choices = self.models.iter().enumerate().map(|(place, model)| Choice {
-            label: format!("{}/{}", model.provider, model.id),
-            detail: format!("{} · {}", model.name, window_of(model)),
-            preview: String::new(),
-            value: Pick::Model(place),
-        });
-        let mut picker = Picker::new("model", choices.collect(), self.model_place().unwrap_or(0));
-        if !filter.is_empty() {
-            picker.set_filter(filter);
-        }
-        self.picker = Some(picker);
-    }
-
-    fn choose_level(&mut self, rest: &str) -> Vec<Action> {
-        if !self.footer.model.reasoning {
-            let text = self.thoughtless();
-            self.note(Tone::Quiet, text);
-            return Vec::new();
-        }
-        if let Ok(level) = rest.parse::<ThinkingLevel>() {
-            return vec![Action::SetThinking(level)];
-        }
-        let choices = ThinkingLevel::ALL.into_iter().map(|level| Choice {
-            label: level.to_string(),
-            detail: String::new(),
-            preview: String::new(),
-            value: Pick::Level(level),
-        });
-        let current = ThinkingLevel::ALL.iter().position(|level| *level == self.footer.thinking);
-        self.picker = Some(Picker::new("thinking", choices.collect(), current.unwrap_or(0)));
-        Vec::new()
+        is_working
     }
 
     fn help(&mut self) {

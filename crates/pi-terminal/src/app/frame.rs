@@ -44,13 +44,16 @@ impl App {
     fn bottom(&self, look: &Look<'_>, height: usize) -> Bottom {
         let mut bottom = Bottom::default();
         bottom.lines.push(Line::default());
-        bottom.lines.extend(self.chat.activity().line(self.working_message.as_deref(), look));
+        bottom.lines.extend(self.chat.activity().lines(self.working_message.as_deref(), look));
         self.queue(&mut bottom, look);
         widgets(&mut bottom, self.above.values().flatten(), look);
         let room = height.saturating_sub(bottom.lines.len() + 5).max(1);
         if let Some(dialog) = self.dialogs.front() {
             let (lines, cursor) = dialog.lines(look, room);
             bottom.put(lines, cursor);
+        } else if let Some(naming) = &self.naming {
+            let (lines, cursor) = naming.lines(look);
+            bottom.put(lines, Some(cursor));
         } else if let Some(picker) = &self.picker {
             let (lines, cursor) = picker.lines(look, room);
             bottom.put(lines, Some(cursor));

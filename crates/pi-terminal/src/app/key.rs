@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, input::complete::nearest, queue::When};
-use pi_transcript::ThinkingLevel;
 
-use super::{App, Pick};
+use super::{App, Pick, label::Naming};
 use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
@@ -21,6 +20,8 @@ use crate::{
 const TWICE: Duration = Duration::from_millis(800);
 /// Whoever interrupts again within this time wants to leave.
 const LEAVING: Duration = Duration::from_secs(1);
+/// Whoever wants to leave again within this time means it.
+const INSISTING: Duration = Duration::from_secs(3);
 
 impl App {
     /// Takes a key that was pressed at `now`.
@@ -35,6 +36,9 @@ impl App {
             self.dialogs.pop_front();
             return vec![Action::Answer { request, answer }];
         }
+        if self.naming.is_some() {
+            return self.naming_key(key);
+        }
         if self.picker.is_some() {
             return self.picker_key(key);
         }
@@ -47,9 +51,10 @@ impl App {
 
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: &str) -> Vec<Action> {
-        match self.dialogs.front_mut() {
-            Some(dialog) => dialog.paste(text),
-            None => self.editor.paste(text),
+        match (self.dialogs.front_mut(), &mut self.naming) {
+            (Some(dialog), _) => dialog.paste(text),
+            (None, Some(naming)) => naming.paste(text),
+            (None, None) => self.editor.paste(text),
         }
         self.complete()
     }
@@ -63,9 +68,7 @@ impl App {
         match key.code {
             KeyCode::Esc => Some(self.escape(now)),
             KeyCode::Char('c') if is(KeyModifiers::CONTROL) => Some(self.interrupt(now)),
-            KeyCode::Char('d') if is(KeyModifiers::CONTROL) && self.editor.is_empty() => {
-                Some(vec![Action::Leave(Wish::Quit)])
-            }
+            KeyCode::Char('d') if is(KeyModifiers::CONTROL) && self.editor.is_empty() => Some(self.leave(now)),
             KeyCode::Char('z') if is(KeyModifiers::CONTROL) => Some(vec![Action::Suspend]),
             KeyCode::Char('o') if is(KeyModifiers::CONTROL) => {
                 self.detail = self.detail.other();
@@ -150,6 +153,10 @@ impl App {
             let command = command.trim().to_owned();
             return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, exposure }] };
         }
+        if self.is_unheard() {
+            self.editor.set(&text);
+            return Vec::new();
+        }
         vec![Action::Say { text, when }]
     }
 
@@ -180,6 +187,17 @@ impl App {
         if is_second && self.editor.is_empty() { vec![Action::Fetch(Fetch::Tree)] } else { Vec::new() }
     }
 
+    /// Leaves. What is being written would be broken off, so while the model works that has to be wanted twice.
+    fn leave(&mut self, now: Duration) -> Vec<Action> {
+        let is_second = self.last_leave.is_some_and(|last| now.saturating_sub(last) < INSISTING);
+        if !self.chat.activity().is_working() || is_second {
+            return vec![Action::Leave(Wish::Quit)];
+        }
+        self.last_leave = Some(now);
+        self.hint = Some(("the model is at work; ctrl+d again stops it and leaves".to_owned(), Some(now + INSISTING)));
+        Vec::new()
+    }
+
     /// Clears what is written, or stops what goes on; the second time leaves.
     fn interrupt(&mut self, now: Duration) -> Vec<Action> {
         let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < LEAVING);
@@ -194,31 +212,10 @@ impl App {
         stop.into_iter().collect()
     }
 
-    fn cycle_model(&mut self, by: isize) -> Vec<Action> {
-        let count = self.models.len();
-        if count < 2 {
-            self.hint = Some(("there is no other model".to_owned(), None));
-            return Vec::new();
-        }
-        let next = match self.model_place() {
-            Some(place) => place.wrapping_add_signed(by).wrapping_add(count) % count,
-            None => 0,
-        };
-        let Some(model) = self.models.get(next) else { return Vec::new() };
-        vec![Action::CycleModel { provider: model.provider.clone(), model: model.id.clone() }]
-    }
-
-    fn cycle_thinking(&mut self) -> Vec<Action> {
-        if !self.footer.model.reasoning {
-            self.hint = Some((self.thoughtless(), None));
-            return Vec::new();
-        }
-        let levels = ThinkingLevel::ALL;
-        let place = levels.iter().position(|level| *level == self.footer.thinking).unwrap_or(0);
-        vec![Action::SetThinking(levels[(place + 1) % levels.len()])]
-    }
-
     fn picker_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if let Some(actions) = self.list_key(key) {
+            return actions;
+        }
         let Some(picker) = &mut self.picker else { return Vec::new() };
         match picker.key(key) {
             Picked::Nothing => Vec::new(),
@@ -233,8 +230,39 @@ impl App {
         }
     }
 
+    /// Keys that mean something in some lists only; `None` if the key is for every list.
+    fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let chosen = self.picker.as_ref()?.selected()?;
+        match (&chosen.value, key.code) {
+            (Pick::Place(entry), KeyCode::Char('L')) => {
+                let label = self.points.iter().find(|point| point.entry == *entry)?.label.as_deref();
+                self.naming = Some(Naming::new(entry.clone(), chosen.label.trim(), label));
+                Some(Vec::new())
+            }
+            (Pick::Session(path), KeyCode::Char('d')) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                let choice = |label: &str, value| Choice {
+                    label: label.to_owned(),
+                    detail: String::new(),
+                    preview: String::new(),
+                    value,
+                };
+                let choices = vec![choice("no", Pick::Back), choice("yes, for ever", Pick::Delete(path.clone()))];
+                let title = format!("delete the session \"{}\"?", chosen.label);
+                self.picker = Some(Picker::new(title, choices, 0));
+                Some(Vec::new())
+            }
+            _ => None,
+        }
+    }
+
     fn picked(&mut self, pick: Pick) -> Option<Action> {
         match pick {
+            Pick::Missing(place) => {
+                self.tell_missing(place);
+                None
+            }
+            Pick::Delete(path) => Some(Action::Delete(path)),
+            Pick::Back => Some(Action::Fetch(Fetch::Sessions)),
             Pick::Model(place) => self.set_model(place),
             Pick::Level(level) => Some(Action::SetThinking(level)),
             Pick::Session(path) => Some(Action::Leave(Wish::Resume(path))),

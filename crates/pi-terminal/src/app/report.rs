@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_transcript::{AgentEvent, Entry, Message, json::Loose, question::UiRequest};
+use pi_transcript::{AgentEvent, Entry, Message, Usage, json::Loose, question::UiRequest};
 
 use super::{App, Pick};
 use crate::{
@@ -26,20 +26,21 @@ impl App {
                 }
             }
             Report::TakenBack(texts) => self.take_back(texts),
-            Report::Model(model) => self.footer.model = (**model).clone(),
+            Report::Model(model) => self.take_model((**model).clone()),
             Report::Offers { models, commands } => {
                 self.models.clone_from(models);
                 self.set_commands(commands.clone());
             }
             Report::Thinking(level) => self.footer.thinking = *level,
             Report::Envelope(Some(envelope)) => {
-                let lines = envelope_bar(envelope, self.width);
+                let lines = envelope_bar(envelope, self.width, self.colours);
                 self.print(lines);
             }
             Report::Envelope(None) => self.note(Tone::Quiet, "the model was shown nothing yet"),
             Report::Sessions(catalogue) => {
                 let choices = catalogue.stored.iter().map(|stored| row(stored, catalogue, Pick::Session));
                 self.open("session", choices.collect(), 0, "there is no other session here");
+                self.add_key("ctrl+d delete");
             }
             Report::ForkPoints(points) => {
                 let choices = points.iter().map(|point| place(point, Pick::Fork(point.entry.clone())));
@@ -47,8 +48,12 @@ impl App {
             }
             Report::Tree(points) => {
                 let choices = points.iter().map(|point| place(point, Pick::Place(point.entry.clone())));
-                let current = points.iter().rposition(|point| point.is_current).unwrap_or(0);
+                let wanted = self.tree_at.take();
+                let wanted = points.iter().position(|point| Some(&point.entry) == wanted.as_ref());
+                let current = wanted.or_else(|| points.iter().rposition(|point| point.is_current)).unwrap_or(0);
                 self.open("go to", choices.collect(), current, "nothing was said yet");
+                self.add_key("shift+l label");
+                self.points.clone_from(points);
             }
             Report::Ran(Ok(run)) => {
                 let (output, is_error) = outcome(run);
@@ -63,6 +68,12 @@ impl App {
                     self.editor.set(text);
                 }
             }
+            Report::Spent { usage, calls } => self.footer.totals.add_past(usage, *calls),
+            Report::Missed(messages) => {
+                self.chat.break_off();
+                self.note(Tone::Warning, "some of what happened was missed here; this is the conversation so far");
+                self.recall(messages.iter().map(|message| &**message), now);
+            }
             // Whoever drives the screen leaves.
             Report::Leave(_) => {}
             Report::Told(text) => self.note(Tone::Good, text.clone()),
@@ -74,26 +85,29 @@ impl App {
     fn hear(&mut self, event: &AgentEvent, now: Duration) {
         self.chat.apply(event, now);
         match event {
-            AgentEvent::MessageEnd { message: message @ Message::Assistant(_) } => self.count(message),
+            AgentEvent::MessageEnd { message: message @ Message::Assistant(said) } => {
+                said.usage.known().into_iter().for_each(|usage| self.footer.totals.add(usage));
+                self.footer.fill_with(message);
+            }
             AgentEvent::QueueUpdate { steering, follow_up } => {
                 self.waiting.steering.clone_from(steering);
                 self.waiting.follow_up.clone_from(follow_up);
             }
-            // Nobody knows before the model has answered.
             AgentEvent::AutoCompactionEnd { result: Some(_), .. } => self.footer.context = None,
             AgentEvent::EntryAppended { entry: Entry::Compaction(summary) } => {
-                summary.usage.iter().filter_map(Loose::known).for_each(|usage| self.footer.totals.add(usage));
+                self.count_summary(summary.usage.as_ref())
             }
             AgentEvent::EntryAppended { entry: Entry::BranchSummary(summary) } => {
-                summary.usage.iter().filter_map(Loose::known).for_each(|usage| self.footer.totals.add(usage));
+                self.count_summary(summary.usage.as_ref());
             }
             AgentEvent::SessionInfoChanged { name } => self.footer.name.clone_from(name),
             AgentEvent::ThinkingLevelChanged { level } => self.footer.thinking = *level,
             AgentEvent::EntryAppended { entry: Entry::ModelChange(change) } => {
                 let chosen =
                     |model: &&pi_transcript::Model| model.id == change.model_id && model.provider == change.provider;
-                if let Some(model) = self.models.iter().find(chosen) {
-                    self.footer.model = model.clone();
+                let model = self.models.iter().find(chosen).filter(|model| **model != self.footer.model);
+                if let Some(model) = model.cloned() {
+                    self.take_model(model);
                 }
             }
             AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
@@ -127,6 +141,11 @@ impl App {
         }
     }
 
+    /// Writing a summary costs something as well.
+    fn count_summary(&mut self, usage: Option<&Loose<Usage>>) {
+        usage.and_then(Loose::known).into_iter().for_each(|usage| self.footer.totals.add(usage));
+    }
+
     /// What was queued stands in the editor again, before what is being written.
     fn take_back(&mut self, texts: &[String]) {
         if texts.is_empty() {
@@ -135,6 +154,13 @@ impl App {
         let written = self.editor.text();
         let all = texts.iter().cloned().chain((!written.trim().is_empty()).then_some(written));
         self.editor.set(&all.collect::<Vec<_>>().join("\n\n"));
+    }
+
+    /// Says below the list that is open which key it has beside the usual ones.
+    fn add_key(&mut self, key: &'static str) {
+        if let Some(picker) = &mut self.picker {
+            picker.add_key(key);
+        }
     }
 
     fn open(&mut self, title: &str, choices: Vec<Choice<Pick>>, selected: usize, none: &str) {

@@ -7,7 +7,7 @@ use ratatui_core::text::{Line, Span};
 
 use crate::{
     look::{Look, duration},
-    text::{printable, shorten_line},
+    text::{printable, printable_lines, shorten_line, wrap},
 };
 
 /// What a session is doing.
@@ -34,6 +34,8 @@ pub enum Activity {
     },
 }
 
+/// How many lines of a reason are shown.
+const MOST_REASONS: usize = 4;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 impl Activity {
@@ -91,16 +93,16 @@ impl Activity {
         }
     }
 
-    /// The line that says so; `message` stands for the usual words.
-    pub fn line(&self, message: Option<&str>, look: &Look<'_>) -> Option<Line<'static>> {
+    /// The lines that say so; `message` stands for the usual words. Why it tries again stands below, whole as far as a few
+    /// lines hold it.
+    pub fn lines(&self, message: Option<&str>, look: &Look<'_>) -> Vec<Line<'static>> {
         let theme = look.theme;
         let (since, words, hint) = match self {
-            Self::Idle => return None,
+            Self::Idle => return Vec::new(),
             Self::Working { since } => (since, message.unwrap_or("working").to_owned(), "esc to stop"),
-            Self::Retrying { since, until, attempt, most, error } => {
+            Self::Retrying { since, until, attempt, most, .. } => {
                 let left = until.saturating_sub(look.now).as_millis().div_ceil(1000);
-                let words = format!("attempt {attempt} of {most} in {left}s: {error}");
-                (since, words, "esc to give up")
+                (since, format!("attempt {attempt} of {most} in {left}s"), "esc to give up")
             }
             Self::Compacting { since, is_wanted: true, .. } => (since, "summing up".to_owned(), "esc to stop"),
             Self::Compacting { since, .. } => (since, "summing up, the context is full".to_owned(), "esc to stop"),
@@ -114,6 +116,12 @@ impl Activity {
             Span::styled(printable(&words).into_owned(), style),
             Span::styled(format!("  {passed} · {hint}"), theme.quiet),
         ]);
-        Some(shorten_line(line, look.width))
+        let mut lines = vec![shorten_line(line, look.width)];
+        if let Self::Retrying { error, .. } = self {
+            let indent = Line::raw("  ");
+            let rows = printable_lines(error).map(|row| Line::styled(format!("  {row}"), theme.quiet));
+            lines.extend(rows.flat_map(|row| wrap(row, look.width, &indent)).take(MOST_REASONS));
+        }
+        lines
     }
 }

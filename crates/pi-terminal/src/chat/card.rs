@@ -4,6 +4,7 @@ mod argument;
 
 use std::time::Duration;
 
+use pi_session::Exposure;
 use pi_transcript::{Block, ToolCall, ToolCallId, ToolOutput};
 use ratatui_core::{
     style::Style,
@@ -77,9 +78,13 @@ impl Card {
     }
 
     /// A command that the user typed.
-    pub(super) fn typed(command: &str) -> Self {
+    pub(super) fn typed(command: &str, exposure: Exposure) -> Self {
         let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
-        Self { id: None, arguments, state: CardState::Waiting, ..Self::new(ToolCallId::from(""), "!") }
+        let name = match exposure {
+            Exposure::Shown => "!",
+            Exposure::Hidden => "!!",
+        };
+        Self { id: None, arguments, state: CardState::Waiting, ..Self::new(ToolCallId::from(""), name) }
     }
 
     pub(super) fn is_of(&self, id: &ToolCallId) -> bool {
@@ -141,6 +146,9 @@ impl Card {
 
     pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
         let mut lines = vec![self.title(look)];
+        if self.name == "!!" {
+            lines.push(shorten_line(Line::styled("  the model does not see it", look.theme.quiet), look.width));
+        }
         lines.extend(self.body(look));
         lines
     }
@@ -196,7 +204,7 @@ impl Card {
                 true => count_of(&self.output, look),
                 false => Vec::new(),
             },
-            "bash" | "!" => excerpt(plain(self.tail(look), theme.quiet), End::Last, FEW, look),
+            "bash" | "!" | "!!" => excerpt(plain(self.tail(look), theme.quiet), End::Last, FEW, look),
             _ => excerpt(plain(&self.output, theme.quiet), End::First, FEW, look),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use pi_session::Exposure;
 use pi_transcript::{
     AssistantMessageEvent, Block, Message, StopReason, ToolOutput,
     json::Extra,
@@ -171,7 +172,8 @@ impl Chat {
         if let Some(card) = self.open_command() {
             return card.finish(&output, finished);
         }
-        let mut card = Card::typed(&run.command);
+        let is_hidden = run.exclude_from_context == Some(true);
+        let mut card = Card::typed(&run.command, if is_hidden { Exposure::Hidden } else { Exposure::Shown });
         card.finish(&output, finished);
         self.items.push_back(Item::Card(card));
     }

@@ -3,14 +3,16 @@
 use std::{path::PathBuf, sync::Arc};
 
 use pi_exthost::port::Mode;
+use pi_provider::CallError;
 use pi_session::{
     Beginning, Departure, Session, Wish as Asked,
     directory::{self, ForkPoint, Project},
     file,
     input::{Utterance, complete},
+    models::{Lacking, Models},
     settings::trust::{self, Trust},
 };
-use pi_terminal::{Colours, Device, DeviceError, Options, Wish, look::Thoughts};
+use pi_terminal::{Colours, Device, DeviceError, Missing, Options, Wish, look::Thoughts};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -209,10 +211,7 @@ impl Chair<'_> {
                 (seat, text, Beginning::Fork { left })
             }
         };
-        if let Some(missed) = answering.take_over(&seat.past, &self.workshop.models) {
-            let answers = answering.choice.name();
-            console.note(&format!("{missed}, the model of this session, cannot be asked; {answers} answers"));
-        }
+        answering.take_over(&seat.past, &self.workshop.models, console);
         let next = self.open(seat, answering, beginning)?;
         let before = std::mem::replace(open, next);
         close(&before.session, departure.clone(), console).await?;
@@ -272,7 +271,10 @@ impl Chair<'_> {
         let composer = &self.workshop.composer;
         let options = Options {
             session: open.session.clone(),
-            own: answering.own.iter().cloned().collect(),
+            own: answering.own.clone(),
+            missing: missing(&self.workshop.models),
+            why: answering.why.to_string(),
+            silence: answering.silence.as_ref().map(|silence| silence.why.clone()),
             commands: complete::commands(&[], &composer.resources, composer.skills),
             advice: Arc::new(|cause| session_hint(cause.error())),
             clock: asking::milliseconds,
@@ -294,6 +296,21 @@ impl Chair<'_> {
         let outcome = pi_terminal::run(options, &mut open.wishes, device).await;
         Ok(outcome.map_err(|error| SessionFailure::Terminal(DeviceError::from(std::io::Error::other(error))))?)
     }
+}
+
+/// The models that could be asked, and what each of them needs.
+fn missing(models: &Models) -> Vec<Missing> {
+    let of_provider = |lacking: Lacking| {
+        let needs = match &lacking.lack {
+            CallError::NoCredential { looked_in, .. } => looked_in.first().cloned(),
+            _ => None,
+        };
+        let needs = needs.unwrap_or_else(|| "a credential".to_owned());
+        let provider = lacking.provider;
+        let missing = move |model: String| Missing { name: format!("{provider}/{model}"), needs: needs.clone() };
+        lacking.models.into_iter().map(missing)
+    };
+    models.lacking().into_iter().flat_map(of_provider).collect()
 }
 
 /// What the session is left for, or how the program ends.

@@ -9,7 +9,7 @@ pub(super) fn tell(name: &str, arguments: &Map<String, Value>) -> String {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let path = || text("path").or_else(|| text("file_path"));
     let told = match name {
-        "bash" | "!" => text("command").map(str::to_owned),
+        "bash" | "!" | "!!" => text("command").map(str::to_owned),
         "read" => path().map(|path| format!("{path}{}", range(arguments))),
         "write" | "edit" => path().map(str::to_owned),
         "ls" => Some(path().unwrap_or(".").to_owned()),
