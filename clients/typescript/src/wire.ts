@@ -748,6 +748,8 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   queue_changed: "newId",
   aborted: "newId",
   provider_failed: "newId",
+  extension_failed: "newId",
+  refused: "never",
   journal_unavailable: "sameId",
   storage_failed: "newId",
   forbidden: "never",
@@ -1233,7 +1235,7 @@ export type Epoch = string;
 /**
  * Why, for programs.
  */
-export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
+export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
 
 export type ExecutionMetrics = { laneCount: number, };
 
@@ -1661,17 +1663,17 @@ export type ModelRequest = { requestId: ModelRequestId,
  */
 time: number, provider: ProviderId, model: ModelId, purpose: Purpose, 
 /**
- * The entry that holds what the model answered.
+ * Where the conversation stood.
  */
 entryId?: EntryId, 
 /**
  * Tokens of everything that was sent, as counted before the call.
  */
-tokens: Tokens, 
+tokens?: Tokens, 
 /**
- * The segments of its envelope.
+ * The messages of its envelope.
  */
-segmentCount: number, 
+messageCount: number, 
 /**
  * What the provider says it took.
  */
@@ -1751,7 +1753,7 @@ export type Phase = "command_accepted" | "command_started" | "command_finished";
 export type ProviderId = string;
 
 /**
- * What a model was called for.
+ * What a model is asked for.
  */
 export type Purpose = "turn" | "compaction" | "branch_summary" | "extension";
 
@@ -1829,7 +1831,11 @@ export type Request = { id: string, provider: ProviderId, model: ModelId,
 /**
  * Milliseconds since 1970.
  */
-time: number, };
+time: number, 
+/**
+ * What it was asked for; without it, for a turn of the conversation.
+ */
+purpose?: Purpose, };
 
 /**
  * A question that was put to a person.

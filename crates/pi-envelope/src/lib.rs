@@ -25,8 +25,8 @@ pub use self::{
     diff::{Diff, diff},
     envelope::{Body, Envelope, Kind, MediaType, MemoryItem, Message, Role, Segment, SkillItem, ToolItem, Version},
     meta::{
-        CacheState, Counted, EnvelopeMeta, MessageMeta, Meta, Origin, Part, Replacement, Request, SegmentMeta, Tokens,
-        Trust,
+        CacheState, Counted, EnvelopeMeta, MessageMeta, Meta, Origin, Part, Purpose, Replacement, Request, SegmentMeta,
+        Tokens, Trust,
     },
     parse::parse,
     project::{LONG_TEXT, SNIPPET, project},

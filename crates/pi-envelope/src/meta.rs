@@ -120,6 +120,30 @@ pub struct Request {
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub time: u64,
+    /// What it was asked for; without it, for a turn of the conversation.
+    #[serde(default, skip_serializing_if = "Purpose::is_turn")]
+    #[ts(as = "Option<Purpose>", optional)]
+    pub purpose: Purpose,
+}
+
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A turn of the conversation.
+    #[default]
+    Turn,
+    Compaction,
+    BranchSummary,
+    /// An extension asked.
+    Extension,
+}
+
+impl Purpose {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_turn(&self) -> bool {
+        *self == Self::Turn
+    }
 }
 
 /// Who replaced the payload of a request, and with what.

@@ -50,6 +50,7 @@ pub fn typescript() -> String {
         meta::MessageMeta,
         meta::SegmentMeta,
         meta::Request,
+        meta::Purpose,
         meta::Replacement,
         meta::Origin,
         meta::Trust,

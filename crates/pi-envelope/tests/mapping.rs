@@ -42,7 +42,7 @@ fn markdown() -> String {
 }
 
 fn request() -> Request {
-    Request { id: "r1".to_owned(), provider: "acme".into(), model: "m".into(), time: 100 }
+    Request { id: "r1".to_owned(), provider: "acme".into(), model: "m".into(), time: 100, purpose: Purpose::Turn }
 }
 
 /// What the table shows of an envelope: its messages without what other tests look at.

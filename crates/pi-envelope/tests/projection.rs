@@ -15,7 +15,7 @@ fn cases(default: u32) -> u32 {
 }
 
 fn request() -> Request {
-    Request { id: "r".to_owned(), provider: "p".into(), model: "m".into(), time: 5 }
+    Request { id: "r".to_owned(), provider: "p".into(), model: "m".into(), time: 5, purpose: Purpose::Turn }
 }
 
 fn words() -> impl Strategy<Value = String> {

@@ -41,6 +41,20 @@ pub struct Breaker {
     epoch: u64,
     opened: u64,
     parts: [Part; PARTS as usize],
+    totals: Totals,
+}
+
+/// What happened since the start. Times are counted from the beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Totals {
+    calls: u64,
+    rejected: u64,
+    successes: u64,
+    failures: u64,
+    probes: u64,
+    last_failure: Option<Duration>,
+    last_change: Duration,
+    last_access: Duration,
 }
 
 /// Leave to make one call. Its outcome must be reported.
@@ -95,6 +109,23 @@ pub struct Snapshot {
     /// Until a call is let through.
     #[serde(rename = "retryInMs", serialize_with = "as_milliseconds")]
     pub retry_in: Option<Duration>,
+    #[serde(skip)]
+    pub history: History,
+}
+
+/// What a provider's calls came to since the start; times are how long ago.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct History {
+    pub calls: u64,
+    /// Refused while the circuit was open.
+    pub rejected: u64,
+    pub successes: u64,
+    pub failures: u64,
+    /// Calls that were to find out whether the provider is back.
+    pub probes: u64,
+    pub last_failure: Option<Duration>,
+    pub last_change: Duration,
+    pub last_access: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,16 +203,33 @@ impl Outcome {
 
 impl Breaker {
     pub fn new(settings: Settings) -> Self {
-        Self { settings, state: State::Closed, epoch: 0, opened: 0, parts: [Part::default(); PARTS as usize] }
+        Self {
+            settings,
+            state: State::Closed,
+            epoch: 0,
+            opened: 0,
+            parts: [Part::default(); PARTS as usize],
+            totals: Totals::default(),
+        }
     }
 
     /// Leave to call, or how long to wait before asking again.
     pub fn admit(&mut self, now: Duration) -> Result<Permit, Duration> {
+        let admitted = self.leave(now);
+        match &admitted {
+            Ok(_) => self.totals.calls += 1,
+            Err(_) => self.totals.rejected += 1,
+        }
+        admitted
+    }
+
+    fn leave(&mut self, now: Duration) -> Result<Permit, Duration> {
+        self.totals.last_access = now;
         match self.state {
             State::Closed => Ok(self.permit(Kind::Usual)),
             State::Open { until } if now < until => Err(until - now),
             State::Open { .. } => {
-                self.change(State::HalfOpen { probing: true });
+                self.change(State::HalfOpen { probing: true }, now);
                 Ok(self.permit(Kind::Probe))
             }
             State::HalfOpen { probing: false } => {
@@ -195,23 +243,33 @@ impl Breaker {
     /// Leave to go on with a call of which an attempt was let through before: whoever opened the circuit does not stand
     /// before it. What is left alone are calls that are not begun yet.
     pub fn admit_again(&mut self, now: Duration) -> Permit {
-        self.admit(now).unwrap_or_else(|_| self.permit(Kind::Again))
+        self.totals.calls += 1;
+        self.leave(now).unwrap_or_else(|_| self.permit(Kind::Again))
     }
 
-    fn permit(&self, kind: Kind) -> Permit {
+    fn permit(&mut self, kind: Kind) -> Permit {
+        self.totals.probes += u64::from(kind == Kind::Probe);
         Permit { epoch: self.epoch, kind }
     }
 
     /// Takes the outcome of a call that was let through.
     #[expect(clippy::needless_pass_by_value, reason = "a permit is used up by its outcome")]
     pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Duration) {
+        match outcome {
+            Outcome::Succeeded | Outcome::Answered => self.totals.successes += 1,
+            Outcome::Failed => {
+                self.totals.failures += 1;
+                self.totals.last_failure = Some(now);
+            }
+            Outcome::Unknown => {}
+        }
         if permit.epoch != self.epoch {
             return;
         }
         match (permit.kind, outcome) {
             (Kind::Probe | Kind::Again, Outcome::Succeeded | Outcome::Answered) => {
                 self.parts = [Part::default(); PARTS as usize];
-                self.change(State::Closed);
+                self.change(State::Closed, now);
             }
             (Kind::Probe, Outcome::Failed) => self.open(now),
             (Kind::Probe, Outcome::Unknown) => self.state = State::HalfOpen { probing: false },
@@ -237,15 +295,16 @@ impl Breaker {
             State::Open { until } if now < until => (CircuitState::Open, Some(until - now)),
             State::Open { .. } | State::HalfOpen { .. } => (CircuitState::HalfOpen, None),
         };
-        Snapshot { state, calls, failures, opened: self.opened, retry_in }
+        Snapshot { state, calls, failures, opened: self.opened, retry_in, history: self.totals.seen(now) }
     }
 
     fn open(&mut self, now: Duration) {
         self.opened += 1;
-        self.change(State::Open { until: now.saturating_add(self.settings.recovery) });
+        self.change(State::Open { until: now.saturating_add(self.settings.recovery) }, now);
     }
 
-    fn change(&mut self, state: State) {
+    fn change(&mut self, state: State, now: Duration) {
+        self.totals.last_change = now;
         self.state = state;
         self.epoch += 1;
     }
@@ -272,6 +331,22 @@ impl Breaker {
     fn number(&self, now: Duration) -> u64 {
         let part = (self.settings.window / PARTS).as_nanos().max(1);
         u64::try_from(now.as_nanos() / part).unwrap_or(u64::MAX)
+    }
+}
+
+impl Totals {
+    fn seen(&self, now: Duration) -> History {
+        let ago = |then: Duration| now.saturating_sub(then);
+        History {
+            calls: self.calls,
+            rejected: self.rejected,
+            successes: self.successes,
+            failures: self.failures,
+            probes: self.probes,
+            last_failure: self.last_failure.map(ago),
+            last_change: ago(self.last_change),
+            last_access: ago(self.last_access),
+        }
     }
 }
 

@@ -242,14 +242,17 @@ impl Keeper {
                 }
             }
             None => {
-                let request = ours(envelope).and_then(|meta| meta.request.clone());
-                let (request, time) = request.map(|request| (request.id, request.time)).unwrap_or_default();
+                let asked = ours(envelope).and_then(|meta| meta.request.clone());
+                let named = asked.as_ref().map(|asked| (asked.id.clone(), asked.time));
+                let (request, time) = named.unwrap_or_default();
                 self.listed.retain(|listed| listed.request != request);
                 self.listed.push(Listed {
                     request,
                     entry: entry.clone(),
                     time,
                     model: envelope.model.clone(),
+                    asked,
+                    tokens: ours(envelope).and_then(|meta| meta.tokens),
                     messages: envelope.messages.len(),
                     usage: None,
                     residual: None,

@@ -19,7 +19,7 @@ use pi_transcript::{Header, SessionId};
 pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, export, import, rename},
-    list::{Stored, list, list_all, search_text},
+    list::{Stored, header, list, list_all, search_text},
     title::title,
 };
 use crate::{
@@ -72,11 +72,19 @@ impl Project {
         file::create(&self.path(now, &header.id), header, random)
     }
 
+    /// Begins a session whose file will have this name, and the id that is in it.
+    pub fn create_at(&self, path: &Path, now: Moment, mut random: fastrand::Rng) -> Opened {
+        let named = path.file_stem().and_then(|name| name.to_str()?.split_once("Z_")).map(|(_, id)| id.into());
+        let header = self.header(now, &mut random);
+        let header = Header { id: named.unwrap_or_else(|| header.id.clone()), ..header };
+        file::create(path, header, random)
+    }
+
     /// The session that was written to last; `None` if there is none.
     pub fn most_recent(&self) -> io::Result<Option<PathBuf>> {
         let mut files = file::sessions_in(&self.folder())?;
         files.sort_by(|one, other| other.modified.cmp(&one.modified).then_with(|| other.path.cmp(&one.path)));
-        Ok(files.into_iter().map(|listed| listed.path).find(|path| list::header(path).is_some()))
+        Ok(files.into_iter().map(|listed| listed.path).find(|path| header(path).is_some()))
     }
 
     /// Finds a session by the path of its file or the beginning of its id, here first and then in every project.

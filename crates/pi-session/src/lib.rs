@@ -36,7 +36,10 @@ pub mod tree;
 mod uuid;
 pub mod weights;
 
-pub use pi_exthost::port::{CommandInfo, CommandSource, ToolInfo};
+pub use pi_exthost::{
+    port::{CommandInfo, CommandSource, ToolInfo},
+    questions::{AnswerFault, OpenQuestion},
+};
 pub use pi_policy::Moment;
 
 pub use self::{

@@ -364,6 +364,11 @@ impl Place {
     }
 }
 
+/// The same of milliseconds since 1970.
+pub fn stamp_of(milliseconds: u64) -> String {
+    stamp(Moment::from_unix_millis(milliseconds))
+}
+
 /// A time as the files have it: to the millisecond, always with three digits.
 pub fn stamp(now: Moment) -> String {
     let text = now.to_string();

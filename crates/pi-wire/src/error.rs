@@ -157,6 +157,11 @@ pub enum Error {
     Aborted,
     #[error("Provider {provider} failed: {message}")]
     ProviderFailed { provider: ProviderId, message: String },
+    #[error("Extension {extension} failed: {message}")]
+    ExtensionFailed { extension: String, message: String },
+    /// The session will not do it, for a reason of its own: there is nothing to compact, policy forbids it.
+    #[error("Refused: {reason}")]
+    Refused { reason: String },
     #[error("Durable journal initialization failed: {reason}")]
     JournalNotOpened { reason: String },
     #[error("Durable journal is not available")]
@@ -231,6 +236,8 @@ impl Error {
             Self::NotFound(_) => Facts::of(ErrorCode::NotFound),
             Self::QueueChanged { .. } => Facts::about("revision", ErrorCode::QueueChanged),
             Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
+            Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
+            Self::Refused { .. } => Facts::of(ErrorCode::Refused),
             Self::JournalNotOpened { .. } | Self::JournalUnavailable => Facts::of(ErrorCode::JournalUnavailable),
             Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
             Self::Forbidden { .. } => Facts::of(ErrorCode::Forbidden),

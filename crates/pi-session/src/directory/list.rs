@@ -100,7 +100,7 @@ pub fn search_text(path: &Path) -> io::Result<String> {
 }
 
 /// The header of a file, if it is a session.
-pub(super) fn header(path: &Path) -> Option<Header> {
+pub fn header(path: &Path) -> Option<Header> {
     let disk = Disk::read(path).ok()?;
     let mut first = Vec::new();
     io::BufReader::new(disk.reader().take(HEADER_LIMIT)).read_until(b'\n', &mut first).ok()?;

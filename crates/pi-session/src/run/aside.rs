@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText, Tool};
+use pi_envelope::{Origin, Prompt, Provenance, Purpose, Said, SystemPart, SystemText, Tool};
 use pi_exthost::{
     GuestId,
     port::{Completion, Refusal},
@@ -48,7 +48,14 @@ pub(crate) async fn complete(
     }
     let steps = completion.steps.clone();
     let prompt = Arc::new(prompt(from, completion));
-    let inquiry = Inquiry { choice, prompt: &prompt, options: &options, steps: steps.as_ref(), cancel };
+    let inquiry = Inquiry {
+        choice,
+        prompt: &prompt,
+        options: &options,
+        purpose: Purpose::Extension,
+        steps: steps.as_ref(),
+        cancel,
+    };
     let reply = inquiry.ask(parts).await.map_err(|error| Refusal::Failed { message: words(&error) })?;
     Ok(Box::new(reply.message))
 }

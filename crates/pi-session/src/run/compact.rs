@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_envelope::{Origin, Prompt, Provenance, Said, SystemPart, SystemText};
+use pi_envelope::{Origin, Prompt, Provenance, Purpose, Said, SystemPart, SystemText};
 use pi_exthost::verdict::CompactionVerdict;
 use pi_extproto::hook::{
     Hook,
@@ -240,7 +240,7 @@ impl Run {
         let questions = [cut.history(&terms.compaction, instructions), cut.beginning(&terms.compaction)];
         for (question, answer) in questions.into_iter().zip(&mut answers) {
             if let Some(asked) = question {
-                let (text, used) = self.ask_aside(terms, asked).await?;
+                let (text, used) = self.ask_aside(terms, asked, Purpose::Compaction).await?;
                 usage.add(&used);
                 *answer = Some(text);
             }
@@ -256,7 +256,12 @@ impl Run {
     }
 
     /// Asks the model something beside the conversation, again if that may help.
-    pub(super) async fn ask_aside(&mut self, terms: &Terms, asked: cut::Asked) -> Result<(String, Usage), NoSummary> {
+    pub(super) async fn ask_aside(
+        &mut self,
+        terms: &Terms,
+        asked: cut::Asked,
+        purpose: Purpose,
+    ) -> Result<(String, Usage), NoSummary> {
         let prompt = Arc::new(Prompt {
             tools: Vec::new(),
             system: vec![SystemPart {
@@ -276,7 +281,7 @@ impl Run {
         let mut tries = 0;
         loop {
             options.attempts = Attempts::Caller { attempt: tries + 1 };
-            let (error, fault) = match self.hear_aside(terms, &prompt, &options).await {
+            let (error, fault) = match self.hear_aside(terms, &prompt, &options, purpose).await {
                 Ok(answer) => return Ok(answer),
                 Err(_) if self.cancel.is_cancelled() => return Err(NoSummary::Aborted),
                 Err(refused) => refused,
@@ -300,8 +305,9 @@ impl Run {
         terms: &Terms,
         prompt: &Arc<Prompt>,
         options: &Options,
+        purpose: Purpose,
     ) -> Result<(String, Usage), (String, Fault)> {
-        let inquiry = Inquiry { choice: &terms.choice, prompt, options, steps: None, cancel: &self.cancel };
+        let inquiry = Inquiry { choice: &terms.choice, prompt, options, purpose, steps: None, cancel: &self.cancel };
         let asked = inquiry.ask(&self.parts).await;
         let Reply { message, usage, fault } = asked.map_err(|error| (words(&error), Fault::of_call(&error)))?;
         let text: String = message.content.iter().filter_map(Block::as_text).collect();

@@ -23,6 +23,7 @@ pub(super) struct Inquiry<'a> {
     pub(super) choice: &'a Choice,
     pub(super) prompt: &'a Arc<Prompt>,
     pub(super) options: &'a Options,
+    pub(super) purpose: meta::Purpose,
     /// Where the answer goes while it comes.
     pub(super) steps: Option<&'a mpsc::Sender<AssistantMessageEvent>>,
     pub(super) cancel: &'a CancellationToken,
@@ -44,7 +45,7 @@ impl Inquiry<'_> {
         let id = parts.next_request().to_string();
         let time = (parts.now)().unix_millis();
         let (provider, model) = (self.choice.provider().clone(), self.choice.id().into());
-        let request = meta::Request { id: id.clone(), provider, model, time };
+        let request = meta::Request { id: id.clone(), provider, model, time, purpose: self.purpose };
         parts.archive.show(Shown { prompt: Arc::clone(self.prompt), request, entry: None }).await;
         let mut assembly = Assembly::new(self.choice.asked(self.options.thinking, time));
         let mut answer = parts.ask(self.choice, self.prompt, self.options, None, self.cancel).await?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pi_envelope::Purpose;
 use pi_exthost::verdict::TreeVerdict;
 use pi_extproto::hook::{
     Hook,
@@ -94,7 +95,7 @@ impl Run {
         let Some(branch) = branch::prepare(left, &terms.compaction, terms.choice.model().context_window) else {
             return Ok(None);
         };
-        match self.ask_aside(&terms, branch.ask(&terms.compaction, wishes)).await {
+        match self.ask_aside(&terms, branch.ask(&terms.compaction, wishes), Purpose::BranchSummary).await {
             Ok((answer, usage)) => Ok(Some(Farewell {
                 summary: branch.summary(&answer),
                 details: Some(branch.files.details()),

@@ -238,6 +238,7 @@ impl Run {
             provider: plan.terms.choice.provider().clone(),
             model: ModelId::from(plan.terms.choice.id()),
             time: self.now().unix_millis(),
+            purpose: meta::Purpose::Turn,
         };
         self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() }).await;
     }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use pi_envelope::{Envelope, Segment, reconcile};
+use pi_envelope::{Envelope, Segment, Tokens, meta, reconcile};
 use pi_transcript::{EntryId, Usage, json::Digest};
 use serde::Deserialize;
 
@@ -38,6 +38,10 @@ pub struct Listed {
     /// Milliseconds since 1970.
     pub time: u64,
     pub model: Option<String>,
+    /// What it was asked for, and of whom.
+    pub asked: Option<meta::Request>,
+    /// Tokens of everything that was sent, as we counted them.
+    pub tokens: Option<Tokens>,
     pub messages: usize,
     /// What the provider says the request consumed, once it is known.
     pub usage: Option<Usage>,
@@ -193,6 +197,8 @@ impl Index {
                     entry: head.entry.clone(),
                     time: head.time,
                     model: head.model.clone(),
+                    asked: head.ours().and_then(|meta| meta.request.clone()),
+                    tokens: head.ours().and_then(|meta| meta.tokens),
                     messages: self.last.len(),
                     usage: None,
                     residual: None,

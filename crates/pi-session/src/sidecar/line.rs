@@ -126,6 +126,14 @@ impl Head {
         }
     }
 
+    /// What we know about the envelope.
+    pub(super) fn ours(&self) -> Option<&EnvelopeMeta> {
+        match &self.meta {
+            Some(Meta::Ours(meta)) => Some(meta),
+            Some(Meta::Foreign(_)) | None => None,
+        }
+    }
+
     /// The envelope with these messages.
     pub(super) fn into_envelope(self, messages: Vec<Message>) -> Envelope {
         let mut envelope =

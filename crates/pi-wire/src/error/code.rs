@@ -45,6 +45,8 @@ pub enum ErrorCode {
     QueueChanged,
     Aborted,
     ProviderFailed,
+    ExtensionFailed,
+    Refused,
     JournalUnavailable,
     StorageFailed,
     Forbidden,
@@ -64,7 +66,7 @@ pub enum Retry {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 43] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateMember,
@@ -102,6 +104,8 @@ impl ErrorCode {
         Self::QueueChanged,
         Self::Aborted,
         Self::ProviderFailed,
+        Self::ExtensionFailed,
+        Self::Refused,
         Self::JournalUnavailable,
         Self::StorageFailed,
         Self::Forbidden,
@@ -128,6 +132,7 @@ impl ErrorCode {
             | Self::QueueChanged
             | Self::Aborted
             | Self::ProviderFailed
+            | Self::ExtensionFailed
             | Self::StorageFailed => Retry::NewId,
             Self::InvalidJson
             | Self::NotAnObject
@@ -149,6 +154,7 @@ impl ErrorCode {
             | Self::AnswerRefused
             | Self::ModelNotFound
             | Self::NotFound
+            | Self::Refused
             | Self::Forbidden
             | Self::Internal => Retry::Never,
         }
@@ -195,6 +201,8 @@ impl ErrorCode {
             | Self::NotFound
             | Self::Aborted
             | Self::ProviderFailed
+            | Self::ExtensionFailed
+            | Self::Refused
             | Self::Forbidden => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What session commands answer about the context: what a model was given, what fills it, what waits to enter it.
 
-use pi_envelope::{Envelope, Tokens};
+use pi_envelope::{Envelope, Tokens, meta::Purpose};
 use pi_transcript::{EntryId, ModelId, ProviderId, Usage, json::present};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,28 +30,17 @@ pub struct ModelRequest {
     pub provider: ProviderId,
     pub model: ModelId,
     pub purpose: Purpose,
-    /// The entry that holds what the model answered.
+    /// Where the conversation stood.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<EntryId>,
     /// Tokens of everything that was sent, as counted before the call.
-    pub tokens: Tokens,
-    /// The segments of its envelope.
-    pub segment_count: u64,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The messages of its envelope.
+    pub message_count: u64,
     /// What the provider says it took.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-}
-
-/// What a model was called for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// A turn of the conversation.
-    Turn,
-    Compaction,
-    BranchSummary,
-    /// An extension asked.
-    Extension,
 }
 
 /// To `get_envelope`.
