@@ -171,6 +171,16 @@ impl Feed {
         (start, Cursor::new(Arc::clone(self), position, growing))
     }
 
+    /// How a subscription would begin, and where the numbering is.
+    pub fn would_start(&self, after: Option<&Position>) -> (Start, Position) {
+        let state = self.state();
+        (state.start(after), Position { epoch: state.epoch.clone(), seq: state.last })
+    }
+
+    pub fn is_heard_by(&self, listener: &Arc<Outbox>) -> bool {
+        self.state().listeners.iter().any(|known| Arc::ptr_eq(known, listener))
+    }
+
     pub fn leave(&self, listener: &Arc<Outbox>) {
         self.state().listeners.retain(|known| !Arc::ptr_eq(known, listener));
     }

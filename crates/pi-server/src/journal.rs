@@ -10,6 +10,7 @@
 //! Start with [`open`].
 
 pub mod audit;
+mod berth;
 mod fault;
 mod history;
 mod keeper;
@@ -19,6 +20,7 @@ mod row;
 mod store;
 
 pub use self::{
+    berth::Berth,
     fault::JournalError,
     history::{Filter, Page, Told, ToldFinish},
     keeper::{Keeper, Options, Reader, open},

@@ -1,20 +1,29 @@
-//! Serves clients: will accept WebSocket, stdio and HTTP, check who they are, and route what they ask.
+//! Serves clients: accepts WebSocket, stdio and HTTP, checks who they are, and routes what they ask.
 //!
 //! It holds connections, limits, the fan-out of events and the journal, and nothing else: `pi-wire` says what a command is,
 //! `pi-engine` says when it runs, `pi-session` does it. It never sees a guest, and reaches a model only through a session.
 //!
-//! Built so far is everything between a frame and a session: who may come in ([`door`], [`rates`]), who is there and waits
-//! ([`lobby`], [`connection`]), what the engine is told ([`header`]), what is kept ([`journal`], [`answer`]), and what goes out
-//! ([`feed`], [`outbox`], [`speaker`]). The transports, the handlers of commands and `pi serve` are to come. Start with
-//! [`lobby::Lobby`].
+//! Start with [`server::Server`], which everything else hangs on, then [`hall`], where commands are done. A frame goes
+//! [`transport`] → [`client`] → the engine → [`hall`] → [`lobby`] → [`outbox`] → [`speaker`] → [`transport`].
 
 pub mod answer;
+pub mod circuit;
+pub mod client;
 pub mod connection;
 pub mod door;
 pub mod feed;
+pub mod gauges;
+pub mod hall;
 pub mod header;
 pub mod journal;
 pub mod lobby;
 pub mod outbox;
+mod places;
 pub mod rates;
+pub mod room;
+pub mod rooms;
+pub mod server;
+pub mod settings;
 pub mod speaker;
+pub mod transport;
+pub mod workshop;

@@ -27,6 +27,8 @@ pub enum Item {
     Join(Start, Box<Cursor>),
     /// From here on they are not.
     Leave(SessionId),
+    /// Asks the other end for a sign of life.
+    Ping,
     /// The last: say why, and close.
     Close(ClosingReason),
 }
@@ -86,7 +88,7 @@ impl Outbox {
         }
         let notes = queue.items.iter_mut().rev().map_while(|item| match item {
             Item::News { session, upto } => Some((session, upto)),
-            Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::Close(_) => None,
+            Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::Ping | Item::Close(_) => None,
         });
         let known = notes.into_iter().find(|(noted, _)| *noted == session).map(|(_, upto)| *upto = seq);
         if known.is_none() {
@@ -103,6 +105,11 @@ impl Outbox {
 
     pub fn leave(&self, session: SessionId) {
         self.put(Item::Leave(session));
+    }
+
+    /// Asks for a sign of life.
+    pub fn ping(&self) {
+        self.put(Item::Ping);
     }
 
     /// Sends what is in, says why, and closes. What comes later is dropped.

@@ -3,7 +3,10 @@
 //! Each is a bucket as large as a minute's worth that fills at a steady rate. A client may be quick for a while, and a check
 //! costs the same whatever happened before.
 
-use std::num::NonZeroU32;
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+};
 
 use governor::{
     Quota, RateLimiter,
@@ -44,7 +47,10 @@ pub struct Rates {
     client: Keyed<ClientName>,
     answers: Keyed<SessionId>,
     global: Single,
-    checks: std::sync::atomic::AtomicUsize,
+    checks: AtomicUsize,
+    started: Moment,
+    /// The minute since the start in the upper half, and how many commands it has seen in the lower.
+    minute: AtomicU64,
 }
 
 impl Rates {
@@ -54,17 +60,37 @@ impl Rates {
             client: RateLimiter::new(Quota::per_minute(limits.client), HashMapStateStore::default(), MonotonicClock),
             answers: RateLimiter::new(Quota::per_minute(limits.answers), HashMapStateStore::default(), MonotonicClock),
             global: RateLimiter::new(Quota::per_minute(limits.global), InMemoryState::default(), MonotonicClock),
-            checks: std::sync::atomic::AtomicUsize::new(0),
+            checks: AtomicUsize::new(0),
+            started: MonotonicClock.now(),
+            minute: AtomicU64::new(0),
         }
     }
 
     /// Counts a command, or says why it is too much and how long to wait.
     pub fn count(&self, client: &ClientName) -> Result<(), Error> {
         self.tidy();
+        self.note();
         let wait = self.client.check_key(client).map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
         wait.map_err(|wait| limited(RateScope::Client, self.limits.client, wait))?;
         let wait = self.global.check().map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
         wait.map_err(|wait| limited(RateScope::Global, self.limits.global, wait))
+    }
+
+    /// How many commands this minute has seen.
+    pub fn used(&self) -> u64 {
+        let seen = self.minute.load(Ordering::Relaxed);
+        if seen >> 32 == self.this_minute() { seen & u64::from(u32::MAX) } else { 0 }
+    }
+
+    fn note(&self) {
+        let now = self.this_minute() << 32;
+        let count = |seen: u64| Some(if seen >> 32 == now >> 32 { seen + 1 } else { now | 1 });
+        // It always has something to store.
+        let _ = self.minute.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+    }
+
+    fn this_minute(&self) -> u64 {
+        MonotonicClock.now().duration_since(self.started).as_secs() / 60
     }
 
     /// Counts an answer to a question of a session.
@@ -74,7 +100,7 @@ impl Rates {
     }
 
     fn tidy(&self) {
-        let checks = self.checks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let checks = self.checks.fetch_add(1, Ordering::Relaxed);
         if checks % TIDY_EVERY == TIDY_EVERY - 1 {
             self.client.retain_recent();
             self.answers.retain_recent();

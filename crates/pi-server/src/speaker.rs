@@ -25,6 +25,11 @@ pub trait Transport: Send {
     /// Takes a frame; it may wait until the client has room, and may keep it until [`Transport::flush`].
     fn send(&mut self, frame: Bytes) -> impl Future<Output = io::Result<()>> + Send;
     fn flush(&mut self) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Asks the other end for a sign of life, where the transport has a way to.
+    fn ping(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        std::future::ready(Ok(()))
+    }
 }
 
 /// Makes the snapshot that a client gets in the place of what it missed.
@@ -135,6 +140,7 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
                 return self.join(start, *cursor).await;
             }
             Item::Leave(session) => drop(self.seats.remove(&session)),
+            Item::Ping => self.transport.ping().await?,
             Item::Close(reason) => {
                 self.release(None).await?;
                 return Ok(Some(reason));

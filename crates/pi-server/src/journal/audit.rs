@@ -107,7 +107,8 @@ pub fn export(path: &Path, redactor: &Redactor, to: &mut impl Write) -> Result<u
     Ok(count)
 }
 
-fn line(told: &Told) -> Value {
+/// One command as an export tells it.
+pub fn line(told: &Told) -> Value {
     let finish = told.finish.as_ref().map(|finish| {
         json!({
             "at": finish.at.0,

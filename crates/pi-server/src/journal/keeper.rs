@@ -5,18 +5,23 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::JoinHandle,
 };
 
 use pi_engine::{Record, Sequence, Ticket, Time, driver};
 use pi_redact::Redactor;
+use pi_transcript::SessionId;
 use tokio::{
     sync::{mpsc, oneshot},
     task::spawn_blocking,
 };
 
 use super::{
+    berth::{Berth, Move},
     fault::JournalError,
     history::{Filter, Page},
     lock::Lock,
@@ -37,6 +42,7 @@ enum Order {
     Forget(Vec<Ticket>, Reply),
     Probe(Reply),
     Started(Ticket, Time),
+    Berth(Move, Reply),
 }
 
 /// The engine's end of the thread: writes. Dropping it lets the thread finish what it has and end.
@@ -52,6 +58,8 @@ pub struct Reader {
     /// Weak: the thread ends with the engine.
     orders: mpsc::WeakSender<Order>,
     path: Arc<Path>,
+    /// Records so far.
+    written: Arc<AtomicU64>,
 }
 
 /// What a journal is opened with.
@@ -71,11 +79,19 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     store.limit(options.ceiling_bytes)?;
     let recovery = recover(store.connection())?;
     let (orders, inbox) = mpsc::channel(ORDERS);
-    let desk =
-        Desk { store, retention: options.retention, started: Vec::new(), now: Time(0), pruned: Time(0), _lock: lock };
+    let written = Arc::new(AtomicU64::new(0));
+    let desk = Desk {
+        store,
+        retention: options.retention,
+        started: Vec::new(),
+        now: Time(0),
+        pruned: Time(0),
+        written: Arc::clone(&written),
+        _lock: lock,
+    };
     let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into() };
+    let reader = Reader { orders: orders.downgrade(), path: path.into(), written };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
 }
 
@@ -126,10 +142,33 @@ impl Reader {
         }
     }
 
+    /// Remembers where a session is found again.
+    pub async fn keep(&self, berth: Berth) -> Result<(), JournalError> {
+        self.move_to(Move::Keep(berth)).await
+    }
+
+    /// Forgets a session.
+    pub async fn drop_berth(&self, session: SessionId) -> Result<(), JournalError> {
+        self.move_to(Move::Drop(session)).await
+    }
+
+    async fn move_to(&self, change: Move) -> Result<(), JournalError> {
+        let (reply, answer) = oneshot::channel();
+        let orders = self.orders.upgrade().ok_or(JournalError::Ended)?;
+        orders.send(Order::Berth(change, reply)).await.map_err(|_| JournalError::Ended)?;
+        drop(orders);
+        answer.await.map_err(|_| JournalError::Ended)?
+    }
+
     pub async fn history(&self, filter: Filter) -> Result<Page, JournalError> {
         let path = Arc::clone(&self.path);
         let read = spawn_blocking(move || super::history::history(&open_to_read(&path)?, &filter)).await;
         read.map_err(|_| JournalError::Ended)?
+    }
+
+    /// How many records were written since the start.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     pub fn path(&self) -> PathBuf {
@@ -145,6 +184,7 @@ struct Desk {
     /// The latest moment that a record told of.
     now: Time,
     pruned: Time,
+    written: Arc<AtomicU64>,
     _lock: Lock,
 }
 
@@ -164,9 +204,14 @@ impl Desk {
             Order::Append(records, reply) => {
                 self.now = records.iter().filter_map(|(_, record)| time(record)).fold(self.now, Ord::max);
                 let started = std::mem::take(&mut self.started);
-                answer(reply, self.store.append(&records, &started, Durability::Synced));
+                let appended = self.store.append(&records, &started, Durability::Synced);
+                if appended.is_ok() {
+                    self.written.fetch_add(u64::try_from(records.len()).unwrap_or(0), Ordering::Relaxed);
+                }
+                answer(reply, appended);
             }
             Order::Forget(tickets, reply) => answer(reply, self.store.forget(&tickets)),
+            Order::Berth(change, reply) => answer(reply, self.store.berth(&change)),
             Order::Probe(reply) => answer(reply, self.store.probe(self.now)),
             Order::Started(ticket, at) => {
                 self.now = self.now.max(at);

@@ -6,6 +6,7 @@ use pi_engine::{Record, Sequence, SessionName, Ticket, Time, VersionMove};
 use rusqlite::{Connection, Row};
 
 use super::{
+    berth::{self, Berth},
     fault::{JournalError, Malformed},
     row::{Columns, Ended, Rest},
 };
@@ -15,6 +16,8 @@ use crate::answer::Answer;
 #[derive(Debug)]
 pub struct Recovery {
     pub records: Vec<(Sequence, Record<Answer>)>,
+    /// The sessions that there were, in the order in which they were made.
+    pub berths: Vec<Berth>,
     /// Rows that this version cannot read; they are left alone.
     pub malformed: u64,
 }
@@ -38,7 +41,7 @@ struct Finish {
 }
 
 pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError> {
-    let mut recovery = Recovery { records: Vec::new(), malformed: 0 };
+    let mut recovery = Recovery { records: Vec::new(), berths: berth::berths(connection)?, malformed: 0 };
     let mut statement = connection.prepare(include_str!("sql/remembered.sql"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

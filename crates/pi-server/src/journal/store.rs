@@ -10,6 +10,7 @@ use pi_redact::Redactor;
 use rusqlite::{Connection, OpenFlags, Transaction, named_params};
 
 use super::{
+    berth::{self, Move},
     fault::JournalError,
     row::{Ended, Rest},
 };
@@ -121,6 +122,14 @@ impl Store {
         if let Some((sequence, _)) = records.last() {
             mark(&transaction, "sequence", sequence.0)?;
         }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Writes down what becomes of a session. The record of the command that did it comes later, and with it the disk.
+    pub(super) fn berth(&mut self, change: &Move) -> Result<(), JournalError> {
+        let transaction = self.connection.transaction()?;
+        berth::apply(&transaction, change)?;
         transaction.commit()?;
         Ok(())
     }

@@ -59,3 +59,11 @@ create table mark (
     name  text    primary key,
     value integer not null
 ) strict, without rowid;
+
+-- The sessions that there are, and where each is found again. A file that is not there yet has nothing in it.
+create table berth (
+    session text primary key,
+    file    text,
+    cwd     text not null,
+    created text not null
+) strict, without rowid;

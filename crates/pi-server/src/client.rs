@@ -1,0 +1,109 @@
+//! What a client says: each frame becomes a command for the engine, or an answer that says why not.
+
+use std::sync::Arc;
+
+use pi_engine::{Admission, driver::Mailbox};
+use pi_transcript::SessionId;
+use pi_wire::{
+    Activity, Command, Frame, Outcome, Reject, Response, SessionCommand,
+    error::RateScope,
+    reject::{Cause, UNKNOWN},
+};
+use serde::Serialize;
+
+use crate::{
+    answer::Answer,
+    connection::Connection,
+    hall::{Counts, Hall, Job, connects},
+    header::header,
+    lobby::Waiting,
+    speaker::frame,
+};
+
+/// A connection as its reader has it.
+pub struct Client {
+    pub hall: Arc<Hall>,
+    pub engine: Mailbox<Job, Answer>,
+    pub connection: Arc<Connection>,
+}
+
+/// The server has ended and takes no more frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the server has ended")]
+pub struct Ended;
+
+impl Client {
+    /// Takes one frame. Waits while the engine has too much to do, which makes the client wait.
+    pub async fn hear(&self, bytes: &[u8]) -> Result<(), Ended> {
+        match pi_wire::parse(bytes, &self.hall.settings.frame) {
+            Ok(frame) => self.submit(frame).await,
+            Err(reject) => {
+                self.reject(*reject);
+                Ok(())
+            }
+        }
+    }
+
+    /// A line that was too long to be read.
+    pub fn refuse_size(&self, bytes: usize) {
+        let limit = self.hall.settings.frame.bytes;
+        let cause = Cause::Oversize { size: bytes, limit };
+        self.reject(Reject { id: None, command: UNKNOWN.to_owned(), cause });
+    }
+
+    async fn submit(&self, said: Frame) -> Result<(), Ended> {
+        if let Err(error) = self.count(&said) {
+            self.send(&Response::<()>::error(&said, &error));
+            return Ok(());
+        }
+        let room = said.command.session().and_then(|session| self.hall.rooms.get(session));
+        let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
+        let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));
+        let class = said.command.class(activity, has_command);
+        let header = header(&said, &self.connection.identity, activity, has_command);
+        let Frame { head, command, extra: _ } = said;
+        let connection = Arc::clone(&self.connection);
+        let waiting = Waiting { connection: Arc::clone(&connection), id: head.id, connects: connects(&command) };
+        let request = self.hall.lobby.wait(waiting);
+        let admission = Admission { request, header, command: Job { command, class, connection } };
+        self.engine.admit(admission).await.map_err(|_| Ended)
+    }
+
+    /// Whether it may send one more.
+    fn count(&self, said: &Frame) -> Result<(), pi_wire::Error> {
+        let (rates, counts) = (&self.hall.rates, &self.hall.counts);
+        let counted = rates.count(&self.connection.identity.client);
+        let counted =
+            counted.and_then(|()| answered(&said.command).map_or(Ok(()), |session| rates.count_answer(session)));
+        counted.inspect_err(|error| {
+            let pi_wire::Error::RateLimited { scope, .. } = error else { return };
+            Counts::count(match scope {
+                RateScope::Client => &counts.refused_rate,
+                RateScope::Global => &counts.refused_global_rate,
+                RateScope::UiResponses => &counts.refused_answers,
+            });
+        })
+    }
+
+    fn reject(&self, reject: Reject) {
+        if matches!(reject.cause, Cause::Oversize { .. }) {
+            Counts::count(&self.hall.counts.refused_size);
+        }
+        self.send(&reject.response());
+    }
+
+    fn send<D: Serialize>(&self, response: &Response<D>) {
+        debug_assert!(matches!(response.outcome, Outcome::Failure(_)), "only refusals are answered here");
+        if self.connection.outbox.send(frame(response)).is_err() {
+            tracing::info!(connection = self.connection.id.0, "a client reads too slowly and is closed");
+        }
+    }
+}
+
+/// The session whose question a command answers.
+fn answered(command: &Command) -> Option<&SessionId> {
+    match command {
+        Command::Session(session, SessionCommand::ExtensionUiResponse(_)) => Some(session),
+        Command::Server(_) | Command::Session(..) => None,
+    }
+}

@@ -1,0 +1,252 @@
+//! Where commands are done: the engine says when, the hall does what, and the lobby tells the clients.
+//!
+//! Start with [`Hall::run`](pi_engine::driver::Host::run), which is called once for every command that begins, and with
+//! `emit`, through which everything that clients hear about commands goes, in order.
+
+mod connect;
+mod conversation;
+mod journey;
+mod look;
+mod operate;
+mod steer;
+mod survey;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use pi_engine::{
+    Change, Completion, Config, Ending, Header, SessionName, Ticket, Time,
+    driver::{Event, Host},
+};
+use pi_session::{Session, SessionGone};
+use pi_transcript::SessionId;
+use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, response::StartupRecovery};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::{connect::connects, survey::queue_of};
+use crate::{
+    answer::{self, Answer},
+    circuit::Circuits,
+    connection::Connection,
+    gauges::Gauges,
+    journal::Reader,
+    lobby::Lobby,
+    rates::Rates,
+    room::{Room, Turns},
+    rooms::Rooms,
+    settings::Settings,
+    workshop::{MakeError, Workshop},
+};
+
+/// A command on its way to a handler.
+#[derive(Debug)]
+pub struct Job {
+    pub command: Command,
+    /// As what it was admitted; of a `prompt` that depends on the moment.
+    pub class: Class,
+    pub connection: Arc<Connection>,
+}
+
+/// What a handler did.
+#[derive(Debug)]
+struct Done {
+    data: Option<Data>,
+    change: Change,
+}
+
+/// Why a handler did not do what it was asked, and what it did all the same.
+#[derive(Debug)]
+struct Undone {
+    error: Error,
+    change: Change,
+}
+
+type Outcome = Result<Done, Undone>;
+
+/// What the server's handlers share.
+pub struct Hall {
+    pub lobby: Arc<Lobby>,
+    pub rooms: Rooms,
+    pub workshop: Arc<dyn Workshop>,
+    pub journal: Reader,
+    /// The way to the engine, once there is one.
+    pub turns: Turns,
+    pub counts: Counts,
+    pub gauges: Gauges,
+    pub recovery: StartupRecovery,
+    pub rates: Rates,
+    /// The circuits of shell commands.
+    pub bash: Circuits,
+    pub settings: Settings,
+    pub engine: Config,
+}
+
+/// What is counted for people who look after the server.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub commands: AtomicU64,
+    pub refused_size: AtomicU64,
+    pub refused_rate: AtomicU64,
+    pub refused_global_rate: AtomicU64,
+    pub refused_answers: AtomicU64,
+    pub refused_connections: AtomicU64,
+    pub refused_sessions: AtomicU64,
+    pub refused_busy: AtomicU64,
+    pub journal_errors: AtomicU64,
+    pub is_journal_lost: AtomicBool,
+}
+
+impl Counts {
+    pub fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Host for Hall {
+    type Command = Job;
+    type Body = Answer;
+
+    async fn run(
+        &self,
+        ticket: Ticket,
+        header: Arc<Header>,
+        job: Job,
+        cancel: CancellationToken,
+    ) -> Completion<Self::Body> {
+        if header.access.is_recorded() {
+            self.journal.note_start(ticket, now());
+        }
+        Counts::count(&self.counts.commands);
+        let began = tokio::time::Instant::now();
+        let outcome = match job.command {
+            Command::Server(command) => self.operate(command, &job.connection).await,
+            Command::Session(id, command) => self.attend(&id, command, job.class, &cancel).await,
+        };
+        self.gauges.took(header.kind.as_str(), began.elapsed());
+        complete(outcome)
+    }
+
+    fn emit(&self, event: Event<Self::Body>) {
+        match event {
+            Event::Answered { request, header, outcome, replay } => {
+                let waiting = self.lobby.take(request);
+                if let Some(waiting) = &waiting {
+                    self.lobby.answer(waiting, &header, &outcome, replay);
+                }
+                self.follow(waiting.as_ref(), &header, &outcome, replay);
+            }
+            Event::Refused { request, header, refusal } => {
+                Counts::count(&self.counts.refused_busy);
+                if let Some(waiting) = self.lobby.take(request) {
+                    self.lobby.refuse(&waiting, &header, &refusal);
+                }
+            }
+            Event::Announced(announcement) => self.lobby.announce(&announcement),
+            Event::JournalLost { error } => {
+                Counts::count(&self.counts.journal_errors);
+                self.counts.is_journal_lost.store(true, Ordering::Relaxed);
+                tracing::error!(error, "the journal cannot be written; commands that change something are refused");
+            }
+            Event::JournalBack => {
+                self.counts.is_journal_lost.store(false, Ordering::Relaxed);
+                tracing::info!("the journal can be written again");
+            }
+            Event::Drained => tracing::debug!("every command has its answer"),
+        }
+    }
+}
+
+impl Hall {
+    /// A session's room, and the session in it.
+    async fn enter(&self, id: &SessionId) -> Result<(Arc<Room>, Session), Undone> {
+        let room = self.rooms.find(id)?;
+        let session = room.session(&*self.workshop, &self.turns).await.map_err(|error| unmade(id, &error))?;
+        Ok((room, session))
+    }
+}
+
+/// Nothing but the answer.
+fn told(data: Data) -> Outcome {
+    Ok(Done { data: Some(data), change: Change::Usual })
+}
+
+/// Done, and nothing to say.
+fn done() -> Outcome {
+    Ok(Done { data: None, change: Change::Usual })
+}
+
+impl From<Error> for Undone {
+    fn from(error: Error) -> Self {
+        Self { error, change: Change::Usual }
+    }
+}
+
+/// A session that ended between two words is one that is not there.
+fn gone(id: &SessionId) -> impl FnOnce(SessionGone) -> Undone {
+    let id = id.clone();
+    move |SessionGone| Error::SessionNotFound(id).into()
+}
+
+/// Why a session could not be loaded, in the protocol's words.
+fn unmade(id: &SessionId, error: &MakeError) -> Undone {
+    use pi_wire::error::SessionPathError;
+    let error = match error {
+        MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
+        MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
+        MakeError::InUse => Error::SessionInUse { by: "another process".into() },
+        MakeError::Failed { reason } => Error::StorageFailed { reason: reason.clone() },
+    };
+    tracing::warn!(session = %id, %error, "a session could not be loaded");
+    error.into()
+}
+
+fn complete(outcome: Outcome) -> Completion<Answer> {
+    match outcome {
+        Ok(Done { data, change }) => {
+            let answer = answer::success(data.as_ref());
+            let size = size(&answer);
+            Completion { ending: Ending::Succeeded(answer), change, size }
+        }
+        Err(Undone { error, change }) => {
+            let body = answer::failure(&error);
+            let size = size(&body);
+            Completion { ending: Ending::Failed { error: error.to_string(), body }, change, size }
+        }
+    }
+}
+
+/// What keeping an answer costs.
+fn size(answer: &Answer) -> usize {
+    match answer {
+        pi_wire::Outcome::Success(data) => data.as_ref().map_or(0, |data| data.get().len()),
+        pi_wire::Outcome::Failure(failure) => failure.error.len() + failure.hint.as_ref().map_or(0, String::len),
+    }
+}
+
+/// The moment, as the engine counts them.
+#[expect(clippy::disallowed_methods, reason = "the one place of the server that reads the wall clock")]
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn session_name(id: &SessionId) -> SessionName {
+    SessionName::from(id.as_str())
+}
+
+fn is_kind(header: &Header, kind: Kind) -> bool {
+    header.kind.as_str() == kind.name()
+}
+
+/// Only server commands connect.
+fn as_server(command: &Command) -> Option<&ServerCommand> {
+    match command {
+        Command::Server(command) => Some(command),
+        Command::Session(..) => None,
+    }
+}

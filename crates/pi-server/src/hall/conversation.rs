@@ -1,0 +1,284 @@
+//! Commands to a session: who does each, and how its answer is put into the protocol's words.
+
+use std::sync::Arc;
+
+use pi_session::{
+    CommandInfo, CommandSource, Journey, NavigateError, Session, SessionGone, Summarise, Switch, context::Spoken,
+    models::Choice, queue::When,
+};
+use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, SessionInfo, ThinkingLevel};
+use pi_wire::{
+    Class, Data, Error, SessionCommand,
+    command::{CycleModel, Direction, GetMessages, NavigateOptions, NavigateTree},
+    error::Missing,
+    response::{
+        ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LastAssistantText,
+        MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Hall, Outcome, Undone, done, gone, steer, survey, told};
+use crate::room::Room;
+
+impl Hall {
+    pub(super) async fn attend(
+        &self,
+        id: &SessionId,
+        command: SessionCommand,
+        class: Class,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let (room, session) = self.enter(id).await?;
+        let ended = |gone_session| gone(id)(gone_session);
+        match command {
+            SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
+            SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
+            SessionCommand::FollowUp(said) => {
+                steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
+            }
+            SessionCommand::Abort(_) | SessionCommand::AbortCompaction(_) => {
+                session.abort().await.map_err(ended)?;
+                done()
+            }
+            SessionCommand::AbortRetry(_) => {
+                session.abort_retry().await.map_err(ended)?;
+                done()
+            }
+            SessionCommand::AbortBash(_) => {
+                session.abort_bash().await.map_err(ended)?;
+                done()
+            }
+            SessionCommand::Bash(command) => {
+                let limits = (cancel, self.engine.extended_ms);
+                steer::bash(&self.bash, id, &session, command, limits).await
+            }
+            SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
+            command => {
+                self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
+            }
+        }
+    }
+
+    /// What is done by asking the session once or twice.
+    async fn converse(
+        &self,
+        room: &Arc<Room>,
+        session: &Session,
+        command: SessionCommand,
+    ) -> Result<Outcome, SessionGone> {
+        Ok(match command {
+            SessionCommand::GetState(_) => told(Data::GetState(self.info(room, session).await?)),
+            SessionCommand::GetAvailableModels(_) => {
+                let models = session.models().await?;
+                let models = models.iter().map(|choice| choice.model().clone()).collect();
+                told(Data::GetAvailableModels(ModelList { models }))
+            }
+            SessionCommand::GetCommands(_) => {
+                let commands = session.commands().await?.into_iter().filter_map(slash_command).collect();
+                told(Data::GetCommands(SlashCommandList { commands }))
+            }
+            SessionCommand::GetMessages(wanted) => messages(&session.messages().await?, &wanted),
+            SessionCommand::SetModel(wanted) => set_model(session, &wanted.provider, &wanted.model_id).await?,
+            SessionCommand::CycleModel(wanted) => cycle_model(session, &wanted).await?,
+            SessionCommand::SetThinkingLevel(wanted) => {
+                session.set_thinking_level(wanted.level).await?;
+                done()
+            }
+            SessionCommand::CycleThinkingLevel(_) => cycle_thinking_level(session).await?,
+            SessionCommand::SetSessionName(wanted) => {
+                session.rename(wanted.name).await?;
+                room.forget_info();
+                done()
+            }
+            SessionCommand::SetAutoCompaction(wanted) => {
+                session.set_auto_compaction(switch(wanted.enabled)).await?;
+                done()
+            }
+            SessionCommand::SetAutoRetry(wanted) => {
+                session.set_auto_retry(switch(wanted.enabled)).await?;
+                done()
+            }
+            SessionCommand::SetActiveTools(wanted) => {
+                session.set_active_tools(wanted.tools).await?;
+                let tools = session.state().await?.active_tools;
+                told(Data::SetActiveTools(ActiveTools { tools }))
+            }
+            SessionCommand::GetForkMessages(_) => {
+                told(Data::GetForkMessages(ForkMessageList { messages: fork_messages(&session.messages().await?) }))
+            }
+            SessionCommand::GetLastAssistantText(_) => {
+                let text = last_assistant_text(&session.messages().await?);
+                told(Data::GetLastAssistantText(LastAssistantText { text }))
+            }
+            SessionCommand::NavigateTree(wanted) => navigate(session, wanted).await,
+            SessionCommand::ExtensionUiResponse(answered) => {
+                let (id, answer) = (answered.request_id, answered.response.known);
+                match session.answer(id, answer).await? {
+                    Ok(()) => done(),
+                    Err(fault) => Err(survey::answer_fault(fault).into()),
+                }
+            }
+            command => return self.survey(room, session, command).await,
+        })
+    }
+
+    async fn info(&self, room: &Room, session: &Session) -> Result<SessionInfo, SessionGone> {
+        Ok(Arc::unwrap_or_clone(room.info(session).await?))
+    }
+}
+
+pub(super) fn switch(enabled: bool) -> Switch {
+    if enabled { Switch::On } else { Switch::Off }
+}
+
+/// Built-in commands are those of a terminal; a client brings its own.
+fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
+    let (source, path) = match command.source {
+        CommandSource::BuiltIn => return None,
+        CommandSource::Extension { path } => (SlashCommandSource::Extension, path),
+        CommandSource::Prompt { path } => (SlashCommandSource::Prompt, path),
+        CommandSource::Skill { path } => (SlashCommandSource::Skill, path),
+    };
+    let definition = command.definition;
+    Some(SlashCommand {
+        name: definition.name,
+        description: definition.description,
+        source,
+        location: None,
+        path: Some(path),
+    })
+}
+
+/// All that was said, or the page that is asked for.
+fn messages(spoken: &[Spoken], wanted: &GetMessages) -> Outcome {
+    if wanted.limit.is_none() && wanted.before.is_none() && wanted.after.is_none() {
+        let messages = spoken.iter().map(|(_, message)| Message::clone(message)).collect();
+        return told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None }));
+    }
+    let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let place = |entry: &EntryId| {
+        let found = spoken.iter().position(|(id, _)| id == entry);
+        found.ok_or_else(|| Undone::from(Error::NotFound(Missing::Entry(entry.clone()))))
+    };
+    let (page, has_more) = match (&wanted.before, &wanted.after) {
+        (_, Some(after)) => {
+            let rest = &spoken[place(after)? + 1..];
+            (&rest[..rest.len().min(limit)], rest.len() > limit)
+        }
+        (before, None) => {
+            let end = before.as_ref().map(place).transpose()?.unwrap_or(spoken.len());
+            let start = end.saturating_sub(limit);
+            (&spoken[start..end], start > 0)
+        }
+    };
+    let (entry_ids, messages) = page.iter().map(|(id, message)| (id.clone(), Message::clone(message))).unzip();
+    told(Data::GetMessages(MessageList { messages, entry_ids: Some(entry_ids), has_more: Some(has_more) }))
+}
+
+async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) -> Result<Outcome, SessionGone> {
+    let models = session.models().await?;
+    let found = models.into_iter().find(|choice| choice.provider() == provider && choice.id() == model.as_str());
+    let Some(choice) = found else {
+        return Ok(Err(Error::ModelNotFound { provider: provider.clone(), model_id: model.clone() }.into()));
+    };
+    session.set_model(Arc::clone(&choice)).await?;
+    Ok(told(Data::SetModel(ChosenModel { model: choice.model().clone() })))
+}
+
+async fn cycle_model(session: &Session, wanted: &CycleModel) -> Result<Outcome, SessionGone> {
+    let (state, models) = (session.state().await?, session.models().await?);
+    let is_current = |choice: &Arc<Choice>| *choice.model() == state.model;
+    let Some(next) = neighbour(&models, models.iter().position(is_current), wanted.direction) else {
+        return Ok(told(Data::CycleModel(None)));
+    };
+    session.set_model(Arc::clone(next)).await?;
+    let thinking_level = session.state().await?.thinking;
+    let model = next.model().clone();
+    Ok(told(Data::CycleModel(Some(CycledModel { model, thinking_level, is_scoped: false }))))
+}
+
+/// The one beside it, around the end. `None` if there is no other.
+fn neighbour<T>(all: &[T], current: Option<usize>, direction: Direction) -> Option<&T> {
+    let Some(current) = current else { return all.first() };
+    if all.len() < 2 {
+        return None;
+    }
+    let next = match direction {
+        Direction::Forward => (current + 1) % all.len(),
+        Direction::Backward => (current + all.len() - 1) % all.len(),
+    };
+    all.get(next)
+}
+
+async fn cycle_thinking_level(session: &Session) -> Result<Outcome, SessionGone> {
+    let state = session.state().await?;
+    if !state.model.reasoning {
+        return Ok(told(Data::CycleThinkingLevel(None)));
+    }
+    let levels = ThinkingLevel::ALL;
+    let current = levels.iter().position(|level| *level == state.thinking).unwrap_or(0);
+    for step in 1..levels.len() {
+        let wanted = levels[(current + step) % levels.len()];
+        // A level that the model does not have becomes one that it has; those are passed over.
+        if session.set_thinking_level(wanted).await? == wanted {
+            return Ok(told(Data::CycleThinkingLevel(Some(CycledThinkingLevel { level: wanted }))));
+        }
+    }
+    Ok(told(Data::CycleThinkingLevel(None)))
+}
+
+fn fork_messages(spoken: &[Spoken]) -> Vec<ForkMessage> {
+    let of_user = |(entry_id, message): &Spoken| match &**message {
+        Message::User(user) => Some(ForkMessage { entry_id: entry_id.clone(), text: user.content.text() }),
+        _ => None,
+    };
+    spoken.iter().filter_map(of_user).collect()
+}
+
+fn last_assistant_text(spoken: &[Spoken]) -> Option<String> {
+    let said = |(_, message): &Spoken| match &**message {
+        Message::Assistant(said) => {
+            Some(said.content.iter().filter_map(pi_transcript::Block::as_text).collect::<String>())
+        }
+        _ => None,
+    };
+    spoken.iter().rev().filter_map(said).find(|text| !text.is_empty())
+}
+
+async fn navigate(session: &Session, wanted: NavigateTree) -> Outcome {
+    let NavigateOptions { summarize, replace_instructions, custom_instructions, label } = wanted.options.known;
+    let summarise = match (summarize, custom_instructions, replace_instructions) {
+        (false, _, _) => Summarise::No,
+        (true, None, _) => Summarise::Yes,
+        (true, Some(instructions), false) => Summarise::With(instructions),
+        (true, Some(instructions), true) => Summarise::Instead(instructions),
+    };
+    match session.navigate(Journey { target: wanted.target_id, summarise, label }).await {
+        Ok(went) => told(Data::NavigateTree(Navigated { editor_text: went.text, cancelled: false, aborted: None })),
+        Err(NavigateError::Aborted) => {
+            told(Data::NavigateTree(Navigated { editor_text: None, cancelled: true, aborted: Some(true) }))
+        }
+        Err(NavigateError::NoEntry(missing)) => Err(Error::NotFound(Missing::Entry(missing.id)).into()),
+        Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
+            Err(Error::Refused { reason: error.to_string() }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_go_around_the_end() {
+        let check = |all: &[u8], current, direction, expected: Option<u8>| {
+            assert_eq!(neighbour(all, current, direction).copied(), expected, "{all:?} {current:?} {direction:?}");
+        };
+        check(&[1, 2, 3], Some(2), Direction::Forward, Some(1));
+        check(&[1, 2, 3], Some(0), Direction::Backward, Some(3));
+        check(&[1, 2, 3], None, Direction::Forward, Some(1));
+        check(&[1], Some(0), Direction::Forward, None);
+        check(&[], None, Direction::Forward, None);
+    }
+}

@@ -1,0 +1,120 @@
+//! Commands that take a session to another conversation, or write its own down elsewhere.
+//!
+//! The session keeps its name; what is in the room changes. The other conversation is opened before this one is left, so
+//! that whoever cannot go stays where he is.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pi_session::{Beginning, Departure, Session, directory::ForkPoint, export};
+use pi_wire::{
+    Data, Error, SessionCommand,
+    command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
+    response::{Cancellable, ExportedFile, Forked},
+};
+use tokio::task::spawn_blocking;
+
+use super::{Hall, Outcome, Undone, gone, told, unmade};
+use crate::{
+    places,
+    room::Room,
+    workshop::{Conversation, Order},
+};
+
+impl Hall {
+    pub(super) async fn depart(&self, room: &Arc<Room>, session: &Session, command: SessionCommand) -> Outcome {
+        match command {
+            SessionCommand::NewSession(wanted) => self.new_session(room, session, wanted).await,
+            SessionCommand::SwitchSessionFile(wanted) => self.switch_file(room, session, &wanted).await,
+            SessionCommand::Fork(wanted) => self.fork(room, session, wanted).await,
+            SessionCommand::ExportHtml(wanted) => export_html(room, session, wanted).await,
+            // Components that extensions draw come with the extensions.
+            SessionCommand::ExtensionUiKey(wanted) => Err(Error::NoPendingRequest(wanted.request_id).into()),
+            // Everything else was done before it came here.
+            command => Err(Error::Internal { incident: format!("nobody does {}", command.kind().name()) }.into()),
+        }
+    }
+
+    async fn new_session(&self, room: &Arc<Room>, session: &Session, wanted: NewSession) -> Outcome {
+        let parent = wanted.parent_session.map(PathBuf::from);
+        let departure = Departure::New { parent: parent.clone() };
+        let went = self.leave(room, session, departure, |left| (Conversation::New { parent }, Beginning::New { left }));
+        told(Data::NewSession(Cancellable { cancelled: went.await?.is_none() }))
+    }
+
+    async fn switch_file(&self, room: &Arc<Room>, session: &Session, wanted: &SwitchSessionFile) -> Outcome {
+        let sessions = self.workshop.sessions_folder();
+        let path = places::session_file(Path::new(&wanted.session_path), sessions.as_deref())?;
+        if let Some(by) = self.rooms.holder(&path.to_string_lossy()) {
+            return Err(Error::SessionInUse { by }.into());
+        }
+        let departure = Departure::Resume(path.clone());
+        let went =
+            self.leave(room, session, departure, |left| (Conversation::Stored(path), Beginning::Resume { left }));
+        told(Data::SwitchSessionFile(Cancellable { cancelled: went.await?.is_none() }))
+    }
+
+    async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
+        let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be forked"))?;
+        // What was said is in the file before it is copied.
+        session.flush().await.map_err(gone(room.id()))?;
+        let at = ForkPoint::Before(wanted.entry_id);
+        let departure = Departure::Fork(at.clone());
+        let went =
+            self.leave(room, session, departure, |left| (Conversation::Fork { from, at }, Beginning::Fork { left }));
+        let text = went.await?;
+        let cancelled = text.is_none();
+        told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
+    }
+
+    /// Goes from one conversation to another; `None` if an extension objects. Answers what the person said at a fork.
+    async fn leave(
+        &self,
+        room: &Arc<Room>,
+        session: &Session,
+        departure: Departure,
+        to: impl FnOnce(Option<PathBuf>) -> (Conversation, Beginning),
+    ) -> Result<Option<Option<String>>, Undone> {
+        if !session.may_leave(departure.clone()).await.map_err(gone(room.id()))? {
+            return Ok(None);
+        }
+        let (conversation, beginning) = to(file(room));
+        let order = Order { cwd: room.berth().cwd.into(), conversation, beginning };
+        let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
+        let text = made.text.take();
+        // One that has ended meanwhile is left as well.
+        let unsaid = session.close_for(departure).await.unwrap_or_default();
+        if !unsaid.is_empty() {
+            tracing::info!(session = %room.id(), messages = unsaid.len(), "what waited to be said was left behind");
+        }
+        room.enter(made, &self.turns).await.map_err(gone(room.id()))?;
+        let kept = self.journal.keep(room.berth()).await;
+        kept.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        Ok(Some(text))
+    }
+}
+
+fn file(room: &Room) -> Option<PathBuf> {
+    room.berth().file.map(PathBuf::from)
+}
+
+fn refused(reason: &str) -> Undone {
+    Error::Refused { reason: reason.to_owned() }.into()
+}
+
+/// Writes the conversation as a page, into the folder of the session and nowhere else.
+async fn export_html(room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
+    let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be exported"))?;
+    session.flush().await.map_err(gone(room.id()))?;
+    let cwd = PathBuf::from(room.berth().cwd);
+    let name = wanted.output_path.unwrap_or_else(|| format!("pi-session-{}.html", room.id()));
+    let written = spawn_blocking(move || {
+        let story = export::read(&from).map_err(|error| error.to_string())?;
+        places::write_inside(&cwd, Path::new(&name), export::html(&story).as_bytes()).map_err(|error| error.to_string())
+    });
+    let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
+    let path = written.map_err(|reason| refused(&reason))?;
+    told(Data::ExportHtml(ExportedFile { path: path.to_string_lossy().into_owned() }))
+}

@@ -1,0 +1,208 @@
+//! What can be seen of the server: whether it is well, what it counts, what commands did.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pi_engine::{Load, Time};
+use pi_wire::{
+    Data, Error,
+    command::GetCommandHistory,
+    id::{CommandId, IdempotencyKey},
+    limits,
+    response::{
+        AppendFailurePolicy, CircuitState, CommandHistory, ExecutionMetrics, ExtensionUiMetrics, Health, HistoryEntry,
+        HistoryFilters, JournalCompaction, JournalMetrics, JournalState, LockMetrics, Metrics, Phase, RateLimitUsage,
+        RedactionHooks, RejectedCommands, ReplayMetrics, Retention, SessionStoreMetrics, StoreMetrics, VersionMetrics,
+    },
+};
+
+use super::{Hall, Outcome, told};
+use crate::journal::{Filter, SCHEMA_VERSION, Told, audit::hexadecimal};
+
+impl Hall {
+    pub(crate) fn health(&self) -> Health {
+        let mut issues = Vec::new();
+        if self.counts.is_journal_lost.load(Ordering::Relaxed) {
+            issues.push("the journal cannot be written; commands that change something are refused".to_owned());
+        }
+        let open: Vec<_> =
+            self.workshop.circuits().into_iter().filter(|circuit| circuit.state != CircuitState::Closed).collect();
+        issues.extend(
+            open.iter().map(|circuit| format!("provider {} fails; its circuit is open", circuit.provider_name)),
+        );
+        let has_open_bash_circuit = self.bash.is_open();
+        if has_open_bash_circuit {
+            issues.push("shell commands time out; their circuit is open".to_owned());
+        }
+        Health { healthy: issues.is_empty(), issues, has_open_circuit: !open.is_empty(), has_open_bash_circuit }
+    }
+
+    pub(crate) async fn metrics(&self) -> Metrics {
+        let load = match self.turns.get() {
+            Some(engine) => engine.load().await.ok(),
+            None => None,
+        };
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counts = &self.counts;
+        Metrics {
+            session_count: number(self.rooms.count()),
+            connection_count: number(self.lobby.count()),
+            pending_connection_count: 0,
+            total_commands_executed: read(&counts.commands),
+            commands_rejected: RejectedCommands {
+                session_limit: read(&counts.refused_sessions),
+                message_size: read(&counts.refused_size),
+                rate_limit: read(&counts.refused_rate),
+                global_rate_limit: read(&counts.refused_global_rate),
+                connection_limit: read(&counts.refused_connections),
+                extension_ui_response_rate_limit: read(&counts.refused_answers),
+            },
+            zombie_sessions_detected: 0,
+            zombie_sessions_cleaned: 0,
+            double_unregister_errors: 0,
+            rate_limit_usage: RateLimitUsage {
+                global_count: self.rates.used(),
+                global_limit: self.settings.rates.global.get().into(),
+            },
+            stores: self.stores(load.as_ref()),
+            circuit_breakers: self.workshop.circuits(),
+            bash_circuit_breaker: self.bash.metrics(),
+            metrics: None,
+        }
+    }
+
+    fn stores(&self, load: Option<&Load>) -> StoreMetrics {
+        let of = |field: fn(&Load) -> usize| load.map_or(0, |load| number(field(load)));
+        let refused = self.counts.refused_busy.load(Ordering::Relaxed);
+        let config = &self.engine;
+        StoreMetrics {
+            replay: ReplayMetrics {
+                in_flight_count: of(|load| load.in_flight),
+                outcome_count: of(|load| load.outcomes + load.reads),
+                idempotency_cache_size: of(|load| load.keys),
+                max_in_flight_commands: number(config.max_in_flight),
+                max_command_outcomes: number(config.retention.max_count),
+                in_flight_rejections: refused,
+            },
+            version: VersionMetrics { session_count: number(self.rooms.count()) },
+            execution: ExecutionMetrics { lane_count: of(|load| load.lanes) },
+            // Sessions have no locks here; a lane is its order.
+            lock: LockMetrics { active_locks: 0, timeout_count: 0, waiting_count: 0, queue_full_rejections: 0 },
+            extension_ui: ExtensionUiMetrics { pending_count: 0, max_pending_requests: 0, rejected_count: 0 },
+            session_store: SessionStoreMetrics { metadata_reset_count: 0 },
+            journal: self.journal_metrics(),
+        }
+    }
+
+    fn journal_metrics(&self) -> JournalMetrics {
+        let (recovery, kept) = (&self.recovery, self.settings.retention);
+        JournalMetrics {
+            enabled: recovery.enabled,
+            initialized: recovery.initialized,
+            journal_path: recovery.journal_path.clone(),
+            schema_version: recovery.schema_version,
+            append_failure_policy: AppendFailurePolicy::FailClosed,
+            redaction: RedactionHooks { before_persist_hook_enabled: true, before_export_hook_enabled: true },
+            entries_written: self.journal.written(),
+            write_errors: self.counts.journal_errors.load(Ordering::Relaxed),
+            entries_scanned: recovery.entries_scanned,
+            malformed_entries: recovery.malformed_entries,
+            unsupported_version_entries: recovery.unsupported_version_entries,
+            recovered_outcomes: recovery.recovered_outcomes,
+            recovered_in_flight_failures: recovery.recovered_in_flight_failures,
+            retention: Retention {
+                enabled: true,
+                max_entries: Some(kept.count),
+                max_age_ms: Some(kept.age_ms),
+                max_bytes: Some(kept.bytes),
+            },
+            compaction: JournalCompaction {
+                runs: 0,
+                dropped_entries: 0,
+                last_compaction_at: None,
+                last_entries_before: 0,
+                last_entries_after: 0,
+                last_bytes_before: 0,
+                last_bytes_after: 0,
+            },
+        }
+    }
+
+    pub(super) async fn command_history(&self, wanted: GetCommandHistory) -> Outcome {
+        let limit = wanted.limit.unwrap_or(100).min(limits::HISTORY);
+        let filter = Filter {
+            session: wanted.session_id_filter.as_ref().map(ToString::to_string),
+            id: wanted.command_id.as_ref().map(ToString::to_string),
+            from: wanted.from_timestamp.map(Time),
+            until: wanted.to_timestamp.map(Time),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+        };
+        let page = self.journal.history(filter).await;
+        let page = page.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        let mut entries: Vec<HistoryEntry> = page.commands.iter().flat_map(phases).collect();
+        let is_cut = entries.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        told(Data::GetCommandHistory(CommandHistory {
+            enabled: true,
+            initialized: true,
+            init_state: JournalState::Ready,
+            initialization_error: None,
+            journal_path: self.journal.path().to_string_lossy().into_owned(),
+            schema_version: SCHEMA_VERSION.into(),
+            filters: HistoryFilters {
+                session_id_filter: wanted.session_id_filter,
+                command_id: wanted.command_id,
+                from_timestamp: wanted.from_timestamp,
+                to_timestamp: wanted.to_timestamp,
+            },
+            returned: number(entries.len()),
+            entries,
+            truncated: page.is_truncated || is_cut,
+            max_items_returned: limit,
+            max_items_allowed: limits::HISTORY,
+        }))
+    }
+}
+
+/// The phases of a command, the latest first.
+fn phases(told: &Told) -> impl Iterator<Item = HistoryEntry> {
+    let common = HistoryEntry {
+        recorded_at: told.accepted.0,
+        phase: Phase::CommandAccepted,
+        command_id: CommandId(told.id.clone().unwrap_or_else(|| format!("anon:{}", told.ticket.0))),
+        command_type: told.kind.clone(),
+        lane_key: told.lane.clone(),
+        lane_sequence: told.lane_sequence,
+        fingerprint: hexadecimal(&told.fingerprint),
+        explicit_id: told.id.is_some(),
+        session_id: told.session.as_deref().map(Into::into),
+        depends_on: Some(told.depends_on.iter().map(|id| CommandId(id.clone())).collect::<Vec<_>>())
+            .filter(|ids| !ids.is_empty()),
+        if_session_version: told.if_version,
+        idempotency_key: told.key.clone().map(IdempotencyKey),
+        success: None,
+        error: None,
+        session_version: None,
+        replayed: told.alias_of.map(|_| true),
+        timed_out: None,
+        recovered: None,
+        recovery_reason: None,
+    };
+    let finished = told.finish.as_ref().map(|finish| HistoryEntry {
+        recorded_at: finish.at.0,
+        phase: Phase::CommandFinished,
+        success: Some(finish.success),
+        error: finish.error.clone(),
+        session_version: finish.version,
+        timed_out: finish.timed_out.then_some(true),
+        recovered: finish.recovered.then_some(true),
+        recovery_reason: finish.recovered.then(|| "restart_inflight_marked_failed".to_owned()),
+        ..common.clone()
+    });
+    let started =
+        told.started.map(|at| HistoryEntry { recorded_at: at.0, phase: Phase::CommandStarted, ..common.clone() });
+    finished.into_iter().chain(started).chain([common])
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

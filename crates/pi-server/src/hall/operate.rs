@@ -1,0 +1,253 @@
+//! Commands to the server itself.
+
+use std::{path::Path, sync::Arc};
+
+use pi_engine::Change;
+use pi_session::{Beginning, directory::Stored};
+use pi_transcript::{SessionId, StoredSessionInfo};
+use pi_wire::{
+    Data, Error, ServerCommand,
+    command::{
+        CreateSession, DeleteSession, DeleteStoredSession, ListSessions, ListStoredSessions, LoadSession, Subscribe,
+        SwitchSession, Unsubscribe,
+    },
+    error::{Missing, SessionPathError},
+    response::{
+        ChosenLifecycle, DeletedSession, DeletedStoredSession, ExtensionList, ListedSession, ListedStoredSession,
+        OpenedSession, Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
+    },
+};
+
+use super::{Counts, Done, Hall, Outcome, Undone, gone, now, session_name, told, unmade};
+use crate::{
+    connection::Connection,
+    door::Secret,
+    feed::{Position, Start},
+    journal::Berth,
+    places,
+    room::Room,
+    workshop::{Conversation, MakeError, Order},
+};
+
+/// Stored sessions on a page if nobody says how many.
+const PAGE: usize = 100;
+
+impl Hall {
+    pub(super) async fn operate(&self, command: ServerCommand, connection: &Arc<Connection>) -> Outcome {
+        match command {
+            ServerCommand::ListSessions(wanted) => self.list_sessions(&wanted).await,
+            ServerCommand::CreateSession(wanted) => self.create_session(wanted).await,
+            ServerCommand::DeleteSession(wanted) => self.delete_session(&wanted).await,
+            ServerCommand::SwitchSession(SwitchSession { session_id }) => {
+                let (room, session) = self.enter(&session_id).await?;
+                let info = room.info(&session).await.map_err(gone(&session_id))?;
+                told(Data::SwitchSession(SwitchedSession { session_info: Arc::unwrap_or_clone(info) }))
+            }
+            ServerCommand::GetMetrics(_) => told(Data::GetMetrics(Box::new(self.metrics().await))),
+            ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health())),
+            ServerCommand::ListStoredSessions(wanted) => self.list_stored_sessions(&wanted).await,
+            ServerCommand::LoadSession(wanted) => self.load_session(wanted).await,
+            ServerCommand::GetStartupRecovery(_) => told(Data::GetStartupRecovery(self.recovery.clone())),
+            ServerCommand::GetCommandHistory(wanted) => self.command_history(wanted).await,
+            ServerCommand::Subscribe(wanted) => self.subscribe(wanted).await,
+            ServerCommand::Unsubscribe(Unsubscribe { session_id }) => {
+                let room = self.rooms.get(&session_id);
+                let unsubscribed = room.is_some_and(|room| room.feed().is_heard_by(&connection.outbox));
+                told(Data::Unsubscribe(Unsubscribed { unsubscribed }))
+            }
+            ServerCommand::SetLifecycle(chosen) => {
+                told(Data::SetLifecycle(ChosenLifecycle { lifecycle: chosen.lifecycle }))
+            }
+            ServerCommand::DeleteStoredSession(wanted) => self.delete_stored_session(&wanted).await,
+            // No extension is installed: the tiers that run them are not built yet.
+            ServerCommand::ListExtensions(_) => told(Data::ListExtensions(ExtensionList { extensions: Vec::new() })),
+            ServerCommand::ReloadExtensions(wanted) => match wanted.extension_id {
+                Some(id) => Err(Error::NotFound(Missing::Extension(id)).into()),
+                None => told(Data::ReloadExtensions(ExtensionList { extensions: Vec::new() })),
+            },
+            ServerCommand::EnableExtension(wanted) => {
+                Err(Error::NotFound(Missing::Extension(wanted.extension_id)).into())
+            }
+            ServerCommand::DisableExtension(wanted) => {
+                Err(Error::NotFound(Missing::Extension(wanted.extension_id)).into())
+            }
+        }
+    }
+
+    async fn list_sessions(&self, wanted: &ListSessions) -> Outcome {
+        let mut sessions = Vec::new();
+        for room in self.rooms.everyone() {
+            let listed = self.listed(&room).await;
+            let texts = [listed.info.session_name.as_deref(), listed.cwd.as_deref(), Some(room.id().as_str())];
+            if holds(&texts, wanted.search.as_deref()) {
+                sessions.push(listed);
+            }
+        }
+        told(Data::ListSessions(SessionList { sessions }))
+    }
+
+    /// What a list tells about a session. One that is not loaded is not loaded for it.
+    async fn listed(&self, room: &Arc<Room>) -> ListedSession {
+        let berth = room.berth();
+        let info = match room.loaded() {
+            Some(session) => room.info(&session).await.ok(),
+            None => None,
+        };
+        let info = info.map_or_else(|| places::sleeping(&berth), Arc::unwrap_or_clone);
+        ListedSession { info, cwd: Some(berth.cwd), cost: None, updated_at: None }
+    }
+
+    async fn create_session(&self, wanted: CreateSession) -> Outcome {
+        let id = wanted.session_id.unwrap_or_else(new_id);
+        self.admit(&id)?;
+        let cwd = match wanted.cwd {
+            Some(cwd) => places::folder(&cwd)?,
+            None => self.workshop.usual_folder(),
+        };
+        let conversation = Conversation::New { parent: None };
+        self.open(id, Order { cwd, conversation, beginning: Beginning::Startup }, Data::CreateSession).await
+    }
+
+    async fn load_session(&self, wanted: LoadSession) -> Outcome {
+        let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
+        let file = path.to_string_lossy().into_owned();
+        if let Some(by) = self.rooms.holder(&file) {
+            return Err(Error::SessionInUse { by }.into());
+        }
+        let stored = pi_session::directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
+        let id = wanted.session_id.unwrap_or(stored.id);
+        self.admit(&id)?;
+        let cwd = stored.cwd.filter(|cwd| Path::new(cwd).is_dir());
+        let cwd = cwd.map_or_else(|| self.workshop.usual_folder(), Into::into);
+        let conversation = Conversation::Stored(path);
+        let beginning = Beginning::Resume { left: None };
+        self.open(id, Order { cwd, conversation, beginning }, Data::LoadSession).await
+    }
+
+    fn admit(&self, id: &SessionId) -> Result<(), Undone> {
+        self.rooms.admit(id).map_err(|error| {
+            if matches!(error, Error::SessionLimit { .. }) {
+                Counts::count(&self.counts.refused_sessions);
+            }
+            error.into()
+        })
+    }
+
+    /// Makes a session, remembers where it is, and shows it. Nobody else makes or removes one meanwhile: both are work of
+    /// the server's lane.
+    async fn open(&self, id: SessionId, order: Order, answer: fn(OpenedSession) -> Data) -> Outcome {
+        let cwd = order.cwd.to_string_lossy().into_owned();
+        let made = self.workshop.make(order).await.map_err(|error| unmade(&id, &error))?;
+        let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
+        let created = pi_session::tree::stamp_of(now().0);
+        let berth = Berth { session: id.clone(), file, cwd, created };
+        let room = Arc::new(Room::new(berth.clone(), self.settings.kept));
+        let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
+        let info = room.info(&session).await.map_err(gone(&id))?;
+        self.journal.keep(berth).await.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        self.rooms.insert(room);
+        let change = Change::Created(session_name(&id));
+        let opened = OpenedSession { session_id: id, session_info: Arc::unwrap_or_clone(info) };
+        Ok(Done { data: Some(answer(opened)), change })
+    }
+
+    async fn delete_session(&self, wanted: &DeleteSession) -> Outcome {
+        let id = &wanted.session_id;
+        let room = self.rooms.find(id)?;
+        self.journal
+            .drop_berth(id.clone())
+            .await
+            .map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        self.rooms.remove(id);
+        self.bash.forget(id);
+        if let Some(session) = room.loaded() {
+            let unsaid = session.close().await.unwrap_or_default();
+            if !unsaid.is_empty() {
+                tracing::info!(session = %id, messages = unsaid.len(), "what waited to be said went with the session");
+            }
+        }
+        let change = Change::Removed(session_name(id));
+        Ok(Done { data: Some(Data::DeleteSession(DeletedSession { deleted: true })), change })
+    }
+
+    async fn subscribe(&self, wanted: Subscribe) -> Outcome {
+        let Subscribe { session_id, after_seq, epoch } = wanted;
+        let (room, session) = self.enter(&session_id).await?;
+        let info = room.info(&session).await.map_err(gone(&session_id))?;
+        let after = epoch.zip(after_seq).map(|(epoch, seq)| Position { epoch, seq });
+        let (start, position) = room.feed().would_start(after.as_ref());
+        let resume = match start {
+            Start::Live(_) => Resume::Live,
+            Start::Replay { .. } => Resume::Replay,
+            Start::Snapshot { .. } => Resume::Snapshot,
+        };
+        let Position { epoch, seq } = position;
+        let session_info = Arc::unwrap_or_clone(info);
+        told(Data::Subscribe(Subscription { session_info, epoch, seq, resume }))
+    }
+
+    async fn list_stored_sessions(&self, wanted: &ListStoredSessions) -> Outcome {
+        let stored = self.workshop.stored().await?;
+        let search = wanted.search.as_deref();
+        let is_wanted = |stored: &&Stored| {
+            holds(&[stored.name.as_deref(), Some(&*stored.cwd), Some(&*stored.first_message)], search)
+        };
+        let limit = wanted.limit.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE));
+        let from = wanted.cursor.as_deref().map_or(0, |cursor| {
+            stored.iter().position(|stored| stored.path.to_string_lossy() == cursor).map_or(usize::MAX, |at| at + 1)
+        });
+        // One more than is wanted says whether there are more.
+        let mut page: Vec<&Stored> = stored.iter().skip(from).filter(is_wanted).take(limit.saturating_add(1)).collect();
+        let has_more = page.len() > limit;
+        page.truncate(limit);
+        let next_cursor = page.last().filter(|_| has_more).map(|stored| stored.path.to_string_lossy().into_owned());
+        let sessions = page.into_iter().map(list_stored).collect();
+        told(Data::ListStoredSessions(StoredSessionList { sessions, next_cursor }))
+    }
+
+    async fn delete_stored_session(&self, wanted: &DeleteStoredSession) -> Outcome {
+        let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
+        let file = path.to_string_lossy().into_owned();
+        if let Some(by) = self.rooms.holder(&file) {
+            return Err(Error::SessionInUse { by }.into());
+        }
+        self.workshop.delete(path, wanted.file_name.clone()).await?;
+        let session_path = wanted.session_path.clone();
+        told(Data::DeleteStoredSession(DeletedStoredSession { deleted: true, session_path }))
+    }
+}
+
+/// Whether one of the texts holds what is searched for, in whichever case.
+fn holds(texts: &[Option<&str>], search: Option<&str>) -> bool {
+    let Some(search) = search.map(str::to_lowercase) else { return true };
+    texts.iter().flatten().any(|text| text.to_lowercase().contains(&search))
+}
+
+fn list_stored(stored: &Stored) -> ListedStoredSession {
+    let path = stored.path.to_string_lossy().into_owned();
+    let info = StoredSessionInfo {
+        session_id: stored.id.clone(),
+        session_name: stored.name.clone(),
+        session_file: path.clone(),
+        session_path: path,
+        cwd: stored.cwd.clone(),
+        created_at: stored.created.clone(),
+        file_exists: true,
+        message_count: stored.message_count,
+        thinking_level: None,
+        is_streaming: None,
+    };
+    let first_message = Some(stored.first_message.clone()).filter(|text| !text.is_empty());
+    let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
+    ListedStoredSession { info, first_message, cost: None, updated_at }
+}
+
+fn new_id() -> SessionId {
+    format!("session-{}", &Secret::random().reveal()[..16]).into()
+}
+
+impl From<MakeError> for Undone {
+    fn from(error: MakeError) -> Self {
+        Error::StorageFailed { reason: error.to_string() }.into()
+    }
+}

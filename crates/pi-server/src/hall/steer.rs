@@ -1,0 +1,188 @@
+//! Commands that say something to a session, or stop what it does.
+
+use pi_engine::Change;
+use pi_session::{
+    BashError, CompactError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, input::Utterance,
+    queue::When,
+};
+use pi_transcript::{Block, SessionId, content::ImageBlock};
+use pi_wire::{
+    Activity, Class, Data, Error,
+    command::{Bash, Compact, Prompt, StreamingBehavior},
+    response::BashResult,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Outcome, Undone, done, gone, now, told};
+use crate::{
+    circuit::{Circuits, End},
+    room::Room,
+};
+
+/// Says something and waits for the end of the run that it begins, if it is to begin one.
+pub(super) async fn prompt(
+    room: &Room,
+    session: &Session,
+    prompt: Prompt,
+    class: Class,
+    cancel: &CancellationToken,
+) -> Outcome {
+    let when = prompt.streaming_behavior.map(when);
+    let utterance = utterance(prompt.message, prompt.images);
+    match (class, when) {
+        (Class::JoinsRun, Some(when)) => join(room, session, utterance, when).await,
+        _ => run(room, session, utterance, when, cancel).await,
+    }
+}
+
+/// Begins a run and waits for its end. A run that is in flight comes first: nobody commanded it, so it holds no lane.
+async fn run(
+    room: &Room,
+    session: &Session,
+    utterance: Utterance,
+    when: Option<When>,
+    cancel: &CancellationToken,
+) -> Outcome {
+    let _commanded = room.command();
+    loop {
+        let said = async {
+            match when {
+                Some(when) => session.say_during(utterance.clone(), when).await,
+                None => session.say(utterance.clone()).await,
+            }
+        };
+        let prompted = tokio::select! {
+            prompted = said => prompted,
+            () = cancel.cancelled() => {
+                session.abort().await.map_err(gone(room.id()))?;
+                return Err(changed(Error::Aborted));
+            }
+        };
+        match prompted {
+            Err(PromptError::Busy) => session.idle().await.map_err(gone(room.id()))?,
+            Err(PromptError::Input(fault)) => return Err(Error::Refused { reason: fault.to_string() }.into()),
+            Err(PromptError::Gone(SessionGone)) => return Err(Error::SessionNotFound(room.id().clone()).into()),
+            Ok(prompted) => return ended(prompted),
+        }
+    }
+}
+
+/// Puts a message into the run in flight. If the run has just ended the message begins another one, and that is as good:
+/// it was said, and nobody waits for more.
+async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) -> Outcome {
+    room.begun().await;
+    let mut activity = room.watch();
+    let (speaker, id) = (session.clone(), room.id().clone());
+    // Its owner is the session: a run that it begins goes on when the command is answered.
+    let saying = tokio::spawn(async move { speaker.say_during(utterance, when).await });
+    let began = async {
+        // The room outlives everybody who watches it.
+        let idle = activity.wait_for(|activity| *activity == Activity::Idle).await.is_ok();
+        idle && activity.wait_for(|activity| *activity == Activity::Running).await.is_ok()
+    };
+    tokio::select! {
+        said = saying => match said {
+            Ok(Ok(prompted)) => ended(prompted),
+            Ok(Err(PromptError::Gone(SessionGone))) => Err(Error::SessionNotFound(id).into()),
+            Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
+            Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
+        },
+        _ = began => done(),
+    }
+}
+
+/// Steers, or waits for the end of the run. Without a run, the message waits for the next one.
+pub(super) async fn queue(room: &Room, session: &Session, message: String, images: Vec<Block>, when: When) -> Outcome {
+    join(room, session, utterance(message, images), when).await
+}
+
+fn ended(prompted: Prompted) -> Outcome {
+    match prompted {
+        Prompted::Queued(_) | Prompted::Ran(Ending::Done) => done(),
+        Prompted::Ran(Ending::Aborted) => Err(changed(Error::Aborted)),
+        Prompted::Ran(Ending::Failed { message, cause: _ }) => {
+            Err(changed(Error::ProviderFailed { provider: "model".into(), message }))
+        }
+        Prompted::Handled { trouble: None, .. } => done(),
+        Prompted::Handled { by, trouble: Some(trouble) } => {
+            Err(changed(Error::ExtensionFailed { extension: by.to_string(), message: trouble }))
+        }
+    }
+}
+
+/// It failed, but what was said is in the conversation.
+fn changed(error: Error) -> Undone {
+    Undone { error, change: Change::Altered }
+}
+
+pub(super) async fn bash(
+    circuits: &Circuits,
+    id: &SessionId,
+    session: &Session,
+    command: Bash,
+    limits: (&CancellationToken, u64),
+) -> Outcome {
+    let (cancel, most_ms) = limits;
+    let began = now();
+    circuits.admit(id, began)?;
+    let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
+    let ran = tokio::select! {
+        ran = session.bash(command.command, exposure) => ran,
+        () = cancel.cancelled() => {
+            // The engine asks to stop when the time is up, and when the session or the server ends.
+            let end = if now().since(began) >= most_ms { End::TimedOut } else { End::Ended };
+            circuits.report(id, end, now());
+            session.abort_bash().await.map_err(gone(id))?;
+            return Err(changed(Error::Aborted));
+        }
+    };
+    circuits.report(id, End::Ended, now());
+    match ran {
+        Ok(ran) => told(Data::Bash(BashResult {
+            exit_code: ran.exit_code.unwrap_or(0),
+            output: ran.output,
+            cancelled: ran.cancelled,
+        })),
+        Err(BashError::Refused { reason }) => Err(Error::Refused { reason }.into()),
+        Err(BashError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
+    }
+}
+
+pub(super) async fn compact(
+    id: &SessionId,
+    session: &Session,
+    command: Compact,
+    cancel: &CancellationToken,
+) -> Outcome {
+    let compacted = tokio::select! {
+        compacted = session.compact(command.custom_instructions) => compacted,
+        () = cancel.cancelled() => {
+            session.abort().await.map_err(gone(id))?;
+            return Err(changed(Error::Aborted));
+        }
+    };
+    match compacted {
+        Ok(result) => told(Data::Compact(result)),
+        Err(CompactError::Aborted) => Err(Error::Aborted.into()),
+        Err(CompactError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
+        Err(error @ (CompactError::Busy | CompactError::Nothing | CompactError::Failed { .. })) => {
+            Err(Error::Refused { reason: error.to_string() }.into())
+        }
+    }
+}
+
+pub(super) fn when(behavior: StreamingBehavior) -> When {
+    match behavior {
+        StreamingBehavior::Steer => When::Steer,
+        StreamingBehavior::FollowUp => When::FollowUp,
+    }
+}
+
+fn utterance(text: String, images: Vec<Block>) -> Utterance {
+    // The rule that reads them lets nothing but images pass.
+    let images: Vec<ImageBlock> = images
+        .into_iter()
+        .filter_map(|block| if let Block::Image(image) = block { Some(image) } else { None })
+        .collect();
+    Utterance { text, files: Vec::new(), piped: None, images }
+}

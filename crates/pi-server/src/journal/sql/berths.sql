@@ -1,0 +1,1 @@
+select session, file, cwd, created from berth order by created, session

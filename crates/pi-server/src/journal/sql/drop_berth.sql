@@ -1,0 +1,1 @@
+delete from berth where session = :session

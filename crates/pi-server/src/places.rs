@@ -1,0 +1,148 @@
+//! Paths that clients name: which of them are theirs to name.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use pi_transcript::{SessionInfo, ThinkingLevel};
+use pi_wire::{Error, error::SessionPathError};
+
+use crate::{door::Secret, journal::Berth};
+
+/// A folder where an agent may work: it is there. Without links, so that everybody means the same one.
+pub(crate) fn folder(cwd: &str) -> Result<PathBuf, Error> {
+    let path = Path::new(cwd).canonicalize().map_err(|_| Error::CwdMissing)?;
+    if path.is_dir() { Ok(path) } else { Err(Error::CwdMissing) }
+}
+
+/// A session file that a client may load: below the folder of all sessions, or below any `.pi/sessions`.
+///
+/// Links are followed before it is decided, so that none leads out.
+pub(crate) fn session_file(path: &Path, sessions: Option<&Path>) -> Result<PathBuf, Error> {
+    let refused = |fault| Err(Error::SessionPath(fault));
+    // What lies outside is refused before anybody learns whether it is there.
+    if !is_allowed(path, sessions) {
+        return refused(SessionPathError::OutsideRoots);
+    }
+    let Ok(real) = path.canonicalize() else { return refused(SessionPathError::Missing) };
+    let sessions = sessions.and_then(|sessions| sessions.canonicalize().ok());
+    if !is_allowed(&real, sessions.as_deref()) {
+        return refused(SessionPathError::OutsideRoots);
+    }
+    if !real.is_file() {
+        return refused(SessionPathError::Missing);
+    }
+    Ok(real)
+}
+
+fn is_allowed(path: &Path, sessions: Option<&Path>) -> bool {
+    let is_project = || {
+        let parent = path.parent().unwrap_or(path);
+        parent.ancestors().any(|folder| folder.ends_with(".pi/sessions"))
+    };
+    sessions.is_some_and(|sessions| path.starts_with(sessions) && path != sessions) || is_project()
+}
+
+/// Why a file was not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    #[error("the file must be inside the folder of the session, {}", folder.display())]
+    Outside { folder: PathBuf },
+    #[error("cannot write {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Writes a file inside `folder`, whole or not at all, and answers where it is. A link that leads out is not followed:
+/// the file is opened through the folder.
+pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<PathBuf, WriteError> {
+    let outside = || WriteError::Outside { folder: folder.to_owned() };
+    let inside = if path.is_absolute() { path.strip_prefix(folder).map_err(|_| outside())? } else { path };
+    let name = inside.file_name().ok_or_else(outside)?;
+    let whole = folder.join(inside);
+    let failed = |source: io::Error| match source.kind() {
+        // What cap-std says of a path that leads out.
+        io::ErrorKind::PermissionDenied => WriteError::Outside { folder: folder.to_owned() },
+        _ => WriteError::Io { path: whole.clone(), source },
+    };
+    let root = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+    let parent = inside.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.map(|parent| root.open_dir(parent)).transpose().map_err(failed)?.unwrap_or(root);
+    let draft = format!(".{}.{}", name.to_string_lossy(), &Secret::random().reveal()[..8]);
+    let written = parent.write(&draft, bytes).and_then(|()| parent.rename(&draft, &parent, name));
+    if let Err(error) = written {
+        // It may not be there at all.
+        let _ = parent.remove_file(&draft);
+        return Err(failed(error));
+    }
+    Ok(whole)
+}
+
+/// What can be told about a session that is not loaded.
+pub(crate) fn sleeping(berth: &Berth) -> SessionInfo {
+    SessionInfo {
+        session_id: berth.session.clone(),
+        session_name: None,
+        session_file: berth.file.clone(),
+        model: None,
+        thinking_level: ThinkingLevel::Off,
+        is_streaming: false,
+        message_count: 0,
+        created_at: berth.created.clone(),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the world of these tests is made of files")]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn files_are_written_inside_the_folder_and_nowhere_else() {
+        let (folder, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let at = folder.path();
+        std::fs::create_dir(at.join("pages")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), at.join("out")).unwrap();
+        let write =
+            |path: &Path| write_inside(at, path, b"page").map_err(|error| matches!(error, WriteError::Outside { .. }));
+        assert_eq!(write(Path::new("pages/a.html")), Ok(at.join("pages/a.html")));
+        assert_eq!(write(&at.join("b.html")), Ok(at.join("b.html")));
+        assert_eq!(std::fs::read_to_string(at.join("b.html")).unwrap(), "page");
+        for path in ["../c.html", "out/c.html", "/c.html", ".."] {
+            assert_eq!(write(Path::new(path)), Err(true), "{path}");
+        }
+        assert_eq!(write(Path::new("none/c.html")), Err(false));
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_files_of_sessions_can_be_named() {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let make = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "{}").unwrap();
+            path
+        };
+        let (own, project, secret) =
+            (make("agent/sessions/--p--/a.jsonl"), make("p/.pi/sessions/b.json"), make("secret.jsonl"));
+        let link = root.join("agent/sessions/out.jsonl");
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
+        let sessions = root.join("agent/sessions");
+        for (path, expected) in [
+            (&own, Ok(own.clone())),
+            (&project, Ok(project.clone())),
+            (&secret, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
+            (&link, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
+            (&sessions.join("none.jsonl"), Err(Error::SessionPath(SessionPathError::Missing))),
+            (&sessions, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
+            (&root.join("p/.pi/sessions"), Err(Error::SessionPath(SessionPathError::OutsideRoots))),
+        ] {
+            assert_eq!(session_file(path, Some(&sessions)), expected, "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A session as the server has it: loaded or not, with its events numbered, and what the engine must know about it.
+
+mod pump;
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use pi_session::{Beginning, Session, SessionGone};
+use pi_transcript::{SessionId, SessionInfo};
+use pi_wire::{Activity, id::Epoch};
+use tokio::sync::watch;
+
+pub use self::pump::Turns;
+use crate::{
+    door::Secret,
+    feed::{Feed, Limits},
+    journal::Berth,
+    workshop::{Conversation, Made, MakeError, Order, Workshop},
+};
+
+/// One session.
+#[derive(Debug)]
+pub struct Room {
+    id: SessionId,
+    feed: Arc<Feed>,
+    /// Not a task: looked at for every command, changed when the session is loaded or goes on in another file.
+    stage: RwLock<Stage>,
+    /// Held by whoever loads the session, so that it is loaded once.
+    waking: tokio::sync::Mutex<()>,
+    /// Runs that commands of clients wait for.
+    commanded: AtomicUsize,
+    activity: watch::Sender<Activity>,
+    /// What is told about it in lists.
+    info: Mutex<Known>,
+}
+
+/// What is known about a session, until something happens in it.
+#[derive(Debug, Default)]
+struct Known {
+    info: Option<Arc<SessionInfo>>,
+    /// How often something happened: what was asked before is old.
+    changes: u64,
+}
+
+#[derive(Debug)]
+struct Stage {
+    berth: Berth,
+    session: Option<Session>,
+    /// Slash commands of its extensions.
+    commands: Arc<HashSet<String>>,
+}
+
+/// Where a run is that a client waits for.
+pub struct Commanded<'a>(&'a Room);
+
+impl Drop for Commanded<'_> {
+    fn drop(&mut self) {
+        self.0.commanded.fetch_sub(1, Ordering::SeqCst);
+        // Whoever waits for its run to begin waits in vain if it never did.
+        self.0.activity.send_modify(|_| {});
+    }
+}
+
+impl Room {
+    pub fn new(berth: Berth, kept: Limits) -> Self {
+        let id = berth.session.clone();
+        Self {
+            feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
+            id,
+            stage: RwLock::new(Stage { berth, session: None, commands: Arc::default() }),
+            waking: tokio::sync::Mutex::new(()),
+            commanded: AtomicUsize::new(0),
+            activity: watch::Sender::new(Activity::Idle),
+            info: Mutex::default(),
+        }
+    }
+
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    pub fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    pub fn berth(&self) -> Berth {
+        self.stage().berth.clone()
+    }
+
+    /// Whether a run is in flight, or about to be.
+    pub fn activity(&self) -> Activity {
+        if self.commanded.load(Ordering::SeqCst) > 0 { Activity::Running } else { *self.activity.borrow() }
+    }
+
+    /// Waits until a run that a client commanded is in flight, or will not be.
+    pub async fn begun(&self) {
+        let mut activity = self.activity.subscribe();
+        while *activity.borrow_and_update() == Activity::Idle && self.commanded.load(Ordering::SeqCst) > 0 {
+            if activity.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Follows whether a run is in flight.
+    pub fn watch(&self) -> watch::Receiver<Activity> {
+        self.activity.subscribe()
+    }
+
+    /// Whether an extension of the session has this slash command.
+    pub fn has_command(&self, name: &str) -> bool {
+        self.stage().commands.contains(name)
+    }
+
+    /// As long as the answer lives, a run that begins is that of a client.
+    pub fn command(&self) -> Commanded<'_> {
+        self.commanded.fetch_add(1, Ordering::SeqCst);
+        Commanded(self)
+    }
+
+    /// The session, which is loaded if it was not.
+    pub async fn session(self: &Arc<Self>, workshop: &dyn Workshop, turns: &Turns) -> Result<Session, MakeError> {
+        if let Some(session) = self.loaded() {
+            return Ok(session);
+        }
+        let _waking = self.waking.lock().await;
+        if let Some(session) = self.loaded() {
+            return Ok(session);
+        }
+        let berth = self.berth();
+        let conversation = match berth.file.map(PathBuf::from) {
+            None => Conversation::New { parent: None },
+            Some(file) if file.exists() => Conversation::Stored(file),
+            // Nothing was said in it so far.
+            Some(file) => Conversation::NewAt(file),
+        };
+        let order = Order { cwd: berth.cwd.into(), conversation, beginning: Beginning::Resume { left: None } };
+        let made = workshop.make(order).await?;
+        self.enter(made, turns).await.map_err(|SessionGone| MakeError::Failed {
+            reason: "the session ended while it was being loaded".to_owned(),
+        })
+    }
+
+    /// Puts a session into the room, in the place of the one that was in it.
+    pub async fn enter(self: &Arc<Self>, made: Made, turns: &Turns) -> Result<Session, SessionGone> {
+        let Made { session, file, text: _ } = made;
+        let (_, subscription) = session.subscribe().await?;
+        let commands = extension_commands(&session).await?;
+        let left = {
+            let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+            stage.berth.file = file.as_deref().map(shown);
+            stage.commands = commands;
+            stage.session.replace(session.clone())
+        };
+        if left.is_some() {
+            // Whoever listened to the other one must look anew.
+            self.feed.begin_epoch(epoch());
+        }
+        self.forget_info();
+        pump::start(Arc::clone(self), session.clone(), subscription, turns.clone());
+        Ok(session)
+    }
+
+    /// The session, if it is loaded.
+    pub fn loaded(&self) -> Option<Session> {
+        self.stage().session.clone()
+    }
+
+    /// What is told about the session, from what is known or by asking it.
+    pub async fn info(&self, session: &Session) -> Result<Arc<SessionInfo>, SessionGone> {
+        let changes = {
+            let known = self.known();
+            if let Some(info) = &known.info {
+                return Ok(Arc::clone(info));
+            }
+            known.changes
+        };
+        let info = Arc::new(self.ask_info(session).await?);
+        let mut known = self.known();
+        if known.changes == changes {
+            known.info = Some(Arc::clone(&info));
+        }
+        Ok(info)
+    }
+
+    /// What was known about the session may be wrong from here on.
+    pub fn forget_info(&self) {
+        let mut known = self.known();
+        known.changes += 1;
+        known.info = None;
+    }
+
+    async fn ask_info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {
+        let (state, messages) = (session.state().await?, session.messages().await?);
+        let berth = self.berth();
+        Ok(SessionInfo {
+            session_id: self.id.clone(),
+            session_name: state.name,
+            session_file: berth.file,
+            model: Some(state.model),
+            thinking_level: state.thinking,
+            is_streaming: state.is_running,
+            message_count: u64::try_from(messages.len()).unwrap_or(u64::MAX),
+            created_at: berth.created,
+        })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Nothing in here can panic half-way.
+        self.info.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stage(&self) -> RwLockReadGuard<'_, Stage> {
+        // Nothing in here can panic half-way.
+        self.stage.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn extension_commands(session: &Session) -> Result<Arc<HashSet<String>>, SessionGone> {
+    let commands = session.commands().await?.into_iter();
+    let of_extensions =
+        commands.filter(|command| matches!(command.source, pi_session::CommandSource::Extension { .. }));
+    Ok(Arc::new(of_extensions.map(|command| command.definition.name).collect()))
+}
+
+/// A numbering that nobody has seen before.
+pub(crate) fn epoch() -> Epoch {
+    Epoch(Secret::random().reveal()[..12].to_owned())
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

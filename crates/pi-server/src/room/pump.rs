@@ -1,0 +1,102 @@
+//! Carries what happens in a session to whoever listens, and tells the engine of runs that nobody commanded.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use pi_engine::{SessionName, driver::Mailbox};
+use pi_session::{Session, Silence, Subscription};
+use pi_transcript::AgentEvent;
+use pi_wire::Activity;
+use tokio::sync::OnceCell;
+
+use super::{Room, epoch};
+use crate::{answer::Answer, hall::Job};
+
+/// The way to the engine, which is made after the hall that it serves.
+pub type Turns = Arc<OnceCell<Mailbox<Job, Answer>>>;
+
+/// Begins to listen. Ends with the session.
+pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscription, turns: Turns) {
+    // Its owner is the session: when that ends, there is nothing more to carry.
+    tokio::spawn(carry(room, session, subscription, turns));
+}
+
+async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription, turns: Turns) {
+    let mut taken = false;
+    loop {
+        match subscription.next().await {
+            Ok(event) => {
+                follow(&room, &event, &mut taken, &turns).await;
+                room.feed.publish(event);
+            }
+            Err(Silence::Ended) => break,
+            Err(Silence::Lagged) => {
+                tracing::warn!(session = %room.id, "events of a session were missed; its numbers begin anew");
+                let Ok((state, anew)) = session.subscribe().await else { break };
+                subscription = anew;
+                room.feed.begin_epoch(epoch());
+                room.forget_info();
+                room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
+            }
+        }
+    }
+    if taken {
+        release(&room, &turns).await;
+    }
+}
+
+/// What an event says about the session as a whole.
+async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &Turns) {
+    match event {
+        AgentEvent::AgentStart => {
+            room.forget_info();
+            if room.activity.send_replace(Activity::Running) == Activity::Idle
+                && room.commanded.load(Ordering::SeqCst) == 0
+                && let Some(engine) = turns.get()
+            {
+                // An engine that has ended needs no turns.
+                *taken = engine.turn_taken(name(room)).await.is_ok();
+            }
+        }
+        AgentEvent::AgentSettled { .. } => {
+            room.activity.send_replace(Activity::Idle);
+            room.forget_info();
+            if std::mem::take(taken) {
+                release(room, turns).await;
+            }
+        }
+        AgentEvent::MessageEnd { .. }
+        | AgentEvent::AutoCompactionEnd { .. }
+        | AgentEvent::EntryAppended { .. }
+        | AgentEvent::SessionInfoChanged { .. }
+        | AgentEvent::ThinkingLevelChanged { .. } => room.forget_info(),
+        AgentEvent::AgentEnd { .. }
+        | AgentEvent::TurnStart
+        | AgentEvent::TurnEnd { .. }
+        | AgentEvent::MessageStart { .. }
+        | AgentEvent::MessageUpdate { .. }
+        | AgentEvent::ToolExecutionStart { .. }
+        | AgentEvent::ToolExecutionUpdate { .. }
+        | AgentEvent::ToolExecutionEnd { .. }
+        | AgentEvent::AutoCompactionStart { .. }
+        | AgentEvent::AutoRetryStart { .. }
+        | AgentEvent::AutoRetryEnd { .. }
+        | AgentEvent::QueueUpdate { .. }
+        | AgentEvent::BashExecutionUpdate { .. }
+        | AgentEvent::ExtensionError { .. }
+        | AgentEvent::ExtensionUiRequest { .. }
+        | AgentEvent::ExtensionUiResolved { .. }
+        | AgentEvent::Other(_) => {}
+    }
+}
+
+/// A run that nobody commanded is over; it changed the session.
+async fn release(room: &Room, turns: &Turns) {
+    let Some(engine) = turns.get() else { return };
+    if engine.changed(name(room)).await.is_err() || engine.turn_released(name(room)).await.is_err() {
+        tracing::debug!(session = %room.id, "the engine ended before a run did");
+    }
+}
+
+fn name(room: &Room) -> SessionName {
+    SessionName::from(room.id.as_str())
+}

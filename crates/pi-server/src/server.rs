@@ -1,0 +1,318 @@
+//! A server: everything that its connections share, from the first look into the journal to the last answer.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use pi_engine::{
+    Config, Effect, Engine, Record, Sequence, SessionName, Ticket,
+    driver::{self, Mailbox},
+};
+use pi_redact::Redactor;
+use pi_transcript::{SessionId, json::Open};
+use pi_wire::{
+    Feature, ServerEvent,
+    command::Lifecycle,
+    event::{
+        ClosingReason, OpenQuestion, ServerReady, ServerShutdown, SessionSnapshot, ShutdownReason, SnapshotReason,
+    },
+    id::CommandId,
+    response::{JournalState, Phase, RecoveredCommand, StartupRecovery},
+};
+use tokio::{
+    sync::OnceCell,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    answer::Answer,
+    circuit::Circuits,
+    client::Client,
+    connection::{Connection, Identity},
+    door::{Door, NotLoopback, Rule, TokenError, load_or_create},
+    gauges::Gauges,
+    hall::{Counts, Hall, Job, now, queue_of},
+    journal::{self, JournalError, Keeper, Reader, Recovery, SCHEMA_VERSION},
+    lobby::{Crowded, Lobby},
+    outbox::Outbox,
+    rates::Rates,
+    room::Room,
+    rooms::Rooms,
+    settings::Settings,
+    speaker::{Snapshots, frame},
+    workshop::Workshop,
+};
+
+/// Messages that may wait for the engine.
+const MAILBOX: usize = 4096;
+/// How often a journal that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long clients have to read the last that is said to them.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How many commands a report names.
+const MOST_NAMED: usize = 100;
+
+/// A server that runs.
+pub struct Server {
+    hall: Arc<Hall>,
+    engine: Mailbox<Job, Answer>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot use the server's folder {}", folder.display())]
+    Folder { folder: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
+    NotLoopback(#[from] NotLoopback),
+}
+
+impl Server {
+    /// Reads the journal and starts the engine. Needs a tokio runtime; blocks on the disk.
+    pub fn start(settings: Settings, workshop: Arc<dyn Workshop>, redactor: Arc<Redactor>) -> Result<Self, StartError> {
+        create_folder(&settings.folder)?;
+        let options =
+            journal::Options { retention: settings.retention, ceiling_bytes: settings.journal_bytes, redactor };
+        let (keeper, reader, recovery) = journal::open(&settings.journal(), options)?;
+        let config = Config { max_pending_per_client: settings.pending, ..Config::standard(now().0) };
+        let report = report(&reader, &recovery);
+        let Recovery { records, berths, malformed: _ } = recovery;
+        let rooms = Rooms::new(settings.sessions);
+        for berth in berths {
+            rooms.insert(Arc::new(Room::new(berth, settings.kept)));
+        }
+        let hall = Arc::new(Hall {
+            lobby: Arc::new(Lobby::new(settings.connections)),
+            rooms,
+            workshop,
+            journal: reader,
+            turns: Arc::new(OnceCell::new()),
+            counts: Counts::default(),
+            gauges: Gauges::new(),
+            recovery: report,
+            rates: Rates::new(settings.rates),
+            bash: Circuits::default(),
+            engine: config.clone(),
+            settings,
+        });
+        let (engine, task) = wake(config, records, Arc::clone(&hall), keeper);
+        // It was just made and nobody else sets it.
+        drop(hall.turns.set(engine.clone()));
+        Ok(Self { hall, engine, task: Mutex::new(Some(task)) })
+    }
+
+    pub fn hall(&self) -> &Arc<Hall> {
+        &self.hall
+    }
+
+    /// Makes the door of this server: who may come in, and with which token.
+    pub fn door(&self, rule: Rule, at: std::net::SocketAddr) -> Result<Door, StartError> {
+        let token = load_or_create(&self.hall.settings.token())?;
+        let hosts = crate::door::Hosts::of(at, self.hall.settings.hosts.iter().cloned());
+        Ok(Door::new(rule, token, hosts, at)?)
+    }
+
+    /// Lets a client in; its first frames are ready.
+    pub fn enter(&self, identity: Identity, lifecycle: Lifecycle) -> Result<Client, Crowded> {
+        let outbox = Arc::new(Outbox::new(self.hall.settings.outbox));
+        for first in [ready(), ServerEvent::StartupRecoverySummary { data: Box::new(summary(&self.hall.recovery)) }] {
+            // An outbox that was just made has room.
+            let _ = outbox.send(frame(&first));
+        }
+        let connection = self.hall.lobby.enter(identity, lifecycle, outbox).inspect_err(|_| {
+            Counts::count(&self.hall.counts.refused_connections);
+        })?;
+        Ok(Client { hall: Arc::clone(&self.hall), engine: self.engine.clone(), connection })
+    }
+
+    /// The client is gone.
+    pub fn leave(&self, connection: &Connection) {
+        self.hall.lobby.leave(connection.id);
+        self.hall.rooms.leave(&connection.outbox);
+    }
+
+    /// Why commands that change something are not taken, if they are not.
+    pub async fn problems(&self) -> Vec<String> {
+        let mut problems = self.hall.health().issues;
+        if self.engine.load().await.is_err() {
+            problems.push("the server is ending".to_owned());
+        }
+        problems
+    }
+
+    /// What is counted, as Prometheus reads it.
+    pub async fn prometheus(&self) -> String {
+        self.hall.gauges.render(&self.hall.metrics().await)
+    }
+
+    /// Refuses what is new, and tells everybody; what is in flight has a while to end.
+    pub async fn drain(&self) {
+        let within = self.hall.settings.drain;
+        let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        let data = ServerShutdown { reason: ShutdownReason::GracefulShutdown, timeout_ms };
+        // First, so that whoever was told is refused. One that has ended needs not be told.
+        let _ = self.engine.shut_down(within).await;
+        self.hall.lobby.broadcast(&ServerEvent::ServerShutdown { data });
+    }
+
+    /// Ends what is in flight now.
+    pub async fn hurry(&self) {
+        let _ = self.engine.shut_down(Duration::ZERO).await;
+    }
+
+    /// Waits until every command has its answer. Whoever asks second does not wait.
+    pub async fn ended(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && task.await.is_err()
+        {
+            tracing::error!("the engine panicked");
+        }
+    }
+
+    /// Closes connections and sessions, and waits a little for clients to read the last that is said to them.
+    pub async fn close(&self) {
+        for connection in self.hall.lobby.everybody() {
+            connection.outbox.close(ClosingReason::ShuttingDown);
+        }
+        for room in self.hall.rooms.everyone() {
+            if let Some(session) = room.loaded() {
+                // One that has ended is closed.
+                let _ = session.close().await;
+            }
+        }
+        let deadline = Instant::now() + GOODBYE;
+        while self.hall.lobby.count() > 0 && Instant::now() < deadline {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Starts the engine where the last one left off.
+fn wake(
+    config: Config,
+    records: Vec<(Sequence, Record<Answer>)>,
+    hall: Arc<Hall>,
+    keeper: Keeper,
+) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
+    let known: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
+    let mut effects: Vec<Effect<Job, Answer>> = Vec::new();
+    let start = now();
+    let mut engine = Engine::restore(config, start, records, &mut effects);
+    for session in known {
+        engine.step(pi_engine::Input::Opened(session), start, &mut effects);
+    }
+    let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start };
+    driver::spawn(engine, effects, hall, keeper, &options)
+}
+
+/// The server's own folder, which nobody else reads.
+#[expect(clippy::disallowed_methods, reason = "the one folder of the server")]
+fn create_folder(folder: &Path) -> Result<(), StartError> {
+    let made = std::fs::create_dir_all(folder);
+    made.map_err(|source| StartError::Folder { folder: folder.to_owned(), source })
+}
+
+/// Additions that nobody can use before a tier of extensions runs.
+const NOT_BUILT: [Feature; 2] = [Feature::UiRender, Feature::Extensions];
+
+/// The first frame on every connection.
+fn ready() -> ServerEvent {
+    let mut data = ServerReady::new(env!("CARGO_PKG_VERSION"));
+    if let Some(features) = &mut data.features {
+        features.retain(|feature| !NOT_BUILT.iter().any(|missing| *feature == Open::Known(*missing)));
+    }
+    ServerEvent::ServerReady { data }
+}
+
+/// What was found in the journal.
+fn report(reader: &Reader, recovery: &Recovery) -> StartupRecovery {
+    let mut unfinished: std::collections::BTreeMap<Ticket, RecoveredCommand> = std::collections::BTreeMap::new();
+    let mut outcomes = Vec::new();
+    let mut names = std::collections::HashMap::new();
+    for (_, record) in &recovery.records {
+        match record {
+            Record::Accepted { ticket, header, .. } => {
+                let id = header.id.as_ref().map_or_else(|| format!("anon:{}", ticket.0), ToString::to_string);
+                names.insert(*ticket, id.clone());
+                unfinished.insert(
+                    *ticket,
+                    RecoveredCommand {
+                        command_id: CommandId(id),
+                        command_type: header.kind.to_string(),
+                        lane_key: header.lane.to_string(),
+                        last_phase: Phase::CommandAccepted,
+                        reason: "restart_inflight_marked_failed".to_owned(),
+                    },
+                );
+            }
+            Record::Finished { ticket, .. } => {
+                unfinished.remove(ticket);
+                outcomes.extend(names.get(ticket).cloned().map(CommandId));
+            }
+            Record::Alias { .. } | Record::Version(_) | Record::Reached(_) => {}
+        }
+    }
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    StartupRecovery {
+        enabled: true,
+        initialized: true,
+        init_state: JournalState::Ready,
+        initialization_error: None,
+        journal_path: reader.path().to_string_lossy().into_owned(),
+        schema_version: SCHEMA_VERSION.into(),
+        entries_scanned: number(recovery.records.len()),
+        malformed_entries: recovery.malformed,
+        unsupported_version_entries: 0,
+        recovered_outcomes: number(outcomes.len()),
+        recovered_outcome_ids_truncated: outcomes.len() > MOST_NAMED,
+        recovered_outcome_ids: outcomes.into_iter().take(MOST_NAMED).collect(),
+        recovered_in_flight_failures: number(unfinished.len()),
+        recovered_in_flight_truncated: unfinished.len() > MOST_NAMED,
+        recovered_in_flight: unfinished.into_values().take(MOST_NAMED).collect(),
+        max_items_returned: number(MOST_NAMED),
+    }
+}
+
+/// The same for everybody who connects: without paths and without names of commands.
+fn summary(report: &StartupRecovery) -> StartupRecovery {
+    StartupRecovery {
+        journal_path: "[redacted]".to_owned(),
+        recovered_outcome_ids_truncated: report.recovered_outcomes > 0,
+        recovered_outcome_ids: Vec::new(),
+        recovered_in_flight_truncated: report.recovered_in_flight_failures > 0,
+        recovered_in_flight: Vec::new(),
+        ..report.clone()
+    }
+}
+
+impl Snapshots for Arc<Hall> {
+    async fn take(&self, session: &SessionId, reason: SnapshotReason) -> Option<SessionSnapshot> {
+        let room = self.rooms.get(session)?;
+        let loaded = room.session(&*self.workshop, &self.turns).await.ok()?;
+        // First where the events are: whatever is read later may be newer, and events that tell it again do no harm.
+        let position = room.feed().position();
+        let (seq, partial) = room.feed().growing();
+        let info = room.info(&loaded).await.ok()?;
+        let questions = loaded.open_questions().await.ok()?;
+        let asked = |open: pi_session::OpenQuestion| OpenQuestion { request_id: open.id, question: open.asked };
+        Some(SessionSnapshot {
+            session_id: session.clone(),
+            epoch: position.epoch,
+            seq,
+            reason,
+            session_info: Arc::unwrap_or_clone(info),
+            partial,
+            queue: queue_of(&loaded).await.ok()?,
+            questions: questions.into_iter().map(asked).collect(),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! What an operator may choose.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use crate::{feed, journal, rates, speaker::Pace};
+
+/// How a server behaves. Every number has a default that fits a developer's machine.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where it listens; nowhere, if it speaks through its input and output only.
+    pub listen: Option<SocketAddr>,
+    /// Further names by which it is reached.
+    pub hosts: Vec<String>,
+    /// Its own folder: the token, the journal.
+    pub folder: PathBuf,
+    pub frame: pi_wire::Limits,
+    pub rates: rates::Limits,
+    pub sessions: usize,
+    pub connections: usize,
+    /// Commands of one client that have no answer yet.
+    pub pending: usize,
+    /// Bytes of frames that may wait for a client.
+    pub outbox: usize,
+    /// How many events of a session are kept for clients that come back.
+    pub kept: feed::Limits,
+    pub pace: Pace,
+    pub heartbeat: Heartbeat,
+    /// How long commands in flight have when the server ends.
+    pub drain: Duration,
+    pub retention: journal::Retention,
+    /// The journal never gets larger than this.
+    pub journal_bytes: u64,
+}
+
+/// How a connection that nobody holds any more is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heartbeat {
+    pub every: Duration,
+    /// How long an answer may take.
+    pub patience: Duration,
+}
+
+impl Default for Heartbeat {
+    fn default() -> Self {
+        Self { every: Duration::from_secs(30), patience: Duration::from_secs(10) }
+    }
+}
+
+impl Settings {
+    /// The defaults, with this folder for what the server keeps.
+    pub fn usual(folder: PathBuf) -> Self {
+        Self {
+            listen: Some(SocketAddr::from(([127, 0, 0, 1], 3141))),
+            hosts: Vec::new(),
+            folder,
+            frame: pi_wire::Limits::default(),
+            rates: rates::Limits::default(),
+            sessions: 1000,
+            connections: 1000,
+            pending: 100,
+            outbox: 4 << 20,
+            kept: feed::Limits::default(),
+            pace: Pace::default(),
+            heartbeat: Heartbeat::default(),
+            drain: Duration::from_secs(30),
+            retention: journal::Retention::default(),
+            journal_bytes: 4 << 30,
+        }
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.folder.join("journal.sqlite")
+    }
+
+    pub fn token(&self) -> PathBuf {
+        self.folder.join("token")
+    }
+}

@@ -1,0 +1,5 @@
+//! How clients reach the server: WebSocket and stdio for the protocol, HTTP for whoever looks after the server.
+
+pub mod http;
+pub mod stdio;
+mod websocket;

@@ -1,0 +1,190 @@
+//! HTTP: the way in for WebSockets, whether the server is well, and the login of a browser.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    Json, Router,
+    extract::{Query, State, WebSocketUpgrade, ws::rejection::WebSocketUpgradeRejection},
+    http::{HeaderMap, HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use pi_wire::ConnectionOptions;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::websocket;
+use crate::{
+    connection::Identity,
+    door::{COOKIE, Door, Refused, Visitor},
+    hall::now,
+    server::Server,
+};
+
+/// Whoever holds the token is one principal: there is one token.
+const PRINCIPAL: &str = "token";
+
+/// What every request needs.
+#[derive(Clone)]
+struct Desk {
+    server: Arc<Server>,
+    door: Arc<Door>,
+}
+
+/// Serves until it is told to stop; connections that are open are not waited for.
+pub async fn serve(
+    server: Arc<Server>,
+    door: Arc<Door>,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let router = Router::new()
+        .route("/", get(root))
+        .route("/ws", get(connect))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/login", post(login))
+        .with_state(Desk { server, door });
+    axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await }).await
+}
+
+impl Desk {
+    /// Whether somebody may come in.
+    fn enter(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.door.enter(&visitor(headers), now().0).map_err(Refusal)
+    }
+}
+
+/// The page of the server, or a WebSocket for clients that ask for one here.
+async fn root(
+    State(desk): State<Desk>,
+    query: Query<HashMap<String, String>>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    match upgrade {
+        Ok(upgrade) => connect(State(desk), query, headers, upgrade).await,
+        Err(_) => match desk.door.look(&visitor(&headers)) {
+            Ok(()) => (StatusCode::OK, "pi serves clients here; its page is to come.\n").into_response(),
+            Err(refused) => Refusal(refused).into_response(),
+        },
+    }
+}
+
+async fn connect(
+    State(desk): State<Desk>,
+    Query(query): Query<HashMap<String, String>>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let pairs = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let options = match ConnectionOptions::from_pairs(pairs) {
+        Ok(options) => options,
+        Err(faults) => {
+            let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            return (StatusCode::BAD_REQUEST, format!("{faults}\n")).into_response();
+        }
+    };
+    let identity = Identity::new(PRINCIPAL, options.client_id.as_ref().map(|id| id.as_str()));
+    let client = match desk.server.enter(identity, options.lifecycle) {
+        Ok(client) => client,
+        Err(crowded) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{crowded}\n")).into_response(),
+    };
+    let limit = client.hall.settings.frame.bytes;
+    let connection = Arc::clone(&client.connection);
+    let (server, failing) = (Arc::clone(&desk.server), Arc::clone(&desk.server));
+    upgrade
+        // What is a little too large is answered; what is much too large is not even read.
+        .max_message_size(limit.saturating_mul(2))
+        .max_frame_size(limit.saturating_mul(2))
+        .on_failed_upgrade(move |error| {
+            tracing::info!(%error, "a client went away before it was connected");
+            failing.leave(&connection);
+        })
+        .on_upgrade(move |socket| websocket::serve(server, client, socket))
+}
+
+/// Whether the process answers. Asks for no token, but for the right host.
+async fn healthz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    match desk.door.look(&visitor(&headers)) {
+        Ok(()) => (StatusCode::OK, "ok\n").into_response(),
+        Err(refused) => Refusal(refused).into_response(),
+    }
+}
+
+/// Whether commands that change something are taken.
+async fn readyz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let problems = desk.server.problems().await;
+    let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Readiness { ready: problems.is_empty(), problems })).into_response()
+}
+
+async fn metrics(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let text = desk.server.prometheus().await;
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// Whether the server can do its work, for machines.
+#[derive(Debug, Serialize)]
+struct Readiness {
+    ready: bool,
+    problems: Vec<String>,
+}
+
+/// What a browser brings from the address it was given.
+#[derive(Debug, Deserialize)]
+struct Login {
+    ticket: String,
+}
+
+/// Exchanges a ticket for a cookie that no script can read and no other site can send.
+async fn login(State(desk): State<Desk>, headers: HeaderMap, Json(login): Json<Login>) -> Response {
+    if let Err(refused) = desk.door.look(&visitor(&headers)) {
+        return Refusal(refused).into_response();
+    }
+    match desk.door.exchange(&login.ticket, now().0) {
+        Ok(cookie) => {
+            let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", cookie.reveal());
+            (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+        }
+        Err(refused) => Refusal(refused).into_response(),
+    }
+}
+
+/// Why somebody was turned away.
+struct Refusal(Refused);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = match self.0 {
+            Refused::Host | Refused::Origin => StatusCode::FORBIDDEN,
+            Refused::NoCredential | Refused::Credential => StatusCode::UNAUTHORIZED,
+        };
+        let text = format!("{}\n", self.0);
+        match status {
+            StatusCode::UNAUTHORIZED => (status, [(header::WWW_AUTHENTICATE, "Bearer")], text).into_response(),
+            _ => (status, text).into_response(),
+        }
+    }
+}
+
+fn visitor(headers: &HeaderMap) -> Visitor<'_> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    Visitor {
+        host: text(header::HOST),
+        origin: text(header::ORIGIN),
+        authorization: text(header::AUTHORIZATION),
+        cookies: text(header::COOKIE),
+    }
+}

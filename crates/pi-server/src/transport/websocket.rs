@@ -1,0 +1,113 @@
+//! One client on a WebSocket.
+
+use std::{io, sync::Arc};
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use bytes::Bytes;
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use pi_wire::event::ClosingReason;
+use tokio::time::{Instant, interval_at, timeout};
+
+use crate::{
+    client::Client,
+    server::Server,
+    settings::Heartbeat,
+    speaker::{End, Transport, speak},
+};
+
+/// Serves a client until either end closes.
+pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket) {
+    let (sink, stream) = socket.split();
+    let (connection, hall) = (Arc::clone(&client.connection), Arc::clone(&client.hall));
+    let (pace, heartbeat) = (hall.settings.pace, hall.settings.heartbeat);
+    let outbox = Arc::clone(&connection.outbox);
+    tracing::info!(connection = connection.id.0, "a client came in");
+    let speaking = async {
+        let mut voice = Voice { sink };
+        let end = speak(&outbox, &mut voice, &hall, pace).await;
+        if let End::Closed(reason) = end {
+            voice.close(reason).await;
+        }
+    };
+    let mut speaking = std::pin::pin!(speaking);
+    tokio::select! {
+        () = &mut speaking => {}
+        () = listen(&client, stream, heartbeat) => {
+            // What is to be said is said, to a client that still listens.
+            drop(timeout(heartbeat.patience, speaking).await);
+        }
+    }
+    server.leave(&connection);
+    tracing::info!(connection = connection.id.0, "a client left");
+}
+
+/// Takes frames until the client closes or shows no sign of life.
+async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: Heartbeat) {
+    let mut beats = interval_at(Instant::now() + heartbeat.every, heartbeat.every);
+    let mut heard = Instant::now();
+    let outbox = &client.connection.outbox;
+    loop {
+        let message = tokio::select! {
+            message = stream.next() => message,
+            now = beats.tick() => {
+                if now.duration_since(heard) > heartbeat.every + heartbeat.patience {
+                    outbox.close(ClosingReason::Idle);
+                    return;
+                }
+                outbox.ping();
+                continue;
+            }
+        };
+        heard = Instant::now();
+        let taken = match message {
+            Some(Ok(Message::Text(text))) => client.hear(text.as_bytes()).await,
+            Some(Ok(Message::Binary(bytes))) => client.hear(&bytes).await,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                outbox.close(ClosingReason::Idle);
+                return;
+            }
+        };
+        if taken.is_err() {
+            outbox.close(ClosingReason::ShuttingDown);
+            return;
+        }
+    }
+}
+
+/// The writing half.
+struct Voice {
+    sink: SplitSink<WebSocket, Message>,
+}
+
+impl Voice {
+    async fn close(&mut self, reason: ClosingReason) {
+        let (code, text) = match reason {
+            ClosingReason::TooSlow => (close_code::POLICY, "too slow"),
+            ClosingReason::Idle => (close_code::AWAY, "no sign of life"),
+            ClosingReason::ShuttingDown => (close_code::AWAY, "Server shutting down"),
+            ClosingReason::Unauthorized => (close_code::POLICY, "unauthorized"),
+        };
+        let frame = CloseFrame { code, reason: Utf8Bytes::from_static(text) };
+        // Who is gone needs no goodbye.
+        drop(self.sink.send(Message::Close(Some(frame))).await);
+    }
+}
+
+impl Transport for Voice {
+    async fn send(&mut self, frame: Bytes) -> io::Result<()> {
+        let text = Utf8Bytes::try_from(frame).map_err(io::Error::other)?;
+        self.sink.feed(Message::Text(text)).await.map_err(io::Error::other)
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush().await.map_err(io::Error::other)
+    }
+
+    async fn ping(&mut self) -> io::Result<()> {
+        self.sink.send(Message::Ping(Bytes::new())).await.map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,80 @@
+//! Who makes sessions: the one thing that the server leaves to whoever starts it.
+//!
+//! Providers, tools, settings, trust and extensions are no business of a server. It asks for a session in a folder, and
+//! gets one, or is told in a sentence why not.
+
+use std::path::PathBuf;
+
+use futures_util::future::BoxFuture;
+use pi_session::{
+    Beginning, Session,
+    directory::{ForkPoint, Stored},
+};
+use pi_wire::response::CircuitBreakerMetrics;
+
+/// Makes sessions and knows those on the disk. The binary implements it, and so do the tests.
+pub trait Workshop: Send + Sync + 'static {
+    /// Makes a session. Waits for the disk.
+    fn make(&self, order: Order) -> BoxFuture<'_, Result<Made, MakeError>>;
+
+    /// Every session file that there is, the latest first. Waits for the disk.
+    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>>;
+
+    /// Removes a session file for good; `name` is the file's name once more. Waits for the disk.
+    fn delete(&self, file: PathBuf, name: String) -> BoxFuture<'_, Result<(), MakeError>>;
+
+    /// How the circuit breakers of the providers stand that were asked so far.
+    fn circuits(&self) -> Vec<CircuitBreakerMetrics>;
+
+    /// Where an agent works if nobody says where.
+    fn usual_folder(&self) -> PathBuf;
+
+    /// The folder that holds the sessions of all projects, if there is one.
+    fn sessions_folder(&self) -> Option<PathBuf>;
+}
+
+/// What is wanted.
+#[derive(Debug)]
+pub struct Order {
+    /// Where the agent works; absolute.
+    pub cwd: PathBuf,
+    pub conversation: Conversation,
+    pub beginning: Beginning,
+}
+
+/// Which conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conversation {
+    /// A new one, which says from which file it came.
+    New { parent: Option<PathBuf> },
+    /// A new one whose file has this name, because somebody was told so.
+    NewAt(PathBuf),
+    /// That of a file.
+    Stored(PathBuf),
+    /// One that begins like that of a file.
+    Fork { from: PathBuf, at: ForkPoint },
+}
+
+/// A session, and where it is kept.
+#[derive(Debug)]
+pub struct Made {
+    pub session: Session,
+    /// Where its file is, or will be when something is said.
+    pub file: Option<PathBuf>,
+    /// What the person said at the place of a fork.
+    pub text: Option<String>,
+}
+
+/// Why there is no session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MakeError {
+    #[error("there is no session file at that place")]
+    Missing,
+    #[error("the file holds no session")]
+    NotASession,
+    #[error("another process writes the session file")]
+    InUse,
+    /// In words that tell what to do.
+    #[error("{reason}")]
+    Failed { reason: String },
+}
