@@ -1,7 +1,9 @@
 //! The words that a person types.
 
 mod help;
+pub(crate) mod journal;
 pub(crate) mod model;
+pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod talk;
 
@@ -15,7 +17,9 @@ use clap::{
 use pi_provider::likeness;
 
 use self::{
+    journal::JournalCommand,
     model::{AskArguments, ModelsArguments, ProviderCommand},
+    serve::ServeArguments,
     session::{ContextArguments, ExportArguments, SessionCommand, SessionsArguments, TrustArguments},
     talk::{Mode, TalkArguments},
 };
@@ -89,8 +93,11 @@ pub(crate) enum Command {
     /// Print a script that lets your shell complete the words of pi
     #[command(arg_required_else_help = true)]
     Completions(CompletionsArguments),
-    /// Serve clients (not built yet)
-    Serve(LaterArguments),
+    /// Serve clients: the agent on a WebSocket, or on standard input and output
+    Serve(Box<ServeArguments>),
+    /// Look at what the server wrote down about commands, and check it
+    #[command(subcommand, arg_required_else_help = true)]
+    Journal(JournalCommand),
     /// Install, allow and deny extensions (not built yet)
     Ext(LaterArguments),
 }
@@ -369,10 +376,15 @@ impl Command {
             Command::Context(arguments) => arguments.json,
             Command::Export(arguments) => arguments.json,
             Command::Trust(arguments) => arguments.json,
+            Command::Journal(JournalCommand::Show(arguments)) => arguments.json,
+            Command::Journal(JournalCommand::Verify(arguments)) => arguments.json,
+            Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
             // A script for a later version may ask for it.
-            Command::Serve(arguments) | Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
+            Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Session(_)
             | Command::Schema(_)
+            | Command::Serve(_)
+            | Command::Journal(JournalCommand::Export(_))
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };
@@ -382,7 +394,6 @@ impl Command {
     /// The name of a command that is not built yet, if its help is asked for among its arguments.
     fn later_help(&self) -> Option<&'static str> {
         let (name, arguments) = match self {
-            Command::Serve(arguments) => ("serve", arguments),
             Command::Ext(arguments) => ("ext", arguments),
             Command::Models(_)
             | Command::Provider(_)
@@ -396,7 +407,9 @@ impl Command {
             | Command::Completions(_)
             | Command::Envelope(_)
             | Command::ExtMessage(_)
-            | Command::Policy(_) => return None,
+            | Command::Policy(_)
+            | Command::Journal(_)
+            | Command::Serve(_) => return None,
         };
         let mut words = arguments.anything.iter().take_while(|word| *word != "--");
         words.any(|word| word == "--help" || word == "-h").then_some(name)

@@ -6,10 +6,12 @@ mod context;
 mod diff;
 mod explain;
 mod export;
+mod journal;
 mod later;
 mod models;
 mod provider;
 pub(crate) mod schema;
+mod serve;
 mod session;
 pub(crate) mod sessions;
 mod stats;
@@ -47,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Policy(PolicyCommand::Explain(arguments)) => explain::run(arguments, environment, console),
         Command::Trust(arguments) => trust::run(arguments, environment, console),
         Command::Completions(arguments) => Ok(completions::run(arguments, console)),
-        Command::Serve(arguments) => later::serve(arguments),
+        Command::Serve(arguments) => serve::run(arguments, environment, console),
+        Command::Journal(command) => journal::run(command, environment, console),
         Command::Ext(arguments) => later::ext(arguments),
     }
 }

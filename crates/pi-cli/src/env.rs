@@ -3,12 +3,13 @@
 use std::{ffi::OsString, path::PathBuf};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
-pub(crate) const VARIABLES: [(&str, &str); 9] = [
+pub(crate) const VARIABLES: [(&str, &str); 10] = [
     ("NO_COLOR", "no colours, if not empty"),
     ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
     ("TERM", "no colours and no progress, if dumb"),
     ("HOME", "what ~ means in paths that policy judges"),
     ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
+    ("PI_SERVER_PORT", "the port of `pi serve`, if not 3141"),
     ("<PROVIDER>_API_KEY", "credential of a provider, unless its manifest names another variable"),
     ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "how providers are reached"),
     ("SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS", "certificates that providers may show"),
@@ -32,6 +33,8 @@ pub(crate) struct Environment {
     pub(crate) dumb_terminal: bool,
     pub(crate) home: Option<PathBuf>,
     pub(crate) agent_directory: Option<PathBuf>,
+    /// Where the server listens.
+    pub(crate) server_port: Option<String>,
 }
 
 impl Environment {
@@ -46,6 +49,7 @@ impl Environment {
             dumb_terminal: filled("TERM").is_some_and(|value| value == "dumb"),
             agent_directory: chosen.or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent"))),
             home,
+            server_port: std::env::var("PI_SERVER_PORT").ok().filter(|port| !port.is_empty()),
         }
     }
 }

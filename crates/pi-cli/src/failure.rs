@@ -1,6 +1,7 @@
 //! Why a command could not be carried out, and what to do about it.
 
 mod model;
+mod serve;
 mod session;
 
 use std::{error::Error, io, iter};
@@ -9,6 +10,7 @@ use pi_transcript::json::Problem;
 
 pub(crate) use self::{
     model::{ModelFailure, call_hint, session_hint},
+    serve::ServeFailure,
     session::SessionFailure,
 };
 use crate::{exit::Exit, refusal::Refusal};
@@ -56,6 +58,8 @@ pub(crate) enum Failure {
     Model(#[from] ModelFailure),
     #[error(transparent)]
     Session(#[from] SessionFailure),
+    #[error(transparent)]
+    Serve(#[from] ServeFailure),
     #[error("nothing can be done at the same time here")]
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
@@ -105,6 +109,7 @@ impl Failure {
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
             | Failure::Session(_)
+            | Failure::Serve(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => Vec::new(),
@@ -133,6 +138,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::Session(_)
+            | Failure::Serve(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_)
             | Failure::NotBuilt { .. } => None,
@@ -176,6 +182,7 @@ impl Failure {
                     | Failure::OtherExtension { .. }
                     | Failure::Model(_)
                     | Failure::Session(_)
+                    | Failure::Serve(_)
                     | Failure::NoRuntime(_)
                     | Failure::Unwritable(_)
                     | Failure::NotBuilt { .. } => "put a file in its place".to_owned(),
@@ -193,6 +200,7 @@ impl Failure {
             Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
             Failure::Model(failure) => failure.hint(),
             Failure::Session(failure) => failure.hint(),
+            Failure::Serve(failure) => failure.hint(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
@@ -221,6 +229,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::OtherExtension { .. }
+            | Failure::Serve(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_) => Exit::Trouble,
         }

@@ -16,6 +16,7 @@ mod env;
 mod exit;
 mod failure;
 mod input;
+mod log;
 mod providers;
 mod refusal;
 mod runtime;

@@ -12,6 +12,7 @@ use std::{
 
 use pi_provider::{
     Catalog, Manifest, Secret,
+    breaker::Breakers,
     catalog::{Entry, Origin, Source},
     client::{self, Client, Timeouts},
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
@@ -76,10 +77,20 @@ impl Providers {
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
+        Self::load_at(Path::new(""), arguments, environment, console)
+    }
+
+    /// The same for a project in another folder; without a name it is the one in which we are.
+    pub(crate) fn load_at(
+        folder: &Path,
+        arguments: &SourceArguments,
+        environment: &Environment,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
         let mut sources = vec![Source::built_in()];
         let agent = environment.agent_directory.as_deref();
         sources.extend(agent.map(|it| Source::folder(Origin::User, &it.join("providers"), Trust::Trusted)));
-        let project = project_source(agent)?;
+        let project = project_source(folder, agent)?;
         let is_untrusted = project.trust == Trust::UntrustedProject && !project.files.is_empty();
         sources.push(project);
         for path in &arguments.provider_dir {
@@ -210,9 +221,14 @@ impl Providers {
     }
 
     /// The same for sessions, with a client that asks; `explicit` is a credential that somebody spelled out.
-    pub(crate) fn into_models(self, explicit: Option<(ProviderId, Secret)>, settings: &Settings) -> Models {
+    pub(crate) fn into_models(
+        self,
+        explicit: Option<(ProviderId, Secret)>,
+        settings: &Settings,
+        breakers: Breakers,
+    ) -> Models {
         let network = Network::from_environment(&env::lookup);
-        let client = client::Settings { timeouts: timeouts(settings), ..client::Settings::new(network) };
+        let client = client::Settings { timeouts: timeouts(settings), breakers, ..client::Settings::new(network) };
         let keys = Keys { environment: Arc::new(env::lookup), auth_file: self.auth_file, explicit, now };
         Models::new(self.catalog, Client::new(client), keys)
     }
@@ -280,8 +296,9 @@ pub(crate) fn rejected_hint(files: &[String]) -> String {
 }
 
 /// The manifests of the project in which `pi` was started.
-fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
+fn project_source(folder: &Path, agent: Option<&Path>) -> Result<Source, Failure> {
     let here = std::env::current_dir().map_err(|source| Failure::Unreadable { file: ".".to_owned(), source })?;
+    let here = here.join(folder);
     let decisions = agent.map(Decisions::read).unwrap_or_default();
     // Pi writes folders without links in them.
     let plain = here.canonicalize().unwrap_or(here);
@@ -289,7 +306,7 @@ fn project_source(agent: Option<&Path>) -> Result<Source, Failure> {
         trust::Trust::Trusted => Trust::Trusted,
         trust::Trust::Untrusted => Trust::UntrustedProject,
     };
-    Ok(Source::folder(Origin::Project, Path::new(".pi/providers"), trust))
+    Ok(Source::folder(Origin::Project, &folder.join(".pi/providers"), trust))
 }
 
 /// What somebody named is there, or the command ends: going on without it would ask somebody else.

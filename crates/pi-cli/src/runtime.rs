@@ -4,6 +4,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
 
+/// With a thread for each core, for a server.
+pub(crate) fn start_many() -> Result<Runtime, Failure> {
+    Builder::new_multi_thread().enable_all().build().map_err(Failure::NoRuntime)
+}
+
 pub(crate) fn start() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(Failure::NoRuntime)
 }

@@ -17,6 +17,7 @@ use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
 };
+use pi_provider::breaker::Breakers;
 use pi_redact::Redactor;
 use pi_session::{
     Beginning, Blueprint, Owner, cut,
@@ -38,7 +39,7 @@ use pi_transcript::Block;
 
 use self::{model::Answering, seat::Seat};
 use crate::{
-    arguments::talk::{TalkArguments, ToldArguments},
+    arguments::talk::ToldArguments,
     asking,
     console::Console,
     env::{self, Environment},
@@ -67,6 +68,16 @@ pub(crate) struct Rules {
     pub(crate) mentions: Mentions,
 }
 
+/// What somebody chose for all sessions of a process.
+pub(crate) struct Kit<'a> {
+    pub(crate) told: &'a ToldArguments,
+    /// The only tools that are offered; if none is named, the usual ones.
+    pub(crate) tools: &'a [String],
+    pub(crate) no_tools: bool,
+    /// Of all providers that sessions of this process ask.
+    pub(crate) breakers: Breakers,
+}
+
 /// How a session is entered: who talks to it, what it follows, and who decides what comes after it.
 pub(crate) struct Entrance {
     pub(crate) mode: Mode,
@@ -90,7 +101,11 @@ impl Ground {
     /// Finds the project, whether it is trusted, and the settings.
     pub(crate) fn survey(environment: &Environment) -> Result<Self, Failure> {
         let here = std::env::current_dir().map_err(SessionFailure::NoFolder)?;
-        let directory = here.canonicalize().unwrap_or(here);
+        Ok(Self::at(here.canonicalize().unwrap_or(here), environment))
+    }
+
+    /// The same of another folder, which is absolute and without links.
+    pub(crate) fn at(directory: PathBuf, environment: &Environment) -> Self {
         let agent = environment.agent_directory.as_deref();
         let decisions = agent.map(Decisions::read).unwrap_or_default();
         // What holds where nobody decided is the person's to say, so their own file is read first.
@@ -98,7 +113,7 @@ impl Ground {
         let own = settings::load(&Files { agent, project: None, trust: untrusted }, Vec::new());
         let trust = decisions.trust(&directory, own.settings.default_project_trust);
         let resolved = settings::load(&Files { agent, project: Some(&directory), trust }, Vec::new());
-        Ok(Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices })
+        Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices }
     }
 
     /// Says what is odd about the settings. That those of a project are not used is told with what else is not.
@@ -131,7 +146,7 @@ impl Ground {
 
 impl Workshop {
     pub(crate) fn open(
-        arguments: &TalkArguments,
+        kit: &Kit<'_>,
         ground: &Ground,
         rules: Rules,
         providers: Providers,
@@ -146,24 +161,24 @@ impl Workshop {
         let places = Places {
             decisions,
             default_trust: settings.default_project_trust,
-            context_files: discovery(arguments.told.no_context_files),
-            skills: wanted(arguments.told.no_skills, &arguments.told.skill, &settings.skills),
-            templates: wanted(arguments.told.no_prompt_templates, &arguments.told.prompt_template, &settings.prompts),
+            context_files: discovery(kit.told.no_context_files),
+            skills: wanted(kit.told.no_skills, &kit.told.skill, &settings.skills),
+            templates: wanted(kit.told.no_prompt_templates, &kit.told.prompt_template, &settings.prompts),
             ..Places::usual(environment.agent_directory.clone(), environment.home.clone(), directory.clone(), trust)
         };
         let mut resources = resources::discover(&places);
         let is_odd = |notice: &&resources::Notice| notice.problem != resources::Problem::Untrusted;
         for notice in resources.notices.iter().filter(is_odd) {
-            console.note(&told(notice, &arguments.told, &directory));
+            console.note(&told(notice, kit.told, &directory));
         }
         if resources.scrub(&redactor) > 0 {
             console.note("context files, skills or templates hold secrets; the model does not see them");
         }
         let tools = Registry::built_in();
-        let active_tools = active_tools(arguments, &settings, &tools, console)?;
-        let system = system(&arguments.told, &resources, &tools, &active_tools, &directory, console)?;
+        let active_tools = active_tools(kit, &settings, &tools, console)?;
+        let system = system(kit.told, &resources, &tools, &active_tools, &directory, console)?;
         let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
-        let models = providers.into_models(answering.key.clone(), &settings);
+        let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
             places,
@@ -263,21 +278,21 @@ pub(crate) fn policy(environment: &Environment, console: &mut Console) -> Result
 }
 
 fn active_tools(
-    arguments: &TalkArguments,
+    kit: &Kit<'_>,
     settings: &Settings,
     tools: &Registry,
     console: &mut Console,
 ) -> Result<Vec<String>, Failure> {
-    if arguments.no_tools {
+    if kit.no_tools {
         return Ok(Vec::new());
     }
     let known = |name: &String| tools.get(name).is_some();
     let names = || tools.names().map(str::to_owned).collect();
-    if let Some(name) = arguments.tools.iter().find(|name| !known(name)) {
+    if let Some(name) = kit.tools.iter().find(|name| !known(name)) {
         return Err(SessionFailure::NoSuchTool { name: name.clone(), names: names() }.into());
     }
-    if !arguments.tools.is_empty() {
-        return Ok(arguments.tools.clone());
+    if !kit.tools.is_empty() {
+        return Ok(kit.tools.to_vec());
     }
     let mut active = settings.tools(&DEFAULT_ACTIVE);
     for name in active.extract_if(.., |name| !known(name)) {

@@ -1,12 +1,12 @@
 //! Parts that the tests of several crates share; a dev-dependency only, used from `tests/` folders.
 //!
-//! A part moves in when a second crate needs it, not before. To come, with the first session and server tests: a fake
-//! clock, scenario files and a test client.
+//! A part moves in when a second crate needs it, not before.
 //!
 //! It never links what it stands in for (providers, sessions, guests) and holds no second implementation of the logic
 //! under test. Start with [`Server`], a model server that does what its script says, and [`Peer`], one that we did not
-//! write; [`model::Answer`] is what a scripted model says; [`Tmux`] is a terminal to type in; [`ScriptedGuest`] is an extension that does what its script says, and [`SessionDouble`] a session for it.
+//! write; [`model::Answer`] is what a scripted model says; [`Tmux`] is a terminal to type in; [`Client`] speaks with a pi server; [`ScriptedGuest`] is an extension that does what its script says, and [`SessionDouble`] a session for it.
 
+pub mod client;
 pub mod conversation;
 pub mod guest;
 pub mod model;
@@ -15,6 +15,7 @@ pub mod server;
 pub mod tmux;
 
 pub use self::{
+    client::Client,
     conversation::SessionDouble,
     guest::{BadScript, ScriptedGuest},
     peer::{NoPeer, Peer},

@@ -15,13 +15,30 @@ pub(crate) enum Need {
     Platform(&'static str),
     /// For libFuzzer, which is C++.
     CxxCompiler,
-    /// The program that our search is measured beside.
-    Ripgrep,
+    /// A program that comes in a package of Debian, and how it is asked for its version.
+    Package { program: &'static str, package: &'static str, version: &'static str },
 }
 
 pub(crate) const RUSTFMT: Need = Need::Component { name: "rustfmt", command: "fmt" };
-pub(crate) const RIPGREP: Need = Need::Ripgrep;
+/// The program that our search is measured beside.
+pub(crate) const RIPGREP: Need = Need::Package { program: "rg", package: "ripgrep", version: "--version" };
+/// Tests of the chat type into its terminals.
+pub(crate) const TMUX: Need = Need::Package { program: "tmux", package: "tmux", version: "-V" };
+/// Tests of the server kill it in the middle of a system call.
+pub(crate) const STRACE: Need = Need::Package { program: "strace", package: "strace", version: "--version" };
 pub(crate) const CLIPPY: Need = Need::Component { name: "clippy", command: "clippy" };
+
+impl Need {
+    /// What a report calls it.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Need::Component { name, .. } => name.to_owned(),
+            Need::Platform(triple) => triple.to_owned(),
+            Need::CxxCompiler => "C++ compiler".to_owned(),
+            Need::Package { program, .. } => program.to_owned(),
+        }
+    }
+}
 
 /// Why something is not there.
 pub(crate) struct Missing(pub String);
@@ -41,7 +58,7 @@ fn is_there(need: Need) -> bool {
         Need::Component { command, .. } => crate::cargo::cargo().args([command, "--version"]).works(),
         Need::Platform(triple) => has_standard_library(triple),
         Need::CxxCompiler => Program::new(cxx()).arg("--version").works(),
-        Need::Ripgrep => Program::new("rg").arg("--version").works(),
+        Need::Package { program, version, .. } => Program::new(program).arg(version).works(),
     }
 }
 
@@ -63,7 +80,7 @@ fn install(need: Need) {
         Need::Component { name, .. } => vec![Program::new("rustup").args(["component", "add", name])],
         Need::Platform(triple) => vec![Program::new("rustup").args(["target", "add", triple])],
         Need::CxxCompiler => from_debian("g++"),
-        Need::Ripgrep => from_debian("ripgrep"),
+        Need::Package { package, .. } => from_debian(package),
     };
     for command in commands {
         let line = command.to_string();
@@ -91,7 +108,7 @@ fn describe(need: Need) -> String {
         Need::Component { name, .. } => format!("{name} (rustup component add {name})"),
         Need::Platform(triple) => format!("the standard library of {triple} (rustup target add {triple})"),
         Need::CxxCompiler => "a C++ compiler (apt-get install g++, as root)".to_owned(),
-        Need::Ripgrep => "ripgrep (apt-get install ripgrep, as root)".to_owned(),
+        Need::Package { package, .. } => format!("{package} (apt-get install {package}, as root)"),
     }
 }
 

@@ -14,8 +14,13 @@ use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy};
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes, and
 /// turns of one conversation.
-const LONG: [(&str, &str); 4] =
-    [("PI_TEST_CASES", "5000"), ("PI_TEST_STEPS", "1000000"), ("PI_TEST_KILLS", "200"), ("PI_TEST_TURNS", "10000")];
+const LONG: [(&str, &str); 5] = [
+    ("PI_TEST_CASES", "5000"),
+    ("PI_TEST_STEPS", "1000000"),
+    ("PI_TEST_KILLS", "200"),
+    ("PI_TEST_CRASHES", "500"),
+    ("PI_TEST_TURNS", "10000"),
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -50,6 +55,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Err(Missing(why)) => Verdict::Skipped(why),
         })
     });
+    for need in [install::TMUX, install::STRACE] {
+        report.step(&need.name(), || with(need, || Ok(passed(()))));
+    }
     tests(&mut report, "tests", &environment);
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {

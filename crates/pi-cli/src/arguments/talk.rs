@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, builder::NonEmptyStringValueParser};
+use pi_provider::breaker::Breakers;
 use pi_transcript::ThinkingLevel;
 
 use super::model::{ReachArguments, SourceArguments, thinking};
+use crate::workshop::Kit;
 
 #[derive(Args)]
 pub(crate) struct TalkArguments {
@@ -30,6 +32,13 @@ pub(crate) struct TalkArguments {
     /// Offer no tools
     #[arg(long)]
     pub(crate) no_tools: bool,
+}
+
+impl TalkArguments {
+    /// What holds for every session that these arguments begin.
+    pub(crate) fn kit(&self) -> Kit<'_> {
+        Kit { told: &self.told, tools: &self.tools, no_tools: self.no_tools, breakers: Breakers::new() }
+    }
 }
 
 /// What standard output gets.

@@ -4,14 +4,6 @@
 
 use crate::{arguments::LaterArguments, exit::Exit, failure::Failure};
 
-pub(crate) fn serve(_arguments: &LaterArguments) -> Result<Exit, Failure> {
-    Err(Failure::NotBuilt {
-        command: "serve",
-        missing: "this version has no server",
-        instead: "what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest",
-    })
-}
-
 pub(crate) fn ext(_arguments: &LaterArguments) -> Result<Exit, Failure> {
     Err(Failure::NotBuilt {
         command: "ext",

@@ -145,7 +145,7 @@ fn line(text: &str) -> String {
 }
 
 /// How long ago, in one unit.
-fn age(milliseconds: u64) -> String {
+pub(crate) fn age(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
         ..60 => format!("{seconds} s"),

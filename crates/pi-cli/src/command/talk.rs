@@ -7,7 +7,7 @@ mod interactive;
 mod lines;
 mod pipe;
 mod print;
-mod stop;
+pub(super) mod stop;
 mod trust;
 
 use std::{
@@ -140,7 +140,7 @@ async fn sit(
         Start::Anew(again) => again.open(project.as_ref(), &ground, console)?,
     };
     let rules = Rules { policy, mentions: audience.mentions() };
-    let workshop = Workshop::open(arguments, &ground, rules, providers, &answering, environment, console)?;
+    let workshop = Workshop::open(&arguments.kit(), &ground, rules, providers, &answering, environment, console)?;
     for said in &opening.sayings {
         workshop.composer.check(said).map_err(SessionFailure::Input)?;
         if let Some(failure) = uncalled(said, &workshop) {

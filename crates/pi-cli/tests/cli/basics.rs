@@ -48,7 +48,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Run:
       trust        Use what a project brings: settings, skills, templates, models
-      serve        Serve clients (not built yet)
+      serve        Serve clients: the agent on a WebSocket, or on standard input and output
+      journal      Look at what the server wrote down about commands, and check it
       ext          Install, allow and deny extensions (not built yet)
       completions  Print a script that lets your shell complete the words of pi
       help         Print help for a command
@@ -128,6 +129,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       TERM                                              no colours and no progress, if dumb
       HOME                                              what ~ means in paths that policy judges
       PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
+      PI_SERVER_PORT                                    the port of `pi serve`, if not 3141
       <PROVIDER>_API_KEY                                credential of a provider, unless its manifest
                                                         names another variable
       HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY      how providers are reached
@@ -253,12 +255,6 @@ fn both_streams_in_one_place_read_in_order() {
 
 #[test]
 fn what_is_not_built_says_so() {
-    assert_snapshot!(World::new().run("serve --port 7777"), @r"
-    --- on standard error
-    error: `pi serve` is not built yet: this version has no server
-    hint: what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest
-    --- exit 69
-    ");
     assert_snapshot!(World::new().run("ext allow git exec --command log"), @r"
     --- on standard error
     error: `pi ext` is not built yet: this version runs no extensions and changes no settings
@@ -269,9 +265,12 @@ fn what_is_not_built_says_so() {
 
 #[test]
 fn what_is_not_built_has_help_wherever_it_is_asked_for() {
-    let shown = World::new().run("serve --help");
-    assert!(shown.starts_with("Serve clients (not built yet)") && shown.ends_with("--- exit 0"), "{shown}");
-    assert_eq!(World::new().run("serve --port 1 --help"), shown);
+    let shown = World::new().run("ext --help");
+    assert!(
+        shown.starts_with("Install, allow and deny extensions (not built yet)") && shown.ends_with("--- exit 0"),
+        "{shown}"
+    );
+    assert_eq!(World::new().run("ext allow --help"), shown);
     let other = World::new().run("ext allow git -- --help");
     assert!(other.ends_with("--- exit 69"), "{other}");
 }
@@ -299,10 +298,10 @@ fn colours_are_used_when_asked_for() {
     ␛[36mhint:␛[0m `pi schema envelope` prints what is expected
     --- exit 1
     "#);
-    assert_snapshot!(world.run("serve --color always"), @r"
+    assert_snapshot!(world.run("ext --color always"), @r"
     --- on standard error
-    ␛[1;31merror:␛[0m `pi serve` is not built yet: this version has no server
-    ␛[36mhint:␛[0m what works today: `pi` and `pi -p` talk to the agent, `pi ask` to a model; `pi --help` lists the rest
+    ␛[1;31merror:␛[0m `pi ext` is not built yet: this version runs no extensions and changes no settings
+    ␛[36mhint:␛[0m write grants and denies into the settings file by hand; `pi schema policy` describes it
     --- exit 69
     ");
     assert!(world.run("--help --color always").contains("␛["));

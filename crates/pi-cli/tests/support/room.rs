@@ -49,8 +49,13 @@ impl Room {
 
     /// The real binary in the project, with the providers of this room.
     pub(crate) fn pi(&self) -> Command {
+        self.pi_to(&[])
+    }
+
+    /// The same with a command of its own.
+    pub(crate) fn pi_to(&self, words: &[&str]) -> Command {
         let mut command = self.bare_pi();
-        command.arg("--provider-dir").arg(self.at("providers"));
+        command.args(words).arg("--provider-dir").arg(self.at("providers"));
         command
     }
 

@@ -1,6 +1,6 @@
 //! Whether the prompt fits into the model's window, before anything is sent and paid for.
 
-use pi_envelope::{Counted, Prompt, Request, Tokens, project, stats};
+use pi_envelope::{Counted, Prompt, Purpose, Request, Tokens, project, stats};
 use pi_provider::{Options, tokens::counter};
 use pi_transcript::ModelId;
 
@@ -37,6 +37,7 @@ fn tokens(prompt: &Prompt, chosen: &Chosen, counter: &pi_envelope::tokens::Count
         provider: chosen.entry.manifest.id.clone(),
         model: ModelId::from(chosen.model.as_str()),
         time: 0,
+        purpose: Purpose::Turn,
     };
     stats(&project(prompt, &request, counter)).total.tokens
 }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 
 /// How somebody asks for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// Ctrl-C.
     Interrupt,
     /// What `kill`, `timeout` and a system that shuts down send.
@@ -23,20 +23,20 @@ pub(super) enum Stop {
 }
 
 /// Hears every such signal from its beginning on; until then each ends the process as it always does.
-pub(super) struct Stops(mpsc::Receiver<Stop>);
+pub(crate) struct Stops(mpsc::Receiver<Stop>);
 
 /// More signals than that are not told apart: the second one ends everything.
 const ROOM: usize = 4;
 
 impl Stops {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel(ROOM);
         listening::begin(sender)?;
         Ok(Self(receiver))
     }
 
     /// Waits for the next one. Cancelling loses none.
-    pub(super) async fn next(&mut self) -> Stop {
+    pub(crate) async fn next(&mut self) -> Stop {
         match self.0.recv().await {
             Some(stop) => stop,
             // Nobody can ask for the end then.
@@ -146,7 +146,7 @@ impl Stop {
     }
 
     /// What happened, in a word.
-    pub(super) fn told(self) -> &'static str {
+    pub(crate) fn told(self) -> &'static str {
         match self {
             Stop::Interrupt => "interrupted",
             Stop::Terminate => "terminated",

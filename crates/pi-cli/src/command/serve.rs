@@ -1,0 +1,273 @@
+//! `pi serve`: the agent for clients, on a WebSocket or on standard input and output.
+
+mod floor;
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
+
+use pi_provider::breaker::Breakers;
+use pi_redact::Redactor;
+use pi_server::{
+    connection::Identity,
+    door::{Door, NotLoopback, Rule},
+    journal::JournalError,
+    server::{Server, StartError},
+    settings::Settings,
+    transport::{http, stdio},
+    workshop::Workshop,
+};
+use pi_wire::command::Lifecycle;
+use tokio::{io::BufReader, net::TcpListener, sync::mpsc, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use self::floor::{Counter, Floor, Sent};
+use super::talk::stop::Stops;
+use crate::{
+    arguments::serve::ServeArguments,
+    console::{Console, Tone},
+    env::Environment,
+    exit::Exit,
+    failure::{Failure, ServeFailure},
+    log,
+    providers::Providers,
+    runtime,
+    workshop::{
+        Ground,
+        model::Answering,
+        seat::{self, Past},
+    },
+};
+
+/// Where the server listens unless somebody says otherwise.
+const PORT: u16 = 3141;
+/// Servers on standard input that may run beside each other.
+const MOST_BESIDE: usize = 64;
+/// How long clients have to read the last that is said to them.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(
+    arguments: &ServeArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let settings = settings(arguments, environment)?;
+    if let Some(at) = settings.listen
+        && arguments.insecure_no_auth
+        && !at.ip().is_loopback()
+    {
+        return Err(ServeFailure::NotLoopback(NotLoopback(at)).into());
+    }
+    if arguments.check_config {
+        return Ok(check(arguments, &settings, console));
+    }
+    let usual = if io::stderr().is_terminal() { log::Form::Text } else { log::Form::Json };
+    let form = arguments.log_format.unwrap_or(usual);
+    if form == log::Form::Json {
+        // What would be said in words becomes lines of the log.
+        console.hold_notes();
+    }
+    let ended = runtime::start_many()?.block_on(serve(arguments, settings, form, environment, console));
+    log_notes(console);
+    console.release_notes();
+    ended
+}
+
+/// Puts what was said on the console into the log.
+fn log_notes(console: &mut Console) {
+    for note in console.take_notes() {
+        tracing::info!("{note}");
+    }
+}
+
+fn settings(arguments: &ServeArguments, environment: &Environment) -> Result<Settings, ServeFailure> {
+    let agent = environment.agent_directory.clone().ok_or(ServeFailure::Homeless)?;
+    let usual = Settings::usual(agent.join("server"));
+    let port = environment.server_port.as_deref().map(|port| {
+        port.parse().ok().filter(|port| *port != 0).ok_or_else(|| ServeFailure::Port { text: port.to_owned() })
+    });
+    let port: u16 = port.transpose()?.unwrap_or(PORT);
+    let listen = arguments.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], port)));
+    let listens = !arguments.stdio || arguments.listen.is_some();
+    Ok(Settings { listen: listens.then_some(listen), hosts: arguments.hosts.clone(), ..usual })
+}
+
+/// Says with what the server would start.
+fn check(arguments: &ServeArguments, settings: &Settings, console: &mut Console) -> Exit {
+    let listen = settings.listen.map_or("nowhere".to_owned(), |at| at.to_string());
+    let auth = if arguments.insecure_no_auth { "none" } else { "token" };
+    let rows = [
+        ("listen", listen),
+        ("stdio", arguments.stdio.to_string()),
+        ("auth", auth.to_owned()),
+        ("folder", settings.folder.display().to_string()),
+        ("journal", settings.journal().display().to_string()),
+        ("sessions", format!("at most {}", settings.sessions)),
+        ("connections", format!("at most {}", settings.connections)),
+        ("commands a minute", format!("{} for a client, {} in all", settings.rates.client, settings.rates.global)),
+        ("message", format!("at most {} bytes", settings.frame.bytes)),
+    ];
+    for (name, value) in rows {
+        console.line(&format!("{name:<18} {value}"));
+    }
+    Exit::Success
+}
+
+async fn serve(
+    arguments: &ServeArguments,
+    mut settings: Settings,
+    form: log::Form,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let here = std::env::current_dir().map_err(crate::failure::SessionFailure::NoFolder)?;
+    let ground = Ground::at(here.canonicalize().unwrap_or(here), environment);
+    ground.tell(console);
+    let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
+    let redactor = Arc::new(providers.redactor());
+    log::start(arguments.log, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
+    let nothing = Past { model: None, thinking: None };
+    Answering::decide(&arguments.who, &nothing, &ground.settings, &mut providers, console).await?.introduce(console);
+    let breakers = Breakers::new();
+    let sessions = seat::project(arguments.session_dir.as_deref(), &ground, environment);
+    let (counter, orders) =
+        Counter::open(sessions.map(|project| project.sessions), ground.directory.clone(), breakers.clone());
+    // Before anything is written: a port that is taken is the usual mistake.
+    let listener = match settings.listen {
+        Some(at) => Some(TcpListener::bind(at).await.map_err(|source| ServeFailure::Bind { at, source })?),
+        None => None,
+    };
+    let counter = Arc::new(counter);
+    let server = start(&mut settings, arguments.stdio, || (Arc::clone(&counter) as _, Arc::clone(&redactor)))?;
+    let server = Arc::new(server);
+    let stop = CancellationToken::new();
+    let mut tasks = tokio::task::JoinSet::new();
+    if let Some(listener) = listener {
+        let at =
+            listener.local_addr().map_err(|source| ServeFailure::Bind { at: SocketAddr::from(([0; 4], 0)), source })?;
+        let rule = if arguments.insecure_no_auth { Rule::Anybody } else { Rule::Token };
+        let door = Arc::new(server.door(rule, at).map_err(ServeFailure::Start)?);
+        tracing::info!(%at, "listening");
+        if !arguments.stdio {
+            announce(at, &door, &settings, rule, console);
+        }
+        let (serving, stopping) = (Arc::clone(&server), stop.clone());
+        tasks.spawn(async move {
+            if let Err(error) = http::serve(serving, door, listener, stopping).await {
+                tracing::error!(%error, "the server cannot listen any more");
+            }
+        });
+    }
+    if arguments.stdio {
+        let client = server.enter(Identity::new("stdio", None), Lifecycle::All).map_err(ServeFailure::Crowded)?;
+        let (output, ended) = (stdout()?, stop.clone());
+        tasks.spawn(stdio::serve(client, BufReader::new(tokio::io::stdin()), output, ended));
+    }
+    let floor = Floor { arguments, environment, breakers };
+    log_notes(console);
+    let exit = work(&floor, &server, orders, &stop, console).await?;
+    // What they still have to say is said; a client that does not read is not waited for.
+    drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
+    Ok(exit)
+}
+
+/// Makes sessions until somebody asks for the end, and then until every command has its answer.
+async fn work(
+    floor: &Floor<'_>,
+    server: &Server,
+    mut orders: mpsc::Receiver<Sent>,
+    stop: &CancellationToken,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let mut stops = Stops::listen().map_err(ServeFailure::Signals)?;
+    loop {
+        tokio::select! {
+            Some(sent) = orders.recv() => {
+                floor.serve(sent, console).await;
+                log_notes(console);
+            }
+            asked = stops.next() => {
+                console.remark(&format!("{}: waiting for what is in flight; once more ends it now", asked.told()));
+                log_notes(console);
+                break;
+            }
+            () = stop.cancelled() => break,
+        }
+    }
+    stop.cancel();
+    server.drain().await;
+    let ended = server.ended();
+    let mut ended = std::pin::pin!(ended);
+    loop {
+        tokio::select! {
+            Some(sent) = orders.recv() => {
+                floor.serve(sent, console).await;
+                log_notes(console);
+            }
+            _ = stops.next() => server.hurry().await,
+            () = &mut ended => break,
+        }
+    }
+    server.close().await;
+    Ok(Exit::Success)
+}
+
+/// Starts the server in its folder. Several servers on standard input may run beside each other: each takes the first
+/// folder that is free, so that one that is started again finds what it had.
+fn start(
+    settings: &mut Settings,
+    stdio: bool,
+    parts: impl Fn() -> (Arc<dyn Workshop>, Arc<Redactor>),
+) -> Result<Server, ServeFailure> {
+    let base = settings.folder.clone();
+    let folders = std::iter::once(base.clone())
+        .chain((1..=MOST_BESIDE).map(|number| base.join(format!("stdio-{number}"))))
+        .take(if stdio { usize::MAX } else { 1 });
+    let mut in_use = None;
+    for folder in folders {
+        settings.folder = folder;
+        let (workshop, redactor) = parts();
+        match Server::start(settings.clone(), workshop, redactor) {
+            Err(StartError::Journal(error @ JournalError::InUse { .. })) => in_use = Some(error),
+            started => return started.map_err(ServeFailure::Start),
+        }
+    }
+    Err(ServeFailure::Start(StartError::Journal(in_use.unwrap_or(JournalError::Ended))))
+}
+
+/// Says where the server is and how to come in. Nobody but a person at a terminal is shown a ticket.
+fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, console: &mut Console) {
+    let address = format!("http://{at}");
+    let painted = console.paint(Tone::Strong, &address);
+    console.line(&format!("pi serves on {painted}"));
+    match rule {
+        Rule::Anybody => console.line("anybody on this machine may come in: there is no token"),
+        Rule::Token => {
+            console.line(&format!("the token is in {}", settings.token().display()));
+            if io::stdout().is_terminal() {
+                let ticket = door.ticket(pi_server::hall::now().0);
+                console.line(&format!("for a browser, once: {address}/#ticket={}", ticket.reveal()));
+            }
+        }
+    }
+    console.flush();
+}
+
+/// Standard output for the protocol. The console holds the lock of the usual one for its whole life.
+#[cfg(unix)]
+fn stdout() -> Result<tokio::fs::File, ServeFailure> {
+    use std::os::fd::AsFd as _;
+    let copy = io::stdout().as_fd().try_clone_to_owned().map_err(ServeFailure::Output)?;
+    Ok(tokio::fs::File::from_std(File::from(copy)))
+}
+
+#[cfg(windows)]
+fn stdout() -> Result<tokio::fs::File, ServeFailure> {
+    use std::os::windows::io::AsHandle as _;
+    let copy = io::stdout().as_handle().try_clone_to_owned().map_err(ServeFailure::Output)?;
+    Ok(tokio::fs::File::from_std(File::from(copy)))
+}

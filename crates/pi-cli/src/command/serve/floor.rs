@@ -1,0 +1,232 @@
+//! Where sessions are made for the server.
+//!
+//! Making one reads files, asks for local servers and says what is odd about all that, which only the main thread may say.
+//! So the server sends an order here and waits; everything that a session does afterwards runs where the server runs.
+
+use std::{path::PathBuf, time::Duration};
+
+use futures_util::future::BoxFuture;
+use pi_exthost::port::Mode;
+use pi_provider::breaker::{self, Breakers, Snapshot};
+use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
+use pi_session::{
+    Owner,
+    directory::{self, Stored},
+    file::OpenError,
+    input::Mentions,
+};
+use pi_transcript::{ProviderId, json::Amount};
+use pi_wire::response::{CircuitBreakerMetrics, CircuitState};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    arguments::serve::ServeArguments,
+    asking,
+    console::Console,
+    env::Environment,
+    failure::{Failure, SessionFailure},
+    providers::Providers,
+    workshop::{
+        self, Entrance, Ground, Kit, Rules, Workshop,
+        model::Answering,
+        now,
+        seat::{self, Seat},
+    },
+};
+
+/// Orders that may wait.
+const ORDERS: usize = 64;
+
+/// The server's end.
+pub(super) struct Counter {
+    orders: mpsc::Sender<Sent>,
+    /// Where sessions are kept, and where an agent works if nobody says where.
+    sessions: Option<PathBuf>,
+    here: PathBuf,
+    breakers: Breakers,
+}
+
+/// An order on its way.
+pub(super) struct Sent {
+    order: Order,
+    reply: oneshot::Sender<Result<Made, MakeError>>,
+}
+
+/// The end that makes sessions.
+pub(super) struct Floor<'a> {
+    pub(super) arguments: &'a ServeArguments,
+    pub(super) environment: &'a Environment,
+    /// One provider that fails is known to all sessions.
+    pub(super) breakers: Breakers,
+}
+
+impl Counter {
+    /// Both ends: what the server holds, and where its orders arrive.
+    pub(super) fn open(sessions: Option<PathBuf>, here: PathBuf, breakers: Breakers) -> (Self, mpsc::Receiver<Sent>) {
+        let (orders, received) = mpsc::channel(ORDERS);
+        (Self { orders, sessions, here, breakers }, received)
+    }
+
+    /// All sessions of all projects.
+    fn project(&self) -> Option<directory::Project> {
+        let sessions = self.sessions.clone()?;
+        Some(directory::Project { sessions, cwd: self.here.display().to_string() })
+    }
+}
+
+impl Makes for Counter {
+    fn make(&self, order: Order) -> BoxFuture<'_, Result<Made, MakeError>> {
+        Box::pin(async move {
+            let (reply, made) = oneshot::channel();
+            let ended = || MakeError::Failed { reason: "the server is ending".to_owned() };
+            self.orders.send(Sent { order, reply }).await.map_err(|_| ended())?;
+            made.await.map_err(|_| ended())?
+        })
+    }
+
+    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
+        Box::pin(async move {
+            let Some(project) = self.project() else { return Ok(Vec::new()) };
+            blocking(move || directory::list_all(&project).map_err(|error| failed(&error))).await
+        })
+    }
+
+    fn delete(&self, file: PathBuf, name: String) -> BoxFuture<'_, Result<(), MakeError>> {
+        Box::pin(blocking(move || match directory::delete(&file, &name, now()) {
+            Ok(()) => Ok(()),
+            Err(directory::KeepError::Open(error)) => Err(unopened(&error)),
+            Err(error) => Err(failed(&error)),
+        }))
+    }
+
+    fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
+        let now = asking::milliseconds();
+        self.breakers.snapshots().into_iter().map(|(provider, seen)| circuit(provider, &seen, now)).collect()
+    }
+
+    fn usual_folder(&self) -> PathBuf {
+        self.here.clone()
+    }
+
+    fn sessions_folder(&self) -> Option<PathBuf> {
+        self.sessions.clone()
+    }
+}
+
+impl Floor<'_> {
+    /// Makes what was ordered. An order that nobody waits for any more is made all the same and dropped.
+    pub(super) async fn serve(&self, sent: Sent, console: &mut Console) {
+        let made = self.make(sent.order, console).await;
+        if let Err(error) = &made {
+            console.note(&error.to_string());
+        }
+        // Whoever ordered it may have gone; the session ends with the answer then.
+        drop(sent.reply.send(made));
+    }
+
+    async fn make(&self, order: Order, console: &mut Console) -> Result<Made, MakeError> {
+        let Order { cwd, conversation, beginning } = order;
+        let ground = Ground::at(cwd, self.environment);
+        let (mut seat, text) = self.seat(conversation, &ground, console)?;
+        let file = seat.path();
+        let made: Result<_, Failure> = async {
+            let policy = workshop::policy(self.environment, console)?;
+            let mut providers =
+                Providers::load_at(&ground.directory, &self.arguments.who.sources, self.environment, console)?;
+            let answering =
+                Answering::decide(&self.arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
+            let rules = Rules { policy, mentions: Mentions::Attach };
+            let kit = Kit {
+                told: &self.arguments.told,
+                tools: &self.arguments.tools,
+                no_tools: self.arguments.no_tools,
+                breakers: self.breakers.clone(),
+            };
+            let workshop = Workshop::open(&kit, &ground, rules, providers, &answering, self.environment, console)?;
+            seat.note(&answering);
+            let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
+            let blueprint = workshop.blueprint(seat, &answering, entrance);
+            Ok(pi_session::start(blueprint).map_err(SessionFailure::Start)?)
+        }
+        .await;
+        let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
+        Ok(Made { session, file, text })
+    }
+
+    fn seat(
+        &self,
+        conversation: Conversation,
+        ground: &Ground,
+        console: &mut Console,
+    ) -> Result<(Seat, Option<String>), MakeError> {
+        let project = seat::project(self.arguments.session_dir.as_deref(), ground, self.environment);
+        let Some(project) = project else { return Ok((Seat::nowhere(ground), None)) };
+        match conversation {
+            Conversation::New { parent: None } => Ok((Seat::begin(&project), None)),
+            Conversation::New { parent: Some(parent) } => Ok((Seat::begin_from(&parent, &project), None)),
+            Conversation::NewAt(path) => Ok((Seat::of(project.create_at(&path, now(), fastrand::Rng::new())), None)),
+            Conversation::Stored(path) => match Seat::at(&path, ground, console) {
+                Ok(seat) => Ok((seat, None)),
+                Err(Failure::Session(SessionFailure::Open(error))) => Err(unopened(&error)),
+                Err(failure) => Err(MakeError::Failed { reason: failure.told() }),
+            },
+            Conversation::Fork { from, at } => {
+                let viewed = pi_session::file::view(&from, fastrand::Rng::new()).map_err(|error| unopened(&error))?;
+                let forked = directory::fork(&viewed.tree, &viewed.reader, &at, &project, now(), fastrand::Rng::new());
+                let forked = forked.map_err(|error| failed(&error))?;
+                Ok((Seat::of(forked.opened), forked.text))
+            }
+        }
+    }
+}
+
+/// What takes as long as the disk does.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, MakeError> + Send + 'static,
+) -> Result<T, MakeError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| Err(failed(&panic)))
+}
+
+fn failed(error: &dyn std::error::Error) -> MakeError {
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        reason.push_str(": ");
+        reason.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    MakeError::Failed { reason }
+}
+
+fn unopened(error: &OpenError) -> MakeError {
+    match error {
+        OpenError::InUse { .. } => MakeError::InUse,
+        OpenError::NotASession { .. } => MakeError::NotASession,
+        error => failed(error),
+    }
+}
+
+/// A breaker in the protocol's words. How slow a provider is, is no failure here.
+fn circuit(provider: ProviderId, seen: &Snapshot, now: u64) -> CircuitBreakerMetrics {
+    let history = seen.history;
+    let at = |ago: Duration| now.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX));
+    CircuitBreakerMetrics {
+        provider_name: provider,
+        state: match seen.state {
+            breaker::CircuitState::Closed => CircuitState::Closed,
+            breaker::CircuitState::Open => CircuitState::Open,
+            breaker::CircuitState::HalfOpen => CircuitState::HalfOpen,
+        },
+        failure_count: seen.failures.into(),
+        last_failure_time: history.last_failure.map(at),
+        last_state_change: at(history.last_change),
+        last_access_time: at(history.last_access),
+        total_calls: history.calls,
+        total_rejected: history.rejected,
+        total_slow_calls: 0,
+        total_successes: history.successes,
+        total_failures: history.failures,
+        avg_latency_ms: Amount::from(0_u32),
+        half_open_calls: history.probes,
+    }
+}

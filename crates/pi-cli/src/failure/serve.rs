@@ -1,0 +1,63 @@
+//! Why a server does not start, or not any more.
+
+use std::{io, net::SocketAddr, path::PathBuf};
+
+use pi_server::{door::NotLoopback, journal::JournalError, lobby::Crowded, server::StartError};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeFailure {
+    #[error("there is no place for the server's files: no home folder")]
+    Homeless,
+    #[error("PI_SERVER_PORT is {text:?}, which is no port")]
+    Port { text: String },
+    #[error("cannot listen on {at}")]
+    Bind { at: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    NotLoopback(NotLoopback),
+    #[error(transparent)]
+    Start(StartError),
+    #[error(transparent)]
+    Crowded(Crowded),
+    #[error(transparent)]
+    Journal(JournalError),
+    #[error("there is no journal at {}", path.display())]
+    NoJournal { path: PathBuf },
+    #[error("signals cannot be heard")]
+    Signals(#[source] io::Error),
+    #[error("standard error cannot be used for the log")]
+    Log(#[source] io::Error),
+    #[error("standard output cannot be used")]
+    Output(#[source] io::Error),
+}
+
+impl ServeFailure {
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::Homeless => "set HOME, or PI_CODING_AGENT_DIR to a folder".to_owned(),
+            Self::Port { .. } => "a port is a number from 1 to 65535; --listen takes an address as well".to_owned(),
+            Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                "another server is there, maybe one of pi; --listen 127.0.0.1:0 takes any port that is free".to_owned()
+            }
+            Self::Bind { .. } => "choose another address with --listen".to_owned(),
+            Self::NotLoopback(_) => "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned(),
+            Self::Start(StartError::Journal(JournalError::InUse { .. })) => {
+                "another server of yours runs: use it, end it, or give this one a folder with PI_CODING_AGENT_DIR"
+                    .to_owned()
+            }
+            Self::Start(StartError::NotLoopback(_)) => {
+                "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned()
+            }
+            Self::Start(StartError::Token(error)) => error.hint(),
+            Self::Start(StartError::Journal(_)) => {
+                "the file is left as it is; move it away to begin anew, sessions are kept in files of their own"
+                    .to_owned()
+            }
+            Self::Start(StartError::Folder { .. }) => "see that the folder can be written to".to_owned(),
+            Self::Journal(error) => error.hint().to_owned(),
+            Self::NoJournal { .. } => "`pi serve` makes it when it starts; --journal names another file".to_owned(),
+            Self::Crowded(_) | Self::Signals(_) | Self::Log(_) | Self::Output(_) => {
+                "start it again; if it stays so, please report it".to_owned()
+            }
+        }
+    }
+}

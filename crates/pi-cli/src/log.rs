@@ -1,0 +1,106 @@
+//! What goes on inside, told on standard error: one line for each event, for people or for machines.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use pi_redact::Redactor;
+use tracing::Level;
+use tracing_subscriber::filter::LevelFilter;
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// For people
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// What is told at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Least {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl Least {
+    const fn filter(self) -> LevelFilter {
+        match self {
+            Self::Off => LevelFilter::OFF,
+            Self::Error => LevelFilter::from_level(Level::ERROR),
+            Self::Warn => LevelFilter::from_level(Level::WARN),
+            Self::Info => LevelFilter::from_level(Level::INFO),
+            Self::Debug => LevelFilter::from_level(Level::DEBUG),
+            Self::Trace => LevelFilter::from_level(Level::TRACE),
+        }
+    }
+}
+
+/// From here on events are told. What looks like a secret, or is one, is not.
+pub(crate) fn start(least: Least, form: Form, redactor: Arc<Redactor>) -> io::Result<()> {
+    let writer = Mutex::new(Discreet { to: standard_error()?, redactor });
+    let lines = tracing_subscriber::fmt().with_max_level(least.filter()).with_writer(writer).with_ansi(false);
+    let set = match form {
+        Form::Text => tracing::subscriber::set_global_default(lines.compact().finish()),
+        Form::Json => tracing::subscriber::set_global_default(lines.json().flatten_event(true).finish()),
+    };
+    set.map_err(io::Error::other)
+}
+
+/// Standard error once more: the console holds the lock of the usual one for its whole life.
+#[cfg(unix)]
+fn standard_error() -> io::Result<File> {
+    use std::os::fd::AsFd as _;
+    Ok(File::from(io::stderr().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn standard_error() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+    Ok(File::from(io::stderr().as_handle().try_clone_to_owned()?))
+}
+
+/// Writes without secrets. A line comes as a whole.
+struct Discreet<W> {
+    to: W,
+    redactor: Arc<Redactor>,
+}
+
+impl<W: Write> Write for Discreet<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.to.write_all(self.redactor.redact_text(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_redact::{Evidence, Options, Personal};
+
+    use super::*;
+
+    #[test]
+    fn a_secret_of_the_environment_is_not_in_a_line() {
+        let options = Options {
+            secrets: vec!["hunter2hunter2".to_owned()],
+            evidence: Evidence::Shapes,
+            personal: Personal::Keep,
+        };
+        let mut writer = Discreet { to: Vec::new(), redactor: Arc::new(Redactor::new(options)) };
+        writer.write_all(b"error=the key hunter2hunter2 is refused\n").unwrap();
+        let text = String::from_utf8(writer.to).unwrap();
+        assert!(text.starts_with("error=the key ") && !text.contains("hunter2"), "{text}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Commands and what they answer.
+
+use pi_testkit::{Script, model::Answer};
+use serde_json::{Value, json};
+
+use crate::serving::{Serving, fits};
+
+#[track_caller]
+fn check(answer: &Value, shape: &Value) {
+    assert!(fits(answer, shape), "{answer:#}\nis not like {shape:#}");
+}
+
+#[test]
+fn sessions_are_made_listed_and_unloaded() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let mut other = serving.connect("?clientId=other").await;
+        check(
+            &client.ask(&json!({"type": "create_session", "id": "2", "sessionId": "s"})).await,
+            &json!({"success": false, "code": "session_exists", "error": "Session s already exists"}),
+        );
+        check(
+            &client.ask(&json!({"type": "list_sessions", "id": "3"})).await,
+            &json!({"data": {"sessions": [{"sessionId": "s", "isStreaming": false, "messageCount": 0}]}}),
+        );
+        check(
+            &client.ask(&json!({"type": "delete_session", "id": "4", "sessionId": "s"})).await,
+            &json!({"success": true, "data": {"deleted": true}}),
+        );
+        other.expect("session_deleted", |frame| frame["type"] == "session_deleted").await;
+        check(
+            &client.ask(&json!({"type": "get_state", "id": "5", "sessionId": "s"})).await,
+            &json!({"success": false, "error": "Session s not found"}),
+        );
+    });
+}
+
+#[test]
+fn frames_that_are_no_commands_are_answered_and_do_no_harm() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for (text, code) in [
+            ("", "invalid_json"),
+            ("{", "invalid_json"),
+            ("null", "not_an_object"),
+            ("[]", "not_an_object"),
+            (r#"{"id":"x"}"#, "validation_failed"),
+            (r#"{"type":"helth_check"}"#, "unknown_command"),
+            (r#"{"type":"get_state"}"#, "validation_failed"),
+        ] {
+            client.send_text(text).await;
+            let answer = client.expect("a response", |frame| frame["type"] == "response").await;
+            assert!(fits(&answer, &json!({"success": false, "code": code})), "{text}: {answer}");
+        }
+        client.send_bytes(br#"{"type":"health_check","id":"h"}"#.to_vec()).await;
+        check(&client.answer("h").await, &json!({"success": true, "data": {"healthy": true}}));
+        let rest = client.rest(std::time::Duration::from_millis(50)).await;
+        let kinds: Vec<&str> = rest.iter().filter_map(|frame| frame["type"].as_str()).collect();
+        assert_eq!(kinds, ["command_accepted", "command_started", "command_finished"]);
+    });
+}
+
+#[test]
+fn every_read_of_a_session_is_answered() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Hi.").usage(10, 2).reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        for (name, shape) in [
+            ("get_available_models", json!({"models": [{"provider": "demo"}, {"id": "model"}, {"id": "other"}]})),
+            ("get_commands", json!({"commands": []})),
+            ("get_skills", json!({"skills": []})),
+            ("get_state", json!({"messageCount": 2, "thinkingLevel": "medium"})),
+            ("get_messages", json!({"messages": [{"role": "user"}, {"role": "assistant"}]})),
+            ("get_session_stats", json!({"userMessages": 1, "assistantMessages": 1, "tokens": {"total": 12}})),
+            ("get_fork_messages", json!({"messages": [{"text": "Hello"}]})),
+            ("get_last_assistant_text", json!({"text": "Hi."})),
+            ("get_context_usage", json!({"contextWindow": 20000})),
+            ("get_queue", json!({"items": []})),
+            ("list_requests", json!({"requests": [{"provider": "scripted", "model": "model"}], "hasMore": false})),
+            ("list_files", json!({"files": [], "truncated": false})),
+            ("list_session_files", json!({"files": [{}]})),
+        ] {
+            let answer = client.ask(&json!({"type": name, "id": name, "sessionId": "s"})).await;
+            check(&answer, &json!({"success": true, "sessionVersion": 1, "data": shape}));
+        }
+        let requests = client.ask(&json!({"type": "list_requests", "id": "r", "sessionId": "s"})).await;
+        let request = &requests["data"]["requests"][0]["requestId"];
+        let envelope =
+            client.ask(&json!({"type": "get_envelope", "id": "e", "sessionId": "s", "requestId": request})).await;
+        check(&envelope, &json!({"success": true, "data": {"requestId": request}}));
+        let tools = client.ask(&json!({"type": "get_tools", "id": "t", "sessionId": "s"})).await;
+        let names: Vec<&str> = tools["data"]["tools"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
+        assert!(
+            ["read", "write", "edit", "bash", "grep", "find", "ls"].iter().all(|name| names.contains(name)),
+            "{names:?}"
+        );
+    });
+}

@@ -1,0 +1,188 @@
+//! `kill -9`: at every step of the journal, and at random under load. What was answered stays answered, nothing runs
+//! twice, and every repetition gets the answer that there was.
+
+use std::{
+    collections::BTreeMap,
+    os::unix::process::CommandExt as _,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+use pi_testkit::{Client, Script};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    room::{self, Room},
+    serving::{Serving, fits},
+    times,
+};
+
+/// System calls by which the journal gets to the disk.
+const STEPS: [&str; 2] = ["pwrite64", "fdatasync"];
+/// Long enough for an answer on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One client and what it was told.
+struct Witness {
+    name: String,
+    commands: Vec<Value>,
+    told: BTreeMap<String, Value>,
+}
+
+impl Witness {
+    /// With commands that each leave a line in a file of their own.
+    fn new(name: String, count: usize) -> Self {
+        let command = |number: usize| {
+            let id = format!("{name}-{number}");
+            json!({
+                "type": "bash",
+                "id": id,
+                "idempotencyKey": format!("key-{id}"),
+                "sessionId": "s",
+                "command": format!("mkdir -p marks && echo done >> marks/{id}"),
+            })
+        };
+        let commands = (0..count).map(command).collect();
+        Self { name, commands, told: BTreeMap::new() }
+    }
+
+    fn query(&self) -> String {
+        format!("?clientId={}&lifecycle=none", self.name)
+    }
+
+    /// Sends everything and notes what is answered, until everything is or the server is gone.
+    async fn work(&mut self, client: &mut Client) {
+        for command in &self.commands {
+            if client.try_send(command).await.is_err() {
+                return;
+            }
+        }
+        while self.told.len() < self.commands.len() {
+            let Ok(Some(frame)) = timeout(PATIENCE, client.next()).await else { return };
+            if frame["type"] == "response" {
+                self.note(&frame);
+            }
+        }
+    }
+
+    fn note(&mut self, frame: &Value) {
+        let id = frame["id"].as_str().expect("it was sent with one").to_owned();
+        let mut frame = frame.clone();
+        frame.as_object_mut().expect("an object").remove("replayed");
+        if let Some(before) = self.told.insert(id.clone(), frame.clone()) {
+            assert_eq!(before, frame, "{id} was told two ways");
+        }
+    }
+
+    /// Sends everything once more: what was told is told again, and what was not is told now.
+    async fn come_back(&mut self, serving: &Serving) {
+        let mut client = serving.connect(&self.query()).await;
+        for command in &self.commands.clone() {
+            let known = self.told.contains_key(command["id"].as_str().expect("an id"));
+            let answer = client.ask(command).await;
+            assert!(!known || answer["replayed"] == true, "{answer} was told before");
+            let good = fits(&answer, &json!({"success": true, "data": {"exitCode": 0}}));
+            assert!(good || answer["code"] == "interrupted", "{answer}");
+            self.note(&answer);
+        }
+    }
+
+    /// How often each command ran, by what it left behind.
+    fn examine(&self, room: &Room) {
+        for (id, answer) in &self.told {
+            let marks = room::read(&room.project().join("marks").join(id)).unwrap_or_default();
+            let times = marks.lines().count();
+            let expected = if answer["success"] == true { 1..=1 } else { 0..=1 };
+            assert!(expected.contains(&times), "{id} ran {times} times: {answer}");
+        }
+    }
+}
+
+#[test]
+fn killed_at_every_step_of_the_journal_nothing_is_lost_and_nothing_runs_twice() {
+    if !is_there("strace") {
+        return eprintln!("SKIPPED: strace is not installed, and nobody kills the server in a system call");
+    }
+    // Two of each in the ordinary round: the first that a command makes, and one in the middle of its life.
+    let most = times("PI_TEST_CRASHES", 4) / STEPS.len();
+    for step in STEPS {
+        for number in 1..=most.max(1) {
+            strike(step, number * 3);
+        }
+    }
+}
+
+/// Kills a server when it begins its `number`th call of this kind.
+fn strike(step: &str, number: usize) {
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async { drop(serving.with_session("?clientId=maker").await) });
+    serving.end(Signal::SIGTERM);
+    let inject = format!("inject={step}:signal=SIGKILL:when={number}");
+    let mut witness = Witness::new(format!("{step}-{number}"), 6);
+    // It may die before anybody is let in.
+    if serving.start_as(traced(&serving.room.pi_to(&["serve"]), &["-e", &format!("trace={step}"), "-e", &inject])) {
+        serving.block_on(async {
+            if let Ok(mut client) = Client::connect(&serving.url(&witness.query()), Some(&serving.token())).await {
+                witness.work(&mut client).await;
+            }
+        });
+    }
+    serving.end_group();
+    serving.start_again();
+    serving.block_on(witness.come_back(&serving));
+    witness.examine(&serving.room);
+}
+
+/// The command under strace.
+#[expect(clippy::disallowed_methods, reason = "strace is a program of the machine")]
+fn traced(command: &Command, options: &[&str]) -> Command {
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null"]).args(options).arg(command.get_program()).args(command.get_args());
+    // strace and what it traces end together.
+    traced.process_group(0);
+    traced.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    traced
+}
+
+#[test]
+fn killed_at_random_under_load_nothing_is_lost_and_nothing_runs_twice() {
+    const CLIENTS: usize = 50;
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async { drop(serving.with_session("?clientId=maker").await) });
+    let mut interrupted = 0;
+    for round in 0..times("PI_TEST_CRASHES", 3) {
+        let mut witnesses: Vec<Witness> =
+            (0..CLIENTS).map(|number| Witness::new(format!("r{round}-c{number}"), 2)).collect();
+        let life = Duration::from_millis(random.u64(5..400));
+        let pid = serving.id();
+        serving.block_on(async {
+            let works = witnesses.iter_mut().map(|witness| async {
+                // It may be dead before everybody is in.
+                if let Ok(mut client) = Client::connect(&serving.url(&witness.query()), Some(&serving.token())).await {
+                    witness.work(&mut client).await;
+                }
+            });
+            let death = async {
+                sleep(life).await;
+                let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
+            };
+            futures_util::future::join(futures_util::future::join_all(works), death).await;
+        });
+        serving.restart(Signal::SIGKILL);
+        for witness in &mut witnesses {
+            serving.block_on(witness.come_back(&serving));
+            witness.examine(&serving.room);
+            interrupted += witness.told.values().filter(|answer| answer["code"] == "interrupted").count();
+        }
+    }
+    // Deaths that strike nobody would prove nothing.
+    assert!(interrupted > 0, "no command was in flight at any death");
+}
+
+#[expect(clippy::disallowed_methods, reason = "whether a program of the machine is there")]
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok()
+}

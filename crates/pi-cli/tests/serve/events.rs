@@ -1,0 +1,112 @@
+//! What clients hear of a session, and how they come back to it.
+
+use std::time::Duration;
+
+use pi_testkit::{Client, Script, model::Answer};
+use serde_json::{Value, json};
+
+use crate::serving::{Serving, fits};
+
+const QUIET: Duration = Duration::from_millis(200);
+
+/// The events of sessions among frames: number and type.
+fn events(frames: &[Value]) -> Vec<(u64, String)> {
+    let events = frames.iter().filter(|frame| frame["type"] == "event" && frame["seq"].is_u64());
+    let told = |frame: &Value| {
+        (frame["seq"].as_u64().expect("a number"), frame["event"]["type"].as_str().unwrap_or_default().to_owned())
+    };
+    events.map(told).collect()
+}
+
+/// What the model said, put together from deltas.
+fn text(frames: &[Value]) -> String {
+    let deltas = frames.iter().filter_map(|frame| frame["event"]["assistantMessageEvent"]["delta"].as_str());
+    deltas.collect()
+}
+
+async fn prompt(client: &mut Client, id: &str) {
+    let answer = client.ask(&json!({"type": "prompt", "id": id, "sessionId": "s", "message": "Hello"})).await;
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
+#[test]
+fn only_who_subscribed_hears_and_hears_everything_in_order() {
+    let words = "one two three four five six seven eight nine ten";
+    let serving = Serving::start(Script::new().then(Answer::new().text(words).reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=a&lifecycle=none").await;
+        let mut deaf = serving.connect("?clientId=b&lifecycle=none").await;
+        let subscribed = client.ask(&json!({"type": "subscribe", "id": "sub", "sessionId": "s"})).await;
+        assert!(fits(&subscribed, &json!({"success": true, "data": {"resume": "live"}})), "{subscribed}");
+        prompt(&mut client, "p").await;
+        let frames = client.rest(QUIET).await;
+        let told = events(&frames);
+        assert_eq!(text(&frames), words);
+        assert!(told.is_sorted_by_key(|(seq, _)| *seq), "{told:?}");
+        assert_eq!(told.first().map(|(_, kind)| kind.as_str()), Some("agent_start"));
+        assert_eq!(told.last().map(|(_, kind)| kind.as_str()), Some("agent_settled"));
+        assert_eq!(deaf.rest(QUIET).await, Vec::<Value>::new());
+    });
+}
+
+#[test]
+fn who_comes_back_gets_what_was_missed_and_nothing_twice() {
+    let answer = |text: &str| Answer::new().text(text).reply();
+    let serving = Serving::start(Script::new().then(answer("First answer.")).then(answer("Second answer.")));
+    serving.block_on(async {
+        let mut stays = serving.with_session("?clientId=a&lifecycle=none").await;
+        let mut leaves = serving.connect("?clientId=b&lifecycle=none").await;
+        for client in [&mut stays, &mut leaves] {
+            client.ask(&json!({"type": "subscribe", "id": "sub", "sessionId": "s"})).await;
+        }
+        prompt(&mut stays, "p1").await;
+        let mut heard = leaves.rest(QUIET).await;
+        let last = heard.iter().rev().find(|frame| frame["type"] == "event").expect("an event").clone();
+        leaves.close().await.expect("it closes");
+        prompt(&mut stays, "p2").await;
+        let mut back = serving.connect("?clientId=b&lifecycle=none").await;
+        let resumed = back
+            .ask(&json!({"type": "subscribe", "id": "again", "sessionId": "s", "afterSeq": last["seq"], "epoch": last["epoch"]}))
+            .await;
+        assert_eq!(resumed["data"]["resume"], "replay", "{resumed}");
+        heard.extend(back.rest(QUIET).await);
+        let whole = stays.rest(QUIET).await;
+        assert_eq!(text(&heard), text(&whole));
+        let (whole, heard) = (events(&whole), events(&heard));
+        assert_eq!(heard.last(), whole.last());
+        let mut numbers: Vec<u64> = heard.iter().map(|(seq, _)| *seq).collect();
+        let count = numbers.len();
+        numbers.dedup();
+        assert_eq!(numbers.len(), count, "an event was told twice");
+    });
+}
+
+#[test]
+fn an_unknown_numbering_begins_with_a_snapshot() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Hi.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        prompt(&mut client, "p").await;
+        let frame = json!({"type": "subscribe", "id": "sub", "sessionId": "s", "afterSeq": 3, "epoch": "older"});
+        assert_eq!(client.ask(&frame).await["data"]["resume"], "snapshot");
+        let snapshot = client.expect("a snapshot", |frame| frame["type"] == "session_snapshot").await;
+        let shape =
+            json!({"data": {"reason": "epoch_changed", "sessionInfo": {"messageCount": 2}, "queue": {"items": []}}});
+        assert!(fits(&snapshot, &shape), "{snapshot}");
+    });
+}
+
+#[test]
+fn a_long_answer_costs_its_length_and_not_its_square() {
+    let words = "word ".repeat(2000);
+    let serving = Serving::start(Script::new().then(Answer::new().text(&words).reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        client.ask(&json!({"type": "subscribe", "id": "sub", "sessionId": "s"})).await;
+        prompt(&mut client, "p").await;
+        let frames = client.rest(QUIET).await;
+        let bytes: usize = frames.iter().map(|frame| frame.to_string().len()).sum();
+        assert_eq!(text(&frames), words);
+        assert!(bytes < 40 * words.len(), "{bytes} bytes for {} of text", words.len());
+    });
+}

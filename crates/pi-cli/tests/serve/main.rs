@@ -1,0 +1,20 @@
+//! `pi serve`, the real binary, over real sockets and pipes.
+
+mod commands;
+mod conformance;
+mod crash;
+mod door;
+mod events;
+mod journal;
+#[expect(dead_code, reason = "other suites look at more")]
+#[path = "../support/room.rs"]
+mod room;
+mod running;
+mod serving;
+mod stdio;
+mod storm;
+
+/// How often something is done: `usual`, or as often as the variable says. `cargo xtask test --full` sets it.
+fn times(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}

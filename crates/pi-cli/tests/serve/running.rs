@@ -1,0 +1,113 @@
+//! While a run goes on: a client looks at the session, answers, steers and ends it.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use pi_testkit::{Script, model::Answer};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::serving::{Serving, fits};
+
+/// Ten times what a machine under load needs; the run itself never ends.
+const SOON: Duration = Duration::from_secs(10);
+
+fn held() -> Script {
+    Script::new().then(Answer::new().text("Thinking").hold().text(" done.").reply())
+}
+
+#[test]
+fn a_run_can_be_looked_at_and_ended() {
+    let serving = Serving::start(held());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        client
+            .expect("the start of the run", |frame| {
+                fits(frame, &json!({"type": "command_started", "data": {"commandId": "p"}}))
+            })
+            .await;
+        serving.room.server.received(1).await;
+        let state = timeout(SOON, client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"}))).await;
+        let state = state.expect("a read does not wait for the run");
+        assert!(fits(&state, &json!({"success": true, "data": {"isStreaming": true}})), "{state}");
+        let aborted = timeout(SOON, client.ask(&json!({"type": "abort", "id": "a", "sessionId": "s"}))).await;
+        assert_eq!(aborted.expect("an abort does not wait for the run")["success"], true);
+        let ended = client.answer("p").await;
+        assert!(fits(&ended, &json!({"success": false, "code": "aborted"})), "{ended}");
+    });
+}
+
+#[test]
+fn a_prompt_is_answered_when_its_run_ends() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Hi there.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let said = client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        assert!(fits(&said, &json!({"success": true, "sessionVersion": 1})), "{said}");
+        let last = client.ask(&json!({"type": "get_last_assistant_text", "id": "t", "sessionId": "s"})).await;
+        assert_eq!(last["data"]["text"], "Hi there.");
+    });
+}
+
+#[test]
+fn what_was_answered_is_known_after_a_crash_and_nothing_runs_twice() {
+    let script = Script::new().otherwise(Answer::new().text("Once.").reply());
+    let mut serving = Serving::start(script);
+    let prompt = json!({"type": "prompt", "id": "p", "idempotencyKey": "k", "sessionId": "s", "message": "Hello"});
+    let first = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.ask(&prompt).await
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let mut again = client.ask(&prompt).await;
+        assert_eq!(again["replayed"], true, "{again}");
+        again.as_object_mut().expect("an object").remove("replayed");
+        assert_eq!(again, first);
+        let count = client.ask(&json!({"type": "get_messages", "id": "m", "sessionId": "s"})).await;
+        assert_eq!(count["data"]["messages"].as_array().map(Vec::len), Some(2), "{count}");
+        let changed = json!({"type": "prompt", "id": "q", "sessionId": "s", "message": "And?", "ifSessionVersion": 1});
+        assert!(fits(&client.ask(&changed).await, &json!({"success": true, "sessionVersion": 2})));
+    });
+}
+
+#[test]
+fn a_command_in_flight_at_a_crash_is_failed_and_not_run_again() {
+    let mut serving = Serving::start(held().otherwise(Answer::new().text("Never.").reply()));
+    let prompt = json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&prompt).await;
+        serving.room.server.received(1).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let again = client.ask(&prompt).await;
+        assert!(fits(&again, &json!({"success": false, "code": "interrupted", "replayed": true})), "{again}");
+        let recovery = client.ask(&json!({"type": "get_startup_recovery", "id": "r"})).await;
+        assert_eq!(recovery["data"]["recoveredInFlight"][0]["commandId"], "p", "{recovery}");
+    });
+}
+
+#[test]
+fn the_end_waits_for_what_is_in_flight_and_tells_everybody() {
+    let mut serving = Serving::start(held());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        serving.signal(Signal::SIGTERM);
+        client.expect("server_shutdown", |frame| frame["type"] == "server_shutdown").await;
+        let late = client.ask(&json!({"type": "get_state", "id": "late", "sessionId": "s"})).await;
+        assert!(fits(&late, &json!({"success": false, "code": "shutting_down"})), "{late}");
+        serving.room.server.release(1);
+        assert_eq!(client.answer("p").await["success"], true);
+        let closing = client.expect("the goodbye", |frame| frame["type"] == "connection_closing").await;
+        assert_eq!(closing["data"]["reason"], "shutting_down");
+        assert_eq!(client.closed().await.map(|frame| u16::from(frame.code)), Some(1001));
+    });
+    assert_eq!(serving.wait(), Some(0));
+}

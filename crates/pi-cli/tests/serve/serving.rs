@@ -1,0 +1,156 @@
+//! A server that runs, and ways to it.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use nix::{
+    sys::signal::{Signal, kill, killpg},
+    unistd::Pid,
+};
+use pi_testkit::{Client, Script};
+use serde_json::{Value, json};
+
+use crate::room::{self, Room};
+
+/// The real binary as a server, in a project with a scripted model.
+pub(crate) struct Serving {
+    pub(crate) room: Room,
+    child: Child,
+    /// `127.0.0.1:41235`
+    pub(crate) address: String,
+}
+
+impl Serving {
+    pub(crate) fn start(script: Script) -> Self {
+        Self::with(script, &[])
+    }
+
+    /// With more arguments.
+    pub(crate) fn with(script: Script, arguments: &[&str]) -> Self {
+        let room = Room::new(script);
+        let (child, address) = launch(&room, room.pi_to(&["serve"]), arguments);
+        Self { room, child, address: address.unwrap_or_else(|said| panic!("it says {said:?}")) }
+    }
+
+    /// Ends the server in this way and starts it again in the same place.
+    pub(crate) fn restart(&mut self, signal: Signal) {
+        self.end(signal);
+        self.start_again();
+    }
+
+    /// Starts the server in the same place.
+    pub(crate) fn start_again(&mut self) {
+        assert!(self.start_as(self.room.pi_to(&["serve"])), "it does not start again");
+    }
+
+    /// Kills the server with everything in its process group.
+    pub(crate) fn end_group(&mut self) {
+        // It may have ended by itself.
+        let _ = killpg(self.id(), Signal::SIGKILL);
+        self.wait();
+    }
+
+    /// Starts the server again by this command, and says whether it got as far as to listen.
+    pub(crate) fn start_as(&mut self, command: Command) -> bool {
+        let (child, address) = launch(&self.room, command, &[]);
+        self.child = child;
+        let listens = address.is_ok();
+        if let Ok(address) = address {
+            self.address = address;
+        }
+        listens
+    }
+
+    /// Sends a signal and waits for the end; the exit code, if it is one.
+    pub(crate) fn end(&mut self, signal: Signal) -> Option<i32> {
+        self.signal(signal);
+        self.wait()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.child.wait().expect("our child").code()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(self.id(), signal).expect("nobody has waited for its end");
+    }
+
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
+    }
+
+    pub(crate) fn token(&self) -> String {
+        room::read(&self.room.at("agent/server/token")).expect("the server made one").trim().to_owned()
+    }
+
+    pub(crate) fn url(&self, query: &str) -> String {
+        format!("ws://{}/ws{query}", self.address)
+    }
+
+    /// A client that was let in.
+    pub(crate) async fn open(&self, query: &str) -> Client {
+        Client::connect(&self.url(query), Some(&self.token())).await.expect("the token is good")
+    }
+
+    /// A client that was let in and has heard the server's greeting.
+    pub(crate) async fn connect(&self, query: &str) -> Client {
+        let mut client = self.open(query).await;
+        client.expect("server_ready", |frame| frame["type"] == "server_ready").await;
+        client.expect("the summary", |frame| frame["type"] == "startup_recovery_summary").await;
+        client
+    }
+
+    /// The same, with a session `s` that it made.
+    pub(crate) async fn with_session(&self, query: &str) -> Client {
+        let mut client = self.connect(query).await;
+        let made = client.ask(&json!({"type": "create_session", "id": "make", "sessionId": "s"})).await;
+        assert_eq!(made["success"], true, "{made}");
+        client
+    }
+
+    /// Waits for something that happens on the test's runtime.
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.room.runtime.block_on(future)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Runs the command with what every server of a test is told; the address at which it listens, or what it says instead.
+fn launch(room: &Room, mut command: Command, arguments: &[&str]) -> (Child, Result<String, String>) {
+    command
+        .args(["--listen", "127.0.0.1:0", "--log", "warn", "--model", "scripted/model"])
+        .args(arguments)
+        .current_dir(room.project());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut first = String::new();
+    lines.read_line(&mut first).expect("a line");
+    let address = first.trim().strip_prefix("pi serves on http://").map(ToOwned::to_owned);
+    // A pipe that nobody reads would stop it.
+    thread::spawn(move || drop(std::io::copy(&mut lines, &mut std::io::sink())));
+    (child, address.ok_or(first))
+}
+
+/// What `frame` says where `shape` says something. Lists must be as long.
+pub(crate) fn fits(frame: &Value, shape: &Value) -> bool {
+    match (frame, shape) {
+        (Value::Object(frame), Value::Object(shape)) => {
+            shape.iter().all(|(name, shape)| frame.get(name).is_some_and(|value| fits(value, shape)))
+        }
+        (Value::Array(frame), Value::Array(shape)) => {
+            frame.len() == shape.len() && frame.iter().zip(shape).all(|(value, shape)| fits(value, shape))
+        }
+        (frame, shape) => frame == shape,
+    }
+}

@@ -1,0 +1,97 @@
+//! The protocol on standard input and output.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
+
+use pi_testkit::{Script, model::Answer};
+use serde_json::{Value, json};
+
+use crate::{room::Room, serving::fits};
+
+/// Writes the lines, ends the input, and reads everything until the process ends well.
+fn converse(room: &Room, lines: &[Value]) -> Vec<Value> {
+    let mut child = room
+        .pi_to(&["serve"])
+        .args(["--stdio", "--model", "scripted/model"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    for line in lines {
+        writeln!(input, "{line}").expect("it reads");
+    }
+    drop(input);
+    let output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let frames = output.lines().map(|line| {
+        let line = line.expect("text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?} is no frame: {error}"))
+    });
+    let frames = frames.collect();
+    assert!(child.wait().expect("our child").success());
+    frames
+}
+
+#[test]
+fn what_was_asked_is_answered_before_the_end_of_input_ends_the_server() {
+    let room = Room::new(Script::new().then(Answer::new().text("Hi.").reply()));
+    let frames = converse(
+        &room,
+        &[
+            json!({"type": "create_session", "id": "c", "sessionId": "s"}),
+            json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello", "dependsOn": ["c"]}),
+        ],
+    );
+    assert_eq!(frames[0]["type"], "server_ready");
+    let find = |shape: &Value| frames.iter().position(|frame| fits(frame, shape));
+    let answered = find(&json!({"type": "response", "id": "p", "success": true}));
+    let told = find(&json!({"type": "server_shutdown"}));
+    assert!(answered.is_some() && told.is_some(), "{frames:#?}");
+}
+
+#[test]
+fn two_servers_on_pipes_do_not_get_in_each_others_way() {
+    let room = Room::new(Script::new());
+    let mut first = room
+        .pi_to(&["serve"])
+        .args(["--stdio", "--model", "scripted/model"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut greeting = String::new();
+    BufReader::new(first.stdout.take().expect("a pipe")).read_line(&mut greeting).expect("a line");
+    let frames = converse(&room, &[json!({"type": "health_check", "id": "h"})]);
+    assert!(frames.iter().any(|frame| fits(frame, &json!({"id": "h", "success": true}))), "{frames:#?}");
+    drop(first.stdin.take());
+    assert!(first.wait().expect("our child").success());
+}
+
+#[test]
+fn log_is_an_object_per_line_and_the_output_is_the_protocol_alone() {
+    let room = Room::new(Script::new());
+    let mut child = room
+        .pi_to(&["serve"])
+        .args(["--stdio", "--listen", "127.0.0.1:0", "--model", "scripted/model", "--log-format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let create = json!({"type": "create_session", "id": "c", "sessionId": "s"});
+    writeln!(child.stdin.take().expect("a pipe"), "{create}").expect("it reads");
+    let output = child.wait_with_output().expect("our child");
+    let objects = |bytes: &[u8]| -> Vec<Value> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+    };
+    let frames = objects(&output.stdout);
+    assert!(frames.iter().any(|frame| fits(frame, &json!({"type": "response", "id": "c", "success": true}))));
+    let lines = objects(&output.stderr);
+    let opened =
+        json!({"level": "INFO", "message": "a session was opened", "session": "s", "command": "create_session"});
+    assert!(lines.iter().any(|line| fits(line, &opened)), "{lines:#?}");
+    assert!(lines.iter().any(|line| line["message"] == "listening"), "{lines:#?}");
+}
