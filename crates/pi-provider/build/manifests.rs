@@ -9,7 +9,6 @@ use serde_json::Value;
 
 #[expect(clippy::disallowed_methods, reason = "a build script has no seam: it reads and writes files and ends")]
 pub(crate) fn prepare(out: &Path) -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=manifests");
     for file in fs::read_dir("manifests")? {
         let path = file?.path();
         if path.extension().is_none_or(|ending| ending != "yaml") {

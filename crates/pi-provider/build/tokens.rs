@@ -17,7 +17,6 @@ const KINDS: [&str; 7] =
     [r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"[\s--[\r\n]]", r"[\r\n]"];
 
 pub(crate) fn prepare(out: &Path) -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=src/tokens/place.rs");
     table(out, "o200k", &o200k_base()?)?;
     table(out, "cl100k", &cl100k_base()?)?;
     letters(out)
