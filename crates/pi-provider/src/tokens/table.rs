@@ -89,18 +89,13 @@ impl Ranks {
         let end = word.len();
         let mut next: Vec<usize> = (1..=end).collect();
         let mut previous: Vec<Option<usize>> = (0..end).map(|part| part.checked_sub(1)).collect();
-        let mut ranks = vec![NONE; end];
-        let mut queue = BinaryHeap::new();
         let rank = |next: &[usize], part: usize| match next.get(next[part]) {
             Some(end) => self.rank(&word[part..*end]),
             None => NONE,
         };
-        for part in 0..end {
-            ranks[part] = rank(&next, part);
-            if ranks[part] != NONE {
-                queue.push(Reverse((ranks[part], part)));
-            }
-        }
+        let mut ranks: Vec<u32> = (0..end).map(|part| rank(&next, part)).collect();
+        let pairs = ranks.iter().enumerate().filter(|(_, rank)| **rank != NONE);
+        let mut queue: BinaryHeap<_> = pairs.map(|(part, rank)| Reverse((*rank, part))).collect();
         let mut count = end;
         while let Some(Reverse((lowest, part))) = queue.pop() {
             // What was merged meanwhile has another rank or none.
