@@ -317,8 +317,9 @@ impl TalkArguments {
         }
         let mut command = described();
         let names = command.get_subcommands().map(|it| it.get_name().to_owned()).collect::<Vec<_>>();
-        let names = names.iter().map(String::as_str).chain(["help"]);
-        let meant = likeness::nearest(word, names).first().map(|name| (*name).to_owned());
+        // One slip, no more: "Hello" is a greeting, however much it looks like help.
+        let mut names = names.iter().map(String::as_str).chain(["help"]);
+        let meant = names.find(|name| likeness::distance(word, name) == 1).map(ToOwned::to_owned);
         let elsewhere = ELSEWHERE.get(word.as_str()).filter(|_| self.messages.len() == 1);
         let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(&command);
         error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word.clone()));

@@ -246,7 +246,8 @@ fn every_file_is_a_scenario_that_runs() {
 #[test]
 fn index_names_every_scenario_and_nothing_else() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios"));
-    let rows = include_str!("scenarios/README.md").lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let rows =
+        include_str!("scenarios/README.md").lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
     let places = rows.skip(1).filter_map(|row| row.rsplit_once(" | ")).flat_map(|(_, places)| places.split(", "));
     let (links, mut named): (Vec<&str>, Vec<&str>) = places.partition(|place| place.starts_with('['));
     for link in links {
@@ -287,6 +288,7 @@ fn check(text: &str) {
     }
     // The session, what the model was shown, and the output of commands.
     for path in stage.left_behind() {
+        #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
         let kept = std::fs::read(&path).unwrap_or_default();
         let is_there = kept.windows(PLANTED.len()).any(|piece| piece == PLANTED.as_bytes());
         assert!(!is_there, "a secret is kept in {}", path.display());
@@ -550,7 +552,8 @@ impl Stage {
         let mut folders = vec![self.at("agent"), self.at("home"), self.at("temporary")];
         let mut files = Vec::new();
         while let Some(folder) = folders.pop() {
-            let (inner, found): (Vec<PathBuf>, Vec<PathBuf>) = list(&folder).into_iter().partition(|path| path.is_dir());
+            let (inner, found): (Vec<PathBuf>, Vec<PathBuf>) =
+                list(&folder).into_iter().partition(|path| path.is_dir());
             folders.extend(inner);
             files.extend(found);
         }

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use pi_envelope::{Kind, Prompt, Request, Role, estimate, project};
+use pi_envelope::{Kind, Prompt, Purpose, Request, Role, estimate, project};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

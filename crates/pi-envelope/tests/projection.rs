@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use pi_envelope::{
-    Counted, Envelope, Meta, Origin, Prompt, Provenance, Request, Said, Skill, Span, SpanError, SpanSource, SystemPart,
-    SystemText, Tokens, Tool, Trust, estimate, project, wording,
+    Counted, Envelope, Meta, Origin, Prompt, Provenance, Purpose, Request, Said, Skill, Span, SpanError, SpanSource,
+    SystemPart, SystemText, Tokens, Tool, Trust, estimate, project, wording,
 };
 use pi_transcript::{Block, Content, Message};
 use proptest::prelude::*;

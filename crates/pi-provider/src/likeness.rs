@@ -16,7 +16,7 @@ pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<
 }
 
 /// How many letters must be put in, taken out, replaced or swapped with their neighbour to get from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
+pub fn distance(from: &str, to: &str) -> usize {
     let [from, to] = [from, to].map(|word| word.chars().collect::<Vec<char>>());
     let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
     for (above, letter) in from.iter().enumerate() {

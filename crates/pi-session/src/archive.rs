@@ -325,7 +325,13 @@ mod tests {
     fn shown(number: usize) -> Shown {
         let said = Said::new("1".into(), Message::user("words", 0), Provenance::usual(Origin::User));
         let prompt = Arc::new(Prompt { messages: vec![said], ..Prompt::default() });
-        let request = meta::Request { id: number.to_string(), provider: "p".into(), model: "m".into(), time: 0 };
+        let request = meta::Request {
+            id: number.to_string(),
+            provider: "p".into(),
+            model: "m".into(),
+            time: 0,
+            purpose: pi_envelope::Purpose::Turn,
+        };
         Shown { prompt, request, entry: None }
     }
 

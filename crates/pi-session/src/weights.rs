@@ -99,7 +99,13 @@ mod tests {
     use super::*;
 
     fn request(model: &str) -> Request {
-        Request { id: "r".to_owned(), provider: "p".into(), model: model.into(), time: 0 }
+        Request {
+            id: "r".to_owned(),
+            provider: "p".into(),
+            model: model.into(),
+            time: 0,
+            purpose: pi_envelope::Purpose::Turn,
+        }
     }
 
     fn prompt(turns: usize) -> Prompt {

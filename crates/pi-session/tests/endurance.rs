@@ -103,7 +103,10 @@ async fn long_conversation_stays_small_and_quick() {
     for (file, name) in FILES.iter().enumerate() {
         let [first, last] = [0, prompts - 1 - quarter].map(|from| written[from + quarter][file] - written[from][file]);
         println!("{name}: {first} bytes in the first quarter, {last} in the last");
-        assert!(last > 0 && last < first + first / MOST_SWELLING, "{name}: {first} bytes in the first quarter, {last} in the last");
+        assert!(
+            last > 0 && last < first + first / MOST_SWELLING,
+            "{name}: {first} bytes in the first quarter, {last} in the last"
+        );
     }
     println!("{prompts} prompts: {first:?} at first, {last:?} at last, {early:?} KiB, then {:?}", resident());
     let lines = stage.lines().await;

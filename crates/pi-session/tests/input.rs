@@ -5,7 +5,7 @@
 
 use std::{fs, path::PathBuf};
 
-use pi_envelope::{Origin, Prompt, Provenance, Request, Said, SpanSource, Trust as Belief, estimate, project};
+use pi_envelope::{Origin, Prompt, Provenance, Purpose, Request, Said, SpanSource, Trust as Belief, estimate, project};
 use pi_redact::{MARK, Redactor};
 use pi_session::{
     input::{
@@ -71,7 +71,8 @@ impl World {
     /// The segments of the envelope, a line each: kind, origin, trust and text. The folder of this test is left out.
     fn shown(&self, composed: &Composed) -> String {
         let said = said(composed);
-        let request = Request { id: "r".to_owned(), provider: "p".into(), model: "m".into(), time: 0 };
+        let request =
+            Request { id: "r".to_owned(), provider: "p".into(), model: "m".into(), time: 0, purpose: Purpose::Turn };
         let envelope = project(&Prompt { messages: vec![said], ..Prompt::default() }, &request, &estimate);
         let line = |segment: &pi_envelope::Segment| {
             let meta = segment.ours().unwrap();

@@ -222,7 +222,8 @@ mod tests {
             let totals = Totals { calls: 1, cost: Spent::Exact(cost), ..Totals::default() };
             let (directory, thinking) = (String::new(), ThinkingLevel::Off);
             let model = model(members);
-            Footer { model, thinking, directory, branch: None, name: None, totals, context: None }.spent()
+            Footer { model, thinking, directory, branch: None, name: None, totals, context: None, is_described: true }
+                .spent()
         };
         let unknown = json!({ "costUnknown": true });
         assert_eq!(spent(&unknown, 0.0), "not known: there is no price for this model");

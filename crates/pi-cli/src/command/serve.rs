@@ -38,7 +38,7 @@ use crate::{
     runtime,
     workshop::{
         Ground,
-        model::Answering,
+        model::{Answering, Otherwise},
         seat::{self, Past},
     },
 };
@@ -130,8 +130,10 @@ async fn serve(
     let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
     let redactor = Arc::new(providers.redactor());
     log::start(arguments.log, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
-    let nothing = Past { model: None, thinking: None };
-    Answering::decide(&arguments.who, &nothing, &ground.settings, &mut providers, console).await?.introduce(console);
+    let nothing = Past { model: None, thinking: None, address: None };
+    Answering::decide(&arguments.who, &nothing, &ground.settings, Otherwise::Another, &mut providers, console)
+        .await?
+        .introduce(console);
     let breakers = Breakers::new();
     let sessions = seat::project(arguments.session_dir.as_deref(), &ground, environment);
     let (counter, orders) =

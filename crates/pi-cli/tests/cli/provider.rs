@@ -435,10 +435,10 @@ fn new_manifest_is_valid_and_never_overwrites() {
     let made = world.run("provider new workshop --base-url https://models.example/v1 --output deep/er/w.yaml");
     assert!(made.ends_with("--- exit 0"), "{made}");
     assert!(
-        world.read(&world.path().join("deep/er/w.yaml")).contains("type: bearer "),
+        world.read(world.path().join("deep/er/w.yaml")).contains("type: bearer "),
         "a server elsewhere wants a key"
     );
-    assert!(world.read(&world.path().join("w.yaml")).contains("type: none "), "one on this machine usually does not");
+    assert!(world.read(world.path().join("w.yaml")).contains("type: none "), "one on this machine usually does not");
     let unknown = world.run("provider new workshop --dialect klingon");
     assert!(unknown.contains("[possible values: openai_chat, ") && unknown.ends_with("exit 2"), "{unknown}");
     let built_in = world.run("provider new openai");

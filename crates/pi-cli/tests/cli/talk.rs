@@ -337,6 +337,10 @@ fn word_for_a_command_of_other_programs_is_answered_and_not_said() {
     assert!(told.contains("tip: to say it to the agent, write it with --print: pi -p 'login'"), "{told}");
     assert!(told.ends_with("--- exit 2"), "{told}");
     assert!(run(&World::new(), &["hlep"]).contains("a similar subcommand exists: 'help'"));
+    for greeting in ["Hello", "hello", "hey", "explain"] {
+        let said = run(&World::new(), &[greeting, "-m", "demo", "--no-session"]);
+        assert!(!said.contains("unrecognized subcommand"), "{said}");
+    }
     for words in [&["-p", "login", "-m", "demo"][..], &["-m", "demo", "--no-session", "--", "login"]] {
         let said = run(&quiet_world(), words);
         assert!(said.ends_with("--- exit 0"), "{said}");

@@ -143,7 +143,12 @@ fn compare_values(theirs: &Value, ours: &Value, path: &str, found: &mut Vec<(Str
     }
 }
 
-fn compare_members(theirs: Option<&Value>, ours: Option<&Value>, path: &str, found: &mut Vec<(String, String, String)>) {
+fn compare_members(
+    theirs: Option<&Value>,
+    ours: Option<&Value>,
+    path: &str,
+    found: &mut Vec<(String, String, String)>,
+) {
     let shown = |value: Option<&Value>| value.map_or_else(|| ABSENT.to_owned(), Value::to_string);
     match (theirs, ours) {
         (Some(theirs), Some(ours)) => compare_values(theirs, ours, path, found),

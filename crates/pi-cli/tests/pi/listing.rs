@@ -103,8 +103,7 @@ fn known() -> Vec<Known> {
 pub(crate) fn check(name: &str, found: &BTreeSet<Difference>) {
     let known = known();
     let places: Vec<&Place> = known.iter().flat_map(|known| &known.places).collect();
-    let places: Vec<&Place> =
-        places.into_iter().filter(|place| place.conversations.names().contains(name)).collect();
+    let places: Vec<&Place> = places.into_iter().filter(|place| place.conversations.names().contains(name)).collect();
     let mut wrong = Vec::new();
     for difference in found {
         let count = places.iter().filter(|place| place.is_of(difference)).count();
@@ -158,11 +157,8 @@ fn page() -> String {
     for known in known() {
         let Known { what, pi, here, why, places } = known;
         let seen: BTreeSet<&str> = places.iter().flat_map(|place| place.conversations.names()).collect();
-        let seen = if seen.len() == ALL.len() {
-            "all".to_owned()
-        } else {
-            seen.into_iter().collect::<Vec<_>>().join(", ")
-        };
+        let seen =
+            if seen.len() == ALL.len() { "all".to_owned() } else { seen.into_iter().collect::<Vec<_>>().join(", ") };
         let cells = [what, pi, here, why, seen].map(|text| cell(&text));
         page.push_str(&format!("| {} |\n", cells.join(" | ")));
     }

@@ -132,9 +132,10 @@ impl Spoken {
         let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "scripted",
             "stop_reason": null, "usage": usage });
         let mut events = vec![json!({ "type": "message_start", "message": message })];
-        let words = self.text.iter().map(|text| {
-            (json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": text }))
-        });
+        let words = self
+            .text
+            .iter()
+            .map(|text| (json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": text })));
         let calls = self.calls.iter().enumerate().map(|(index, call)| {
             let start = json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": call.tool, "input": {} });
             (start, json!({ "type": "input_json_delta", "partial_json": call.with.to_string() }))

@@ -1,6 +1,6 @@
 //! Whatever a prompt holds, its request is one that providers accept, and shows nothing that its envelope does not.
 
-use pi_envelope::{Body, Prompt, Request as Asked, estimate, project};
+use pi_envelope::{Body, Prompt, Purpose, Request as Asked, estimate, project};
 use pi_provider::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -205,7 +205,8 @@ const OURS: [&str; 8] = [
 
 /// The first text in the body that is not made of texts of the envelope's segments.
 fn uncovered(prompt: &Prompt, body: &Value) -> Option<String> {
-    let asked = Asked { id: "r".to_owned(), provider: "mock-one".into(), model: MODEL.into(), time: 0 };
+    let asked =
+        Asked { id: "r".to_owned(), provider: "mock-one".into(), model: MODEL.into(), time: 0, purpose: Purpose::Turn };
     let envelope = project(prompt, &asked, &estimate);
     let mut texts: Vec<String> = OURS.iter().map(|text| (*text).to_owned()).collect();
     for (_, segment) in envelope.segments() {

@@ -28,7 +28,7 @@ use crate::{
     providers::Providers,
     workshop::{
         self, Entrance, Ground, Kit, Rules, Workshop,
-        model::Answering,
+        model::{Answering, Otherwise},
         now,
         seat::{self, Seat},
     },
@@ -133,8 +133,15 @@ impl Floor<'_> {
             let policy = workshop::policy(self.environment, console)?;
             let mut providers =
                 Providers::load_at(&ground.directory, &self.arguments.who.sources, self.environment, console)?;
-            let answering =
-                Answering::decide(&self.arguments.who, &seat.past, &ground.settings, &mut providers, console).await?;
+            let answering = Answering::decide(
+                &self.arguments.who,
+                &seat.past,
+                &ground.settings,
+                Otherwise::Another,
+                &mut providers,
+                console,
+            )
+            .await?;
             let rules = Rules { policy, mentions: Mentions::Attach };
             let kit = Kit {
                 told: &self.arguments.told,
