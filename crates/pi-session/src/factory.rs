@@ -25,7 +25,7 @@ use crate::{
     finished::Notebook,
     herald::Brake,
     input::Composer,
-    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe},
+    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth},
     models::{Choice, Models},
     queue::{Delivery, Queues},
     resources::Switches,
@@ -135,10 +135,14 @@ pub fn start(blueprint: Blueprint) -> io::Result<Session> {
 /// Makes a session, which runs from here on. Needs a tokio runtime.
 pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     let Post { letters, received, emit, heard } = post;
+    let worth = match blueprint.mode {
+        Mode::Server => Worth::Anything,
+        Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
+    };
     let (scribe, tree, header, reader, finished) = match blueprint.storage {
         Storage::File(opened) => {
             let Opened { header, tree, reader, log, finished, notices: _ } = *opened;
-            (Scribe::on_disk(log)?, tree, header, Some(Arc::new(reader)), finished)
+            (Scribe::on_disk(log)?.worth(worth), tree, header, Some(Arc::new(reader)), finished)
         }
         Storage::Memory => {
             let tree = Tree::new(Destination::Memory, fastrand::Rng::new());

@@ -45,7 +45,7 @@ pub(crate) use self::{
     intake::{Intake, Words},
     job::Running,
     letter::{Letter, Request},
-    scribe::Scribe,
+    scribe::{Scribe, Worth},
 };
 use crate::{
     complaint::Complaint,

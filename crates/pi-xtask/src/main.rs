@@ -20,6 +20,7 @@ mod process;
 mod report;
 mod test;
 mod tidy;
+mod typescript;
 
 use std::process::ExitCode;
 

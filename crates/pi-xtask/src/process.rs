@@ -100,6 +100,12 @@ impl Program {
         Ok(Finished { status: output.status, usage, stdout: output.stdout, stderr: output.stderr })
     }
 
+    /// Runs it to its end, which must be a good one.
+    pub(crate) fn succeed(self) -> Result<()> {
+        let line = self.to_string();
+        self.capture_all()?.text(&line).map(|_| ())
+    }
+
     /// Runs it to its end and hands over each line that it prints, as it comes.
     pub(crate) fn watch(mut self, mut each: impl FnMut(Stream, &str)) -> Result<Finished> {
         let line = self.to_string();

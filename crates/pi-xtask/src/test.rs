@@ -10,7 +10,7 @@ use crate::cargo::Beside;
 use crate::install::{self, Missing, Need};
 use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
-use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy};
+use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy, typescript};
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes, and
 /// turns of one conversation.
@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report.step(&need.name(), || with(need, || Ok(passed(()))));
     }
     tests(&mut report, "tests", &environment);
+    report.step("TypeScript client", typescript::check);
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {
         report.step(&format!("portable crates for {platform}"), || portable::check(platform));

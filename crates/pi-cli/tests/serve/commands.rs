@@ -69,7 +69,6 @@ fn every_read_of_a_session_is_answered() {
         let mut client = serving.with_session("").await;
         client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
         for (name, shape) in [
-            ("get_available_models", json!({"models": [{"provider": "demo"}, {"id": "model"}, {"id": "other"}]})),
             ("get_commands", json!({"commands": []})),
             ("get_skills", json!({"skills": []})),
             ("get_state", json!({"messageCount": 2, "thinkingLevel": "medium"})),
@@ -85,6 +84,12 @@ fn every_read_of_a_session_is_answered() {
         ] {
             let answer = client.ask(&json!({"type": name, "id": name, "sessionId": "s"})).await;
             check(&answer, &json!({"success": true, "sessionVersion": 1, "data": shape}));
+        }
+        let models = client.ask(&json!({"type": "get_available_models", "id": "m", "sessionId": "s"})).await;
+        let names = models["data"]["models"].as_array().expect("a list").iter();
+        let names: Vec<String> = names.map(|model| format!("{}/{}", model["provider"], model["id"])).collect();
+        for name in [r#""demo"/"demo""#, r#""scripted"/"model""#, r#""scripted"/"other""#] {
+            assert!(names.iter().any(|known| known == name), "{name} is not among {names:?}");
         }
         let requests = client.ask(&json!({"type": "list_requests", "id": "r", "sessionId": "s"})).await;
         let request = &requests["data"]["requests"][0]["requestId"];

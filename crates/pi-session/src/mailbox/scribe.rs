@@ -10,7 +10,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use crate::{
     file::{Log, Medium, Pressure, Record, Recorder, Report},
     herald::{self, Outgoing, Progress},
-    tree::Written,
+    tree::{Begins, Written},
 };
 
 /// Hands lines and events to the recorder, behind which the herald stands.
@@ -19,6 +19,16 @@ pub(crate) struct Scribe {
     progress: Arc<Progress>,
     herald: JoinHandle<()>,
     is_behind: bool,
+    worth: Worth,
+}
+
+/// What makes a conversation worth a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// That somebody says something, as in Pi.
+    Words,
+    /// Any change: whoever commanded it was told that it is done, and it must be there after a crash.
+    Anything,
 }
 
 impl Scribe {
@@ -47,11 +57,19 @@ impl Scribe {
             told.report.notify_one();
         }))?;
         let herald = tokio::spawn(herald::run(received));
-        Ok(Self { recorder, progress, herald, is_behind: false })
+        Ok(Self { recorder, progress, herald, is_behind: false, worth: Worth::Words })
+    }
+
+    /// With another idea of what makes the conversation worth a file.
+    pub(crate) fn worth(self, worth: Worth) -> Self {
+        Self { worth, ..self }
     }
 
     /// Writes lines, then lets pass what is told of them.
-    pub(crate) fn record(&mut self, lines: Vec<Written>, then: Outgoing) {
+    pub(crate) fn record(&mut self, mut lines: Vec<Written>, then: Outgoing) {
+        if self.worth == Worth::Anything {
+            lines.iter_mut().for_each(|line| line.begins = Begins::Now);
+        }
         let pressure = self.recorder.record(Record { lines, then });
         self.feel(pressure);
     }

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { PiClient, PiError, IncompatibleServer, PROTOCOL_VERSION } from "pi-client";
+import { connect, launch } from "pi-client/node";
+import { Server } from "./server.mjs";
+
+/** @type {Server} */
+let server;
+before(async () => {
+  server = await Server.start();
+});
+after(() => server.stop());
+
+/** @param {import("pi-client").ClientOptions} options */
+const client = async (options = {}) =>
+  connect({ url: server.url, token: await server.token(), firstWaitMs: 20, longestWaitMs: 200, ...options });
+
+/** Waits until something is so. @param {() => boolean} holds */
+const until = async (holds) => {
+  for (let left = 500; !holds(); left -= 1) {
+    assert.ok(left > 0, "it never came to be");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+test("a session is made, asked and read", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "talk" });
+  assert.equal(session.version, 0);
+  let text = "";
+  for await (const piece of session.ask("What is pi?")) {
+    text += piece;
+  }
+  assert.ok(text.length > 20, text);
+  assert.equal(session.version, 1);
+  const messages = await session.messages();
+  assert.deepEqual(messages.map((message) => message.role), ["user", "assistant"]);
+  pi.close();
+});
+
+test("events come once and in order, over a break of the connection", async () => {
+  const pi = await client({ clientId: "breaks" });
+  const other = await client();
+  const session = await pi.createSession({ sessionId: "broken" });
+  /** @type {number[]} */
+  const numbers = [];
+  let text = "";
+  const leave = await session.subscribe({
+    event(event, seq) {
+      numbers.push(seq);
+      if (event.type === "message_update" && event.assistantMessageEvent.type === "text_delta") {
+        text += event.assistantMessageEvent.delta;
+      }
+    },
+  });
+  const states = [];
+  pi.onState((state) => states.push(state.state));
+  // As if the network had gone: the socket is torn down under the client.
+  pi["transport"].close();
+  await until(() => states.includes("offline"));
+  await other.session("broken").prompt("What is pi?");
+  await until(() => states.includes("live") || states.includes("replaying"));
+  const said = (await other.session("broken").request({ type: "get_last_assistant_text" })).data.text;
+  await until(() => text === said);
+  assert.deepEqual(numbers, [...new Set(numbers)].sort((a, b) => a - b));
+  await leave();
+  pi.close();
+  other.close();
+});
+
+test("a command that has no answer is sent again and runs once", async () => {
+  const pi = await client({ clientId: "again" });
+  const session = await pi.createSession({ sessionId: "again" });
+  const naming = session.request({ type: "set_session_name", name: "once" });
+  pi["transport"].close();
+  const response = await naming;
+  assert.equal(response.success, true);
+  assert.equal(response.sessionVersion, 1);
+  pi.close();
+});
+
+test("what was answered before a crash is known after it", async () => {
+  const pi = await client({ clientId: "crash" });
+  const session = await pi.createSession({ sessionId: "crash" });
+  await session.request({ type: "set_session_name", name: "kept" }, { id: "naming" });
+  await server.kill();
+  await until(() => pi.state.state === "offline");
+  await server.launch();
+  const again = await session.request({ type: "set_session_name", name: "kept" }, { id: "naming" });
+  assert.equal(again.replayed, true);
+  assert.equal((await session.state()).sessionName, "kept");
+  pi.close();
+});
+
+test("a change that somebody else made in between is not overwritten", async () => {
+  const [one, two] = [await client(), await client()];
+  const mine = await one.createSession({ sessionId: "shared" });
+  const theirs = two.session("shared");
+  await theirs.request({ type: "set_session_name", name: "theirs" });
+  await assert.rejects(mine.request({ type: "set_session_name", name: "mine" }, { guard: true }), (error) => {
+    assert.ok(error instanceof PiError);
+    assert.equal(error.code, "version_mismatch");
+    return true;
+  });
+  assert.equal((await mine.state()).sessionName, "theirs");
+  assert.equal(mine.version, 1);
+  one.close();
+  two.close();
+});
+
+test("the same id for something else is a conflict", async () => {
+  const pi = await client({ clientId: "conflict" });
+  const session = await pi.createSession({ sessionId: "conflict" });
+  await session.request({ type: "set_session_name", name: "first" }, { id: "same" });
+  await assert.rejects(
+    session.request({ type: "set_session_name", name: "second" }, { id: "same" }),
+    (error) => error instanceof PiError && error.code === "conflict",
+  );
+  pi.close();
+});
+
+test("a server of another major version is refused", async () => {
+  const older = new PiClient(() => (listener) => {
+    queueMicrotask(() =>
+      listener.frame(
+        JSON.stringify({
+          type: "server_ready",
+          data: { serverVersion: "9.0.0", protocolVersion: "9.0.0", transports: ["websocket"] },
+        }),
+      ),
+    );
+    return { send() {}, close() {} };
+  });
+  await assert.rejects(older.connect(), (error) => error instanceof IncompatibleServer && error.ours === PROTOCOL_VERSION);
+});
+
+test("a server that is not there is given up after so many attempts", async () => {
+  const attempts = connect({ url: "ws://127.0.0.1:9/ws", token: "x", attempts: 2, firstWaitMs: 5 });
+  await assert.rejects(attempts, { name: "ConnectionLost" });
+});
+
+test("a server of one's own is talked to on its standard streams", async () => {
+  process.env.PI_CODING_AGENT_DIR = server.environment.PI_CODING_AGENT_DIR;
+  const pi = await launch(process.env.PI_TEST_BINARY, ["serve", "--stdio", "--model", "demo", "--log", "warn"]);
+  const session = await pi.createSession();
+  await session.prompt("What is pi?");
+  assert.equal((await session.messages()).length, 2);
+  pi.close();
+});
