@@ -199,7 +199,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
         MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
-        MakeError::Failed { reason } => Error::StorageFailed { reason: reason.clone() },
+        MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };
     tracing::warn!(session = %id, %error, "a session could not be loaded");
     error.into()

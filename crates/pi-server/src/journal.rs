@@ -23,7 +23,7 @@ pub use self::{
     berth::Berth,
     fault::JournalError,
     history::{Filter, Page, Told, ToldFinish},
-    keeper::{Keeper, Options, Reader, open},
+    keeper::{Keeper, Options, Reader, look, open},
     recovery::Recovery,
     store::{Retention, SCHEMA_VERSION},
 };

@@ -217,8 +217,15 @@ fn wake(
 /// The server's own folder, which nobody else reads.
 #[expect(clippy::disallowed_methods, reason = "the one folder of the server")]
 fn create_folder(folder: &Path) -> Result<(), StartError> {
-    let made = std::fs::create_dir_all(folder);
-    made.map_err(|source| StartError::Folder { folder: folder.to_owned(), source })
+    let failed = |source| StartError::Folder { folder: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // Answers and paths are in the journal, whoever may look into the folder above.
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Additions that nobody can use before a tier of extensions runs.

@@ -4,8 +4,28 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, builder::NonEmptyStringValueParser};
 
+use pi_wire::command::Lifecycle;
+
 use super::talk::{ModelArguments, ToldArguments};
 use crate::log::{Form, Least};
+
+/// Whose lifecycle events are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Whose {
+    All,
+    Own,
+    None,
+}
+
+impl From<Whose> for Lifecycle {
+    fn from(whose: Whose) -> Self {
+        match whose {
+            Whose::All => Self::All,
+            Whose::Own => Self::Own,
+            Whose::None => Self::None,
+        }
+    }
+}
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
@@ -15,6 +35,12 @@ pub(crate) struct ServeArguments {
     /// Speak with one client through standard input and output; listens only if --listen is given too
     #[arg(long)]
     pub(crate) stdio: bool,
+    /// Who the client on standard input is, across starts of the server [default: somebody new each time]
+    #[arg(long, value_name = "NAME", requires = "stdio", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) client_id: Option<String>,
+    /// Whose lifecycle events the client on standard input is sent
+    #[arg(long, value_enum, value_name = "WHOSE", requires = "stdio", default_value = "all")]
+    pub(crate) lifecycle: Whose,
     /// Let in whoever reaches the server, without a token; only on loopback
     #[arg(long)]
     pub(crate) insecure_no_auth: bool,

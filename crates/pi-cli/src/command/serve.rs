@@ -15,13 +15,12 @@ use pi_redact::Redactor;
 use pi_server::{
     connection::Identity,
     door::{Door, NotLoopback, Rule},
-    journal::JournalError,
+    journal::{self, JournalError},
     server::{Server, StartError},
     settings::Settings,
     transport::{http, stdio},
     workshop::Workshop,
 };
-use pi_wire::command::Lifecycle;
 use tokio::{io::BufReader, net::TcpListener, sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +62,7 @@ pub(crate) fn run(
         return Err(ServeFailure::NotLoopback(NotLoopback(at)).into());
     }
     if arguments.check_config {
-        return Ok(check(arguments, &settings, console));
+        return runtime::start_many()?.block_on(check(arguments, &settings, environment, console));
     }
     let usual = if io::stderr().is_terminal() { log::Form::Text } else { log::Form::Json };
     let form = arguments.log_format.unwrap_or(usual);
@@ -96,11 +95,24 @@ fn settings(arguments: &ServeArguments, environment: &Environment) -> Result<Set
     Ok(Settings { listen: listens.then_some(listen), hosts: arguments.hosts.clone(), ..usual })
 }
 
-/// Says with what the server would start.
-fn check(arguments: &ServeArguments, settings: &Settings, console: &mut Console) -> Exit {
+/// Says with what the server would start; why it could not, if so.
+async fn check(
+    arguments: &ServeArguments,
+    settings: &Settings,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let prepared = prepare(arguments, environment, console).await?;
+    if let Some(at) = settings.listen {
+        listen(at).await?;
+    }
+    if !arguments.stdio {
+        journal::look(&settings.journal()).map_err(|error| ServeFailure::Start(StartError::Journal(error)))?;
+    }
     let listen = settings.listen.map_or("nowhere".to_owned(), |at| at.to_string());
     let auth = if arguments.insecure_no_auth { "none" } else { "token" };
     let rows = [
+        ("model", prepared.model),
         ("listen", listen),
         ("stdio", arguments.stdio.to_string()),
         ("auth", auth.to_owned()),
@@ -114,7 +126,39 @@ fn check(arguments: &ServeArguments, settings: &Settings, console: &mut Console)
     for (name, value) in rows {
         console.line(&format!("{name:<18} {value}"));
     }
-    Exit::Success
+    Ok(Exit::Success)
+}
+
+/// What is known before anything is served.
+struct Prepared {
+    ground: Ground,
+    redactor: Arc<Redactor>,
+    /// Who answers where nobody chooses.
+    model: String,
+}
+
+/// Reads everything that sessions are made of, so that what is wrong is said now and not to every client.
+async fn prepare(
+    arguments: &ServeArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Prepared, Failure> {
+    let here = std::env::current_dir().map_err(crate::failure::SessionFailure::NoFolder)?;
+    let ground = Ground::at(here.canonicalize().unwrap_or(here), environment);
+    ground.tell(console);
+    let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
+    let redactor = Arc::new(providers.redactor());
+    let nothing = Past { model: None, thinking: None, address: None };
+    let answering =
+        Answering::decide(&arguments.who, &nothing, &ground.settings, Otherwise::Another, &mut providers, console)
+            .await?;
+    answering.introduce(console);
+    floor::try_out(arguments, &ground, providers, &answering, environment, console)?;
+    Ok(Prepared { ground, redactor, model: answering.choice.name() })
+}
+
+async fn listen(at: SocketAddr) -> Result<TcpListener, ServeFailure> {
+    TcpListener::bind(at).await.map_err(|source| ServeFailure::Bind { at, source })
 }
 
 async fn serve(
@@ -124,23 +168,15 @@ async fn serve(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let here = std::env::current_dir().map_err(crate::failure::SessionFailure::NoFolder)?;
-    let ground = Ground::at(here.canonicalize().unwrap_or(here), environment);
-    ground.tell(console);
-    let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
-    let redactor = Arc::new(providers.redactor());
+    let Prepared { ground, redactor, model: _ } = prepare(arguments, environment, console).await?;
     log::start(arguments.log, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
-    let nothing = Past { model: None, thinking: None, address: None };
-    Answering::decide(&arguments.who, &nothing, &ground.settings, Otherwise::Another, &mut providers, console)
-        .await?
-        .introduce(console);
     let breakers = Breakers::new();
     let sessions = seat::project(arguments.session_dir.as_deref(), &ground, environment);
     let (counter, orders) =
         Counter::open(sessions.map(|project| project.sessions), ground.directory.clone(), breakers.clone());
     // Before anything is written: a port that is taken is the usual mistake.
     let listener = match settings.listen {
-        Some(at) => Some(TcpListener::bind(at).await.map_err(|source| ServeFailure::Bind { at, source })?),
+        Some(at) => Some(listen(at).await?),
         None => None,
     };
     let counter = Arc::new(counter);
@@ -165,7 +201,10 @@ async fn serve(
         });
     }
     if arguments.stdio {
-        let client = server.enter(Identity::new("stdio", None), Lifecycle::All).map_err(ServeFailure::Crowded)?;
+        // Ids of an earlier process mean nothing to a program that does not say that it is the same.
+        let name = arguments.client_id.clone().unwrap_or_else(|| format!("{:016x}", fastrand::u64(..)));
+        let identity = Identity::new("stdio", Some(&name));
+        let client = server.enter(identity, arguments.lifecycle.into()).map_err(ServeFailure::Crowded)?;
         let (output, ended) = (stdout()?, stop.clone());
         tasks.spawn(stdio::serve(client, BufReader::new(tokio::io::stdin()), output, ended));
     }

@@ -109,3 +109,21 @@ fn every_read_of_a_session_is_answered() {
         );
     });
 }
+
+#[test]
+fn tool_that_is_not_there_takes_no_others_away() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        check(
+            &client
+                .ask(&json!({"type": "set_active_tools", "id": "1", "sessionId": "s", "tools": ["raed", "bash"]}))
+                .await,
+            &json!({"success": false, "code": "not_found", "error": "Tool raed not found"}),
+        );
+        check(
+            &client.ask(&json!({"type": "set_active_tools", "id": "2", "sessionId": "s", "tools": ["read"]})).await,
+            &json!({"success": true, "data": {"tools": ["read"]}}),
+        );
+    });
+}

@@ -12,9 +12,15 @@ use crate::{room::Room, serving::fits};
 
 /// Writes the lines, ends the input, and reads everything until the process ends well.
 fn converse(room: &Room, lines: &[Value]) -> Vec<Value> {
+    converse_as(room, &[], lines)
+}
+
+/// The same with more arguments.
+fn converse_as(room: &Room, arguments: &[&str], lines: &[Value]) -> Vec<Value> {
     let mut child = room
         .pi_to(&["serve"])
-        .args(["--stdio", "--model", "scripted/model"])
+        .args(["--stdio", "--log", "warn", "--model", "scripted/model"])
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -94,4 +100,41 @@ fn log_is_an_object_per_line_and_the_output_is_the_protocol_alone() {
         json!({"level": "INFO", "message": "a session was opened", "session": "s", "command": "create_session"});
     assert!(lines.iter().any(|line| fits(line, &opened)), "{lines:#?}");
     assert!(lines.iter().any(|line| line["message"] == "listening"), "{lines:#?}");
+}
+
+#[test]
+fn ids_are_those_of_one_process_unless_it_says_who_it_is() {
+    let room = Room::new(Script::new());
+    let create = [json!({"type": "create_session", "id": "1", "sessionId": "s"})];
+    let replayed = |frames: &[Value]| frames.iter().any(|frame| fits(frame, &json!({"id": "1", "replayed": true})));
+    assert!(!replayed(&converse(&room, &create)));
+    let again = converse(&room, &create);
+    let exists = json!({"type": "response", "id": "1", "success": false, "code": "session_exists"});
+    assert!(again.iter().any(|frame| fits(frame, &exists)), "{again:#?}");
+    let named = ["--client-id", "me", "--lifecycle", "none"];
+    let other = [json!({"type": "create_session", "id": "1", "sessionId": "t"})];
+    let first = converse_as(&room, &named, &other);
+    assert!(!replayed(&first) && !first.iter().any(|frame| frame["type"] == "command_accepted"), "{first:#?}");
+    assert!(replayed(&converse_as(&room, &named, &other)));
+}
+
+#[test]
+fn what_no_session_could_be_made_of_stops_the_server_at_its_start() {
+    let room = Room::new(Script::new());
+    for (arguments, told) in [
+        (&["--tools", "raed", "--model", "scripted/model"][..], "raed"),
+        (&["--tools", "raed", "--model", "scripted/model", "--check-config"], "raed"),
+        (&["--model", "nosuch", "--check-config"], "nosuch"),
+    ] {
+        let output =
+            room.pi_to(&["serve"]).args(arguments).args(["--listen", "127.0.0.1:0"]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(told), "{said}");
+    }
+    let mut good = room.pi_to(&["serve"]);
+    good.args(["--model", "scripted/model", "--listen", "127.0.0.1:0", "--check-config"]);
+    let output = good.output().expect("it starts");
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("model              scripted/model"));
 }

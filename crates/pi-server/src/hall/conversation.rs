@@ -100,6 +100,11 @@ impl Hall {
                 done()
             }
             SessionCommand::SetActiveTools(wanted) => {
+                let known = session.tools().await?;
+                let is_known = |name: &&String| known.iter().any(|tool| tool.definition.name == **name);
+                if let Some(unknown) = wanted.tools.iter().find(|name| !is_known(name)) {
+                    return Ok(Err(Error::NotFound(Missing::Tool(unknown.clone())).into()));
+                }
                 session.set_active_tools(wanted.tools).await?;
                 let tools = session.state().await?.active_tools;
                 told(Data::SetActiveTools(ActiveTools { tools }))

@@ -62,7 +62,7 @@ async fn run(
             Err(PromptError::Busy) => session.idle().await.map_err(gone(room.id()))?,
             Err(PromptError::Input(fault)) => return Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(PromptError::Gone(SessionGone)) => return Err(Error::SessionNotFound(room.id().clone()).into()),
-            Ok(prompted) => return ended(prompted),
+            Ok(prompted) => return ended(prompted, session).await,
         }
     }
 }
@@ -82,7 +82,7 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) 
     };
     tokio::select! {
         said = saying => match said {
-            Ok(Ok(prompted)) => ended(prompted),
+            Ok(Ok(prompted)) => ended(prompted, session).await,
             Ok(Err(PromptError::Gone(SessionGone))) => Err(Error::SessionNotFound(id).into()),
             Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
@@ -96,12 +96,14 @@ pub(super) async fn queue(room: &Room, session: &Session, message: String, image
     join(room, session, utterance(message, images), when).await
 }
 
-fn ended(prompted: Prompted) -> Outcome {
+async fn ended(prompted: Prompted, session: &Session) -> Outcome {
     match prompted {
         Prompted::Queued(_) | Prompted::Ran(Ending::Done) => done(),
         Prompted::Ran(Ending::Aborted) => Err(changed(Error::Aborted)),
         Prompted::Ran(Ending::Failed { message, cause: _ }) => {
-            Err(changed(Error::ProviderFailed { provider: "model".into(), message }))
+            // Of a session that ended meanwhile nobody can say who was asked.
+            let provider = session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider);
+            Err(changed(Error::ProviderFailed { provider, message }))
         }
         Prompted::Handled { trouble: None, .. } => done(),
         Prompted::Handled { by, trouble: Some(trouble) } => {

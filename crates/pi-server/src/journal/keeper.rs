@@ -72,6 +72,16 @@ pub struct Options {
     pub redactor: Arc<Redactor>,
 }
 
+/// Whether the journal at `path` could be opened now; one that is not there could be.
+pub fn look(path: &Path) -> Result<(), JournalError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    drop(Lock::take(path)?);
+    drop(open_to_read(path)?);
+    Ok(())
+}
+
 /// Opens or makes the journal at `path` and reads what the engine must know again. Blocks on the disk.
 pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery), JournalError> {
     let lock = Lock::take(path)?;

@@ -113,6 +113,24 @@ impl Makes for Counter {
     }
 }
 
+/// Makes what a session needs and throws it away: settings, tools and policy that cannot be used are told.
+pub(super) fn try_out(
+    arguments: &ServeArguments,
+    ground: &Ground,
+    providers: Providers,
+    answering: &Answering,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let rules = Rules { policy: workshop::policy(environment, console)?, mentions: Mentions::Attach };
+    let kit = kit(arguments, Breakers::new());
+    Workshop::open(&kit, ground, rules, providers, answering, environment, console).map(drop)
+}
+
+fn kit(arguments: &ServeArguments, breakers: Breakers) -> Kit<'_> {
+    Kit { told: &arguments.told, tools: &arguments.tools, no_tools: arguments.no_tools, breakers }
+}
+
 impl Floor<'_> {
     /// Makes what was ordered. An order that nobody waits for any more is made all the same and dropped.
     pub(super) async fn serve(&self, sent: Sent, console: &mut Console) {
@@ -143,12 +161,7 @@ impl Floor<'_> {
             )
             .await?;
             let rules = Rules { policy, mentions: Mentions::Attach };
-            let kit = Kit {
-                told: &self.arguments.told,
-                tools: &self.arguments.tools,
-                no_tools: self.arguments.no_tools,
-                breakers: self.breakers.clone(),
-            };
+            let kit = kit(self.arguments, self.breakers.clone());
             let workshop = Workshop::open(&kit, &ground, rules, providers, &answering, self.environment, console)?;
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
