@@ -17,7 +17,7 @@ use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
 };
-use pi_provider::breaker::Breakers;
+use pi_provider::{breaker::Breakers, likeness};
 use pi_redact::Redactor;
 use pi_session::{
     Beginning, Blueprint, Owner, cut,
@@ -254,7 +254,7 @@ fn told(notice: &resources::Notice, told: &ToldArguments, directory: &Path) -> S
 }
 
 /// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.
-pub(crate) fn policy(environment: &Environment, console: &mut Console) -> Result<Policy, Failure> {
+pub(crate) fn policy(environment: &Environment) -> Result<Policy, Failure> {
     let agent = environment.agent_directory.as_deref();
     let Some(path) = agent.map(|agent| agent.join("settings.json")).filter(|path| path.exists()) else {
         return Ok(Policy::default());
@@ -268,13 +268,34 @@ pub(crate) fn policy(environment: &Environment, console: &mut Console) -> Result
         return Ok(Policy::default());
     }
     // What is no JSON is told with its place, and not as a fault of the policy in it.
-    refusal::parse_any(bytes).map_err(|refusal| unusable(Failure::NotSettings { file: file.clone(), refusal }))?;
+    let document =
+        refusal::parse_any(bytes).map_err(|refusal| unusable(Failure::NotSettings { file: file.clone(), refusal }))?;
     let Noted { value, notices } = config::load(bytes)
         .map_err(|invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems })?;
-    for notice in notices {
-        console.note(&format!("{file}: {notice}"));
+    // A word that nobody knows may have been meant to forbid something: nothing begins without it.
+    let problems: Vec<config::Problem> = notices.into_iter().chain(slips(&document)).collect();
+    if problems.is_empty() { Ok(value) } else { Err(Failure::NotAPolicy { file, problems }) }
+}
+
+/// Members that look like a policy and are none.
+fn slips(document: &serde_json::Value) -> Vec<config::Problem> {
+    const SECTIONS: [&str; 2] = ["extensions", "agent"];
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default()
+    };
+    let is_near = |word: &str, meant: &str| matches!(likeness::distance(word, meant), 1 | 2);
+    let unknown = |path: String| config::Problem { path, fault: config::Fault::UnknownKey };
+    let mut problems = Vec::new();
+    for key in keys(document) {
+        let holds_policy = document[&key].get("policy").is_some();
+        if holds_policy && SECTIONS.iter().any(|section| is_near(&key, section)) {
+            problems.push(unknown(key));
+        } else if SECTIONS.contains(&key.as_str()) {
+            let near = keys(&document[&key]).into_iter().filter(|inner| is_near(inner, "policy"));
+            problems.extend(near.map(|inner| unknown(format!("{key}.{inner}"))));
+        }
     }
-    Ok(value)
+    problems
 }
 
 fn active_tools(

@@ -101,7 +101,7 @@ async fn sit(
     console: &mut Console,
 ) -> Result<Left, Failure> {
     let mut ground = Ground::survey(environment)?;
-    let policy = workshop::policy(environment, console)?;
+    let policy = workshop::policy(environment)?;
     if audience == Audience::Person && matches!(start, Start::First(_)) {
         match trust::ask(&ground, environment).await? {
             Decided::Now => ground = Ground::survey(environment)?,

@@ -440,3 +440,20 @@ fn attached_picture_is_scaled() {
     let request = running.server.requests()[0].json().to_string();
     assert!(request.contains("[Image: original 2400x2, displayed at 2000x2."), "{request}");
 }
+
+#[test]
+fn nothing_begins_with_a_policy_that_is_misspelt() {
+    for settings in [
+        r#"{"agent":{"polcy":{"denies":[{"capability":"exec"}]}}}"#,
+        r#"{"agnet":{"policy":{"denies":[{"capability":"exec"}]}}}"#,
+        r#"{"agent":{"policy":{"deny":[{"capability":"exec"}]}}}"#,
+        r#"{"agent":{"policy":{"denies":[{"capability":"exce"}]}}}"#,
+    ] {
+        let world = quiet_world().with("agent/settings.json", settings);
+        let shown = run(&world, &["-p", "hi", "-m", "demo", "--no-session"]);
+        assert!(
+            shown.contains("is not a policy that can be used") && shown.ends_with("--- exit 2"),
+            "{settings}: {shown}"
+        );
+    }
+}

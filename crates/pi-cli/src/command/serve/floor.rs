@@ -122,7 +122,7 @@ pub(super) fn try_out(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let rules = Rules { policy: workshop::policy(environment, console)?, mentions: Mentions::Attach };
+    let rules = Rules { policy: workshop::policy(environment)?, mentions: Mentions::Attach };
     let kit = kit(arguments, Breakers::new());
     Workshop::open(&kit, ground, rules, providers, answering, environment, console).map(drop)
 }
@@ -148,7 +148,7 @@ impl Floor<'_> {
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
         let made: Result<_, Failure> = async {
-            let policy = workshop::policy(self.environment, console)?;
+            let policy = workshop::policy(self.environment)?;
             let mut providers =
                 Providers::load_at(&ground.directory, &self.arguments.who.sources, self.environment, console)?;
             let answering = Answering::decide(
