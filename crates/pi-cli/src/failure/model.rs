@@ -6,6 +6,7 @@ use pi_provider::{
     CallError, ErrorCode, Phase, SetBy,
     catalog::FindError,
     credential::Unusable,
+    manifest::Capability,
     request::{Exclusion, MediaKind},
 };
 
@@ -344,6 +345,9 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         CallError::CircuitOpen { provider, retry_in, .. } => format!(
             "wait {}, or ask another provider with --model; `pi provider test {provider}` shows whether it is back",
             seconds(*retry_in)
+        ),
+        CallError::Undeclared { provider, capability: Capability::Tools } => format!(
+            "offer none with --no-tools, or ask another with --model; `pi provider show {provider}` shows what it can do"
         ),
         CallError::Undeclared { provider, .. } => {
             format!("`pi provider show {provider}` shows what it can do; ask another with --model")
