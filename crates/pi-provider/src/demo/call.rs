@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
+    knowledge::knowledge,
     request::Tool,
     schema::{Members, instance, kind},
     words::{after, path, place, quoted, words},
@@ -31,7 +32,20 @@ pub(super) enum Wish {
 #[serde(deny_unknown_fields)]
 struct Manners {
     intents: Vec<Intent>,
+    names: Names,
+    /// What stands before the text of a file.
+    texts: Vec<String>,
     members: MemberNames,
+}
+
+/// How a tool is found by its name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Names {
+    /// Words of names that say nothing about what a tool is for.
+    verbs: Vec<String>,
+    /// Beginnings of questions that want an explanation.
+    asks: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,7 +98,8 @@ pub(super) fn wish(step: &str, tools: &[Tool]) -> Wish {
         return wish;
     }
     let Some(intent) = manners().intents.iter().find(|intent| intent.is_meant(step)) else {
-        return Wish::Nothing;
+        return fitting(step, tools)
+            .map_or(Wish::Nothing, |tool| Wish::Call(Evidence { step, shell: None, path: None }.call(tool)));
     };
     let tool = intent.tools.iter().find_map(|name| tools.iter().find(|tool| same(&tool.name, name)));
     match tool {
@@ -124,6 +139,35 @@ fn named(step: &str, tools: &[Tool]) -> Option<Wish> {
         }
     }
     None
+}
+
+/// The tool whose name tells what the step is about: `get_weather` for "weather in Rome". Tools that have intents of their
+/// own are called by these only, and what the demo model can explain it does not look up.
+fn fitting<'a>(step: &str, tools: &'a [Tool]) -> Option<&'a Tool> {
+    let asked = words(step);
+    let explains = |beginning: &String| asked.starts_with(&words(beginning));
+    if manners().names.asks.iter().any(explains) || knowledge().topic_of(step).is_some() {
+        return None;
+    }
+    let has_intent =
+        |tool: &Tool| manners().intents.iter().any(|intent| intent.tools.iter().any(|name| same(&tool.name, name)));
+    tools.iter().find(|tool| {
+        let name = name_words(&tool.name);
+        let mut telling = name.iter().filter(|word| !manners().names.verbs.contains(word)).peekable();
+        telling.peek().is_some() && telling.all(|word| asked.contains(word)) && !has_intent(tool)
+    })
+}
+
+/// The words of `get_weather`, `get-weather` or `getWeather`.
+fn name_words(name: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && spaced.ends_with(char::is_lowercase) {
+            spaced.push(' ');
+        }
+        spaced.push(letter);
+    }
+    words(&spaced)
 }
 
 /// Whether two names mean the same tool.
@@ -222,7 +266,7 @@ impl Evidence<'_> {
         } else if is(&names.pattern) {
             self.pattern()
         } else if is(&names.content) {
-            quoted(self.step).map(str::to_owned).or_else(|| self.content())
+            self.content()
         } else if is(&names.place) {
             place(self.step)
         } else {
@@ -261,7 +305,20 @@ impl Evidence<'_> {
         Some(words[..end.unwrap_or(words.len())].trim().to_owned())
     }
 
+    /// The text of a file: in marks, behind `with the text`, or between `write` and `to`.
     fn content(&self) -> Option<String> {
+        let file = path(self.step);
+        if let Some(text) = quoted(self.step).filter(|text| Some(*text) != file) {
+            return Some(text.to_owned());
+        }
+        let lower = self.step.to_ascii_lowercase();
+        let behind = manners().texts.iter().find_map(|mark| {
+            let mark = format!(" {mark} ");
+            lower.find(&mark).map(|at| self.step[at + mark.len()..].trim())
+        });
+        if let Some(text) = behind {
+            return Some(quoted(text).unwrap_or_else(|| without_file(text)).to_owned());
+        }
         let words = after(self.step, &["write", "save", "put"])?;
         let end = [" to ", " into ", " in "].into_iter().filter_map(|mark| words.rfind(mark)).max()?;
         Some(words[..end].to_owned())
@@ -276,6 +333,16 @@ impl Evidence<'_> {
     fn rest(&self) -> &str {
         quoted(self.step).or_else(|| after(self.step, &["with", "about", "for", "saying"])).unwrap_or(self.step.trim())
     }
+}
+
+/// `text` without the file that it is for: `hi` of `hi in hello.txt`.
+fn without_file(text: &str) -> &str {
+    let plain = text.strip_suffix('.').unwrap_or(text);
+    let end = [" in ", " to ", " into ", " called ", " named ", " as "]
+        .into_iter()
+        .filter_map(|mark| plain.rfind(mark).filter(|at| path(&plain[at + mark.len()..]).is_some()))
+        .max();
+    plain[..end.unwrap_or(plain.len())].trim()
 }
 
 /// `text` as a value of the member's type.

@@ -73,8 +73,18 @@ pub(super) fn shortened(text: &str, length: usize) -> String {
     }
 }
 
-/// The first name of a place: words with capitals behind `in`, `for` or `at`.
+/// The first name of a place: words with capitals behind `in`, `for` or `at`, else the one word behind `in`.
 pub(super) fn place(text: &str) -> Option<String> {
+    const NO_PLACES: [&str; 8] = ["the", "a", "an", "my", "celsius", "fahrenheit", "degrees", "detail"];
+    capitals(text).or_else(|| {
+        let word = after(text, &["in"])?.split_whitespace().next()?;
+        let plain = word.trim_end_matches(|mark: char| !mark.is_alphanumeric());
+        let is_place = plain.starts_with(char::is_alphabetic) && !NO_PLACES.contains(&plain.to_lowercase().as_str());
+        is_place.then(|| plain.to_owned())
+    })
+}
+
+fn capitals(text: &str) -> Option<String> {
     let mut tokens = text.split_whitespace().peekable();
     while let Some(token) = tokens.next() {
         if !["in", "for", "at"].contains(&token.to_lowercase().as_str()) {

@@ -124,6 +124,26 @@ fn questions_about_pi_find_their_answer() {
         ("can you write code?", "I cannot write or change code"),
         ("fix the bug in src/main.rs", "I cannot write or change code"),
         ("do you support images", "I see no pictures"),
+        ("What can pi do?", "`pi` opens a chat"),
+        ("what can pi do for me?", "`pi -p \"…\"` does one task"),
+        ("what can I use pi for", "`pi serve` lets other programs drive it"),
+        ("how do I use pi", "then type `pi` in the folder of your project"),
+        ("How do I get started?", "`export ANTHROPIC_API_KEY=…`"),
+        ("where do I begin?", "`pi models` shows what you can use"),
+        ("how do I change the model?", "In the chat `/model` chooses another one"),
+        ("How can I choose another model?", "`--model PROVIDER/MODEL`"),
+        ("can I switch to a different model", "`/model`"),
+        ("How do I resume a session?", "`pi -r` lets you choose one"),
+        ("how do I continue my last session", "`pi -c` goes on with the last session"),
+        ("how do I go on with an earlier conversation?", "`pi sessions` lists them"),
+        ("how do I export a session?", "`pi export -o session.html`"),
+        ("can I save the conversation as markdown?", "`-o session.md`"),
+        ("help", "I answer questions about pi"),
+        ("thanks", "You are welcome"),
+        ("hello", "Hello again!"),
+        ("who are you", "a table of answers"),
+        ("how do I start the server", "`pi serve` runs pi as a service"),
+        ("can I use MCP servers?", "Extensions do not run yet"),
     ];
     for (question, part) in table {
         let text = says(&format!("user: hi\ndemo: Hello!\nuser: {question}"));
@@ -181,6 +201,13 @@ fn tools_are_called_when_asked_for() {
             r#"get_weather {"city":"Lima","unit":"fahrenheit","days":9}"#,
         ),
         ("use read with path=a.txt and limit=5", r#"read {"path":"a.txt","limit":5}"#),
+        ("create a file hello.txt with the text hi", r#"write {"path":"hello.txt","content":"hi"}"#),
+        ("Create a file `hello.txt` containing \"hi there\"", r#"write {"path":"hello.txt","content":"hi there"}"#),
+        ("make hello.txt with hi", r#"write {"path":"hello.txt","content":"hi"}"#),
+        ("create a file with the text hi in hello.txt", r#"write {"path":"hello.txt","content":"hi"}"#),
+        ("write hi to hello.txt", r#"write {"path":"hello.txt","content":"hi"}"#),
+        ("weather in Rome please", r#"get_weather {"city":"Rome","days":1}"#),
+        ("What is the weather in rome?", r#"get_weather {"city":"rome","days":1}"#),
     ];
     for (question, call) in table {
         assert_eq!(calls(&format!("user: {question}")), call, "{question}");
@@ -209,7 +236,7 @@ fn a_shell_stands_in_for_tools_that_are_not_there() {
 #[test]
 fn questions_about_tools_are_no_wish_for_one() {
     for question in
-        ["run the tests", "how do I list files?", "why does read exist", "what is bash", "can you explain grep"]
+        ["how do I get the weather?", "run the tests", "how do I list files?", "why does read exist", "what is bash", "can you explain grep"]
     {
         let choice = choice(&format!("user: {question}"), &json!({ "tools": agent_tools() }));
         assert_eq!(choice["finish_reason"], "stop", "{question}");
