@@ -118,6 +118,12 @@ fn prices_follow_the_length_of_the_prompt() {
         ("gemini", "gemini-3.1-pro-preview", 200_001, (4.0, 18.0, Some(0.4), None)),
         ("gemini", "gemini-2.5-pro", 200_000, (1.25, 10.0, Some(0.125), None)),
         ("gemini", "gemini-2.5-pro", 200_001, (2.5, 15.0, Some(0.25), None)),
+        ("minimax", "MiniMax-M3", 512_000, (0.3, 1.2, Some(0.06), None)),
+        ("minimax", "MiniMax-M3", 512_001, (0.6, 2.4, Some(0.12), None)),
+        ("zhipu", "glm-5.3", 900_000, (1.4, 4.4, Some(0.26), None)),
+        ("qwen", "qwen3.8-max", 900_000, (2.0, 6.0, None, None)),
+        ("qwen", "qwen3-max", 32_768, (1.2, 6.0, Some(0.24), Some(1.5))),
+        ("qwen", "qwen3-max", 131_073, (3.0, 15.0, Some(0.6), Some(3.75))),
         ("xai", "grok-4.7", 199_999, (2.0, 6.0, Some(0.5), None)),
         ("xai", "grok-4.7", 200_000, (4.0, 12.0, Some(1.0), None)),
     ] {
