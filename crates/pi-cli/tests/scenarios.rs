@@ -187,6 +187,8 @@ enum Before {
     Tear(u64),
     /// Make the folder of sessions one in which nothing can be written.
     LockSessions,
+    /// Make the disk of sessions read-only, with everything that is on it, for this step.
+    FreezeSessions,
     /// Hold the session file open as another process of ours would.
     Occupy,
     /// Keep sessions on a disk of so many bytes.
@@ -203,6 +205,12 @@ struct Stage {
 /// A file system in memory at a folder, as long as this lives.
 struct SmallDisk(PathBuf);
 
+/// What is undone when a step is over.
+enum Guard {
+    Occupied { _file: std::fs::File },
+    Frozen { _disk: SmallDisk },
+}
+
 macro_rules! scenarios {
     ($($name:ident),+ $(,)?) => {
         const ALL: &[&str] = &[$(stringify!($name)),+];
@@ -216,7 +224,7 @@ macro_rules! scenarios {
 scenarios! {
     plain_answer, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
     lasting_error, continue_last, session_by_id, no_session, piped_input, attached_file, attached_image, context_and_skills,
-    template, thinking_level, secrets, read_only_sessions, torn_file, second_writer, interrupted, killed_and_continued,
+    template, thinking_level, secrets, read_only_sessions, read_only_session, chat_unkept, chat_read_only, chat_fork_refused, torn_file, second_writer, interrupted, killed_and_continued,
     json_mode, several_messages, system_prompt, nothing_to_say, parallel_calls, model_switched, answer_cut, retry_in_vain,
     full_disk, compaction_automatic, compaction_after_overflow, chat_streams, chat_aborted, chat_steered,
     chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
@@ -301,7 +309,8 @@ impl Scenario {
         if self.steps.iter().any(|step| step.screen.is_some()) && !Tmux::is_there() {
             return Some("tmux is not installed, and nobody types into the terminal");
         }
-        let needs_disk = self.steps.iter().any(|step| matches!(step.before, Some(Before::SmallDisk(_))));
+        let is_disk = |before: &Before| matches!(before, Before::SmallDisk(_) | Before::FreezeSessions);
+        let needs_disk = self.steps.iter().any(|step| step.before.as_ref().is_some_and(is_disk));
         let folder = tempfile::tempdir().expect("a folder");
         let probe = || SmallDisk::mount(folder.path().to_owned(), 4096);
         (needs_disk && probe().is_none()).then_some("a disk that is really full needs the right to mount one")
@@ -481,7 +490,7 @@ impl Stage {
         command
     }
 
-    fn prepare(&mut self, before: &Before) -> Option<std::fs::File> {
+    fn prepare(&mut self, before: &Before) -> Option<Guard> {
         match before {
             Before::Tear(bytes) => {
                 let path = self.sessions().pop().expect("a session");
@@ -507,7 +516,11 @@ impl Stage {
                 let path = self.sessions().pop().expect("a session");
                 let file = std::fs::OpenOptions::new().read(true).append(true).open(&path).expect("it is there");
                 file.lock().expect("nobody else holds it");
-                Some(file)
+                Some(Guard::Occupied { _file: file })
+            }
+            Before::FreezeSessions => {
+                let disk = SmallDisk::freeze(self.at("agent/sessions")).expect("it was possible before");
+                Some(Guard::Frozen { _disk: disk })
             }
             Before::SmallDisk(bytes) => {
                 self.disk = SmallDisk::mount(self.at("agent/sessions"), *bytes);
@@ -569,6 +582,18 @@ impl SmallDisk {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"]).arg(&folder).stderr(Stdio::null());
         mount.status().is_ok_and(|status| status.success()).then_some(Self(folder))
+    }
+
+    /// Puts the folder over itself, so that nobody can write to it, not even who may do everything.
+    #[expect(clippy::disallowed_methods, reason = "a disk that cannot be written is mounted")]
+    fn freeze(folder: PathBuf) -> Option<Self> {
+        let mount = |options: &[&str]| {
+            let mut mount = Command::new("mount");
+            mount.args(options).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        };
+        let place = folder.to_string_lossy().into_owned();
+        let frozen = mount(&["--bind", &place, &place]).then_some(Self(folder))?;
+        mount(&["-o", "remount,bind,ro", &place]).then_some(frozen)
     }
 }
 

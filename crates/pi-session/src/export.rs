@@ -11,7 +11,10 @@ mod prose;
 use std::{collections::HashMap, io, path::Path};
 
 use pi_envelope::Envelope;
-use pi_transcript::{Block, Entry, Header, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line};
+use pi_transcript::{
+    Block, Entry, EntryId, Header, Line, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line,
+    write_line,
+};
 
 pub use self::{
     form::{Form, UnknownEnding},
@@ -21,6 +24,7 @@ pub use self::{
 use crate::{
     directory,
     file::{self, Disk, Notice, OpenError, ReadError, each_line},
+    listing::Whole,
     sidecar::{self, Listed, SidecarError},
 };
 
@@ -61,9 +65,38 @@ pub fn read(path: &Path) -> Result<Story, ExportError> {
             (None, None) => unreachable!("what is not held is in the file"),
         });
     }
-    let mut usage = Usage::default();
-    entries.iter().filter_map(consumed).for_each(|one| usage.add(one));
-    Ok(Story { header, name: tree.name().map(str::to_owned), entries, usage, notices })
+    Ok(Story::of(header, tree.name().map(str::to_owned), entries, notices))
+}
+
+/// The branch at which a session stands that may be nowhere but in memory.
+pub fn story(whole: &Whole) -> Story {
+    let by_id: HashMap<&EntryId, &Entry> = whole.entries.iter().map(|entry| (entry.id(), entry)).collect();
+    let mut branch = Vec::new();
+    let mut next = whole.leaf.as_ref().and_then(|leaf| by_id.get(leaf));
+    // A file that was made by hand may lead in a circle.
+    while let Some(entry) = next.filter(|_| branch.len() < whole.entries.len()) {
+        branch.push(Entry::clone(entry));
+        next = entry.parent_id().and_then(|parent| by_id.get(parent));
+    }
+    branch.reverse();
+    Story::of(whole.header.clone(), whole.name.clone(), branch, Vec::new())
+}
+
+/// A session as its file would have it.
+pub fn session_file(whole: &Whole) -> String {
+    let header = std::iter::once(Line::Header(whole.header.clone().into()));
+    let lines = header.chain(whole.entries.iter().map(|entry| Line::Entry(entry.clone().into())));
+    lines.map(|line| write_line(&line) + "\n").collect()
+}
+
+/// What all answers in a session consumed, on every branch, and how many calls of a model that were.
+pub fn calls_of(whole: &Whole) -> (Usage, u64) {
+    let (mut usage, mut calls) = (Usage::default(), 0);
+    for one in whole.entries.iter().filter_map(consumed) {
+        usage.add(one);
+        calls += 1;
+    }
+    (usage, calls)
 }
 
 /// What all answers in a file consumed, on every branch. Reads the whole file.
@@ -131,6 +164,12 @@ pub(crate) fn consumed(entry: &Entry) -> Option<&Usage> {
 }
 
 impl Story {
+    fn of(header: Header, name: Option<String>, entries: Vec<Entry>, notices: Vec<Notice>) -> Self {
+        let mut usage = Usage::default();
+        entries.iter().filter_map(consumed).for_each(|one| usage.add(one));
+        Self { header, name, entries, usage, notices }
+    }
+
     /// Its name, or what was said first, or its id.
     pub fn title(&self) -> String {
         let first = || {

@@ -17,6 +17,7 @@ mod old;
 mod reader;
 mod recorder;
 mod scan;
+mod unwritable;
 
 use std::{
     io,
@@ -35,6 +36,7 @@ pub use self::{
     reader::{ReadError, Reader, load},
     recorder::{Pressure, Record, Recorder, Report},
     scan::{Scan, ScanError, Tail, scan},
+    unwritable::go_on,
 };
 pub(crate) use self::{
     disk::{Listed, append_to, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
@@ -81,6 +83,8 @@ pub enum Notice {
     Newer { version: u64 },
     /// The file system knows no locks: nobody prevents a second writer.
     NotLocked,
+    /// Nothing can be written here now, and why: the conversation goes on in memory.
+    Unwritable { why: String },
 }
 
 #[derive(Debug, thiserror::Error)]

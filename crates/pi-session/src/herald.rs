@@ -6,7 +6,10 @@
 
 mod queue;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64},
+};
 
 use pi_transcript::{AgentEvent, json::Extra};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -30,6 +33,8 @@ pub(crate) enum Outgoing {
 pub(crate) struct Progress {
     /// The file is written up to here.
     pub(crate) written: AtomicU64,
+    /// Whether nothing reaches the disk now.
+    pub(crate) is_failing: AtomicBool,
     /// Rung at every report.
     pub(crate) report: Notify,
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use pi_envelope::Tokens;
-use pi_transcript::{Entry, EntryId, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount};
+use pi_transcript::{
+    Entry, EntryId, Header, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount,
+};
 
 use crate::{
     context::Spoken,
@@ -75,6 +77,16 @@ pub enum ReadingError {
     File(#[from] crate::file::ReadError),
     #[error(transparent)]
     Gone(#[from] SessionGone),
+}
+
+/// A session with everything in it.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    pub header: Header,
+    pub name: Option<String>,
+    pub leaf: Option<EntryId>,
+    /// On every branch, in the order of the file.
+    pub entries: Vec<Entry>,
 }
 
 /// The tree of entries, in the order of the file.

@@ -275,7 +275,11 @@ impl Mailbox {
         }
         events.extend(after);
         self.scribe.record(lines, Outgoing::Events(events));
-        self.tree.settle(self.scribe.written());
+        // What is let go must be readable even if somebody deletes the file.
+        let written = self.scribe.written();
+        if written > 0 && self.parts.reader.as_ref().is_some_and(|reader| reader.open().is_ok()) {
+            self.tree.settle(written);
+        }
         ids
     }
 

@@ -29,7 +29,7 @@ use crate::{
     departure::Departure,
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
-    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError},
+    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
     models::Choice,
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -115,6 +115,12 @@ impl Session {
     /// The tree of entries: the newest, `most` of them. Waits until they are read from the file.
     pub async fn outline(&self, most: usize) -> Result<Outline, ReadingError> {
         self.ask(|reply| Request::Outline(most, reply)).await?
+    }
+
+    /// Every entry, as it is in memory or in the file: for a session that is written nowhere, or not any more. Waits until
+    /// they are read from the file.
+    pub async fn whole(&self) -> Result<Whole, ReadingError> {
+        self.ask(Request::Whole).await?
     }
 
     /// Every tool, and whether the model is offered it.

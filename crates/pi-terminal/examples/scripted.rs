@@ -40,6 +40,7 @@ fn beginning() -> Beginning {
         waiting: Waiting::default(),
         active_tools: Vec::new(),
         entries: 0,
+        is_failing: false,
     };
     Beginning {
         missing: Vec::new(),

@@ -117,7 +117,19 @@ pub struct App {
     last_interrupt: Option<Duration>,
     last_leave: Option<Duration>,
     is_trusted: bool,
+    keeping: Keeping,
     width: usize,
+}
+
+/// Whether what was said is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    /// As it was asked for.
+    Fine,
+    /// The disk fails.
+    Failing,
+    /// The same, and whoever wanted to leave was told so.
+    Warned,
 }
 
 impl App {
@@ -164,6 +176,7 @@ impl App {
             last_interrupt: None,
             last_leave: None,
             is_trusted,
+            keeping: if state.is_failing { Keeping::Failing } else { Keeping::Fine },
             width: 80,
         };
         app.set_commands(commands);

@@ -1,6 +1,6 @@
 //! What an envelope is made of, as a strip: one stretch for each segment, as wide as its share, in the order of the prompt.
 
-use pi_envelope::{Envelope, Kind, Stats, stats};
+use pi_envelope::{Envelope, Kind, Segment, Stats, meta::Counted, stats};
 use ratatui_core::{
     style::{Color, Style},
     text::{Line, Span},
@@ -22,7 +22,7 @@ pub fn envelope_bar(envelope: &Envelope, width: usize, colours: Colours) -> Vec<
     let sizes: Vec<(Kind, u64)> =
         envelope.segments().map(|(_, segment)| (segment.body.kind(), segment.tokens().count)).collect();
     let mut lines = vec![strip(&sizes, width.max(1), colours)];
-    lines.extend(legend(&stats, width, colours));
+    lines.extend(legend(envelope, &stats, width, colours));
     lines.extend(wrap_plain(sum(envelope, &stats), width.max(1)));
     lines
 }
@@ -89,7 +89,7 @@ fn strip(sizes: &[(Kind, u64)], width: usize, colours: Colours) -> Line<'static>
 }
 
 /// A line for each kind; where there is little room it says less.
-fn legend(stats: &Stats, width: usize, colours: Colours) -> Vec<Line<'static>> {
+fn legend(envelope: &Envelope, stats: &Stats, width: usize, colours: Colours) -> Vec<Line<'static>> {
     let mut kinds: Vec<(Kind, u64, usize, f64)> = Kind::ALL
         .into_iter()
         .filter_map(|kind| {
@@ -98,14 +98,15 @@ fn legend(stats: &Stats, width: usize, colours: Colours) -> Vec<Line<'static>> {
         .collect();
     kinds.sort_by_key(|(kind, size, ..)| (std::cmp::Reverse(*size), kind.as_str()));
     let row = |(kind, size, segments, share): (Kind, u64, usize, f64)| {
+        let size = format!("{}{}", guess(is_estimated(envelope, Some(kind))), tokens(size));
         let style = Style::new().fg(colour(kind));
         let mark = if colours == Colours::None { letter(kind) } else { '■' };
         let word = if segments == 1 { "segment" } else { "segments" };
         let (kind, share) = (kind.as_str(), share * 100.0);
         let words = if width < WHOLE {
-            format!("{kind:<18}{:>6} {share:>5.1}%", tokens(size))
+            format!("{kind:<18}{size:>6} {share:>5.1}%")
         } else {
-            format!("{kind:<18}{:>8}  {share:>5.1}%  {segments} {word}", tokens(size))
+            format!("{kind:<18}{size:>8}  {share:>5.1}%  {segments} {word}")
         };
         shorten_line(Line::from(vec![Span::styled(format!("{mark} "), style), Span::raw(words)]), width.max(1))
     };
@@ -114,11 +115,37 @@ fn legend(stats: &Stats, width: usize, colours: Colours) -> Vec<Line<'static>> {
 
 fn sum(envelope: &Envelope, stats: &Stats) -> Line<'static> {
     let model = envelope.model.as_deref().unwrap_or("no model named");
-    Line::raw(format!("{} tokens in {} messages · {}", tokens(stats.total.tokens), stats.messages, printable(model)))
+    let is_estimated = is_estimated(envelope, None);
+    let mut facts = vec![
+        format!("{}{} tokens in {} messages", guess(is_estimated), tokens(stats.total.tokens), stats.messages),
+        printable(model).into_owned(),
+    ];
+    if let Some(meta) = envelope.ours() {
+        let sent = meta.usage.as_ref().map(|usage| usage.input + usage.cache_read + usage.cache_write);
+        facts.extend(sent.map(|sent| format!("the provider counted {}", tokens(sent))));
+        facts.extend(meta.residual.map(|residual| format!("residual {residual:+}")));
+    }
+    if is_estimated {
+        facts.push("~ is estimated".to_owned());
+    }
+    Line::raw(facts.join(" · "))
+}
+
+/// Whether a size is made up from lengths, at least in part: of one kind, or of everything.
+fn is_estimated(envelope: &Envelope, kind: Option<Kind>) -> bool {
+    let is_wanted = |segment: &Segment| kind.is_none_or(|kind| segment.body.kind() == kind);
+    envelope.segments().any(|(_, segment)| is_wanted(segment) && segment.tokens().how == Counted::Estimated)
+}
+
+/// What stands before a size that is estimated.
+fn guess(is_estimated: bool) -> &'static str {
+    if is_estimated { "~" } else { "" }
 }
 
 #[cfg(test)]
 mod tests {
+    use pi_envelope::meta::{Meta, Tokens};
+
     use super::*;
     use crate::text::line_width;
 
@@ -136,6 +163,36 @@ mod tests {
         }
         let narrow: Vec<String> = envelope_bar(&envelope, 40, Colours::True).iter().map(ToString::to_string).collect();
         assert!(narrow[1].starts_with("■ system_prompt") && narrow[1].ends_with('%'), "{narrow:?}");
+    }
+
+    #[test]
+    fn sizes_say_how_they_are_known() {
+        let text = r#"{"version":"1.0","model":"p/m","messages":[
+            {"id":"m1","role":"system","timestamp":1,"segments":[
+                {"kind":"system_prompt","content":"You help.","collapsed":false}]},
+            {"id":"m2","role":"user","timestamp":2,"segments":[{"kind":"text","content":"Hello there"}]}]}"#;
+        let mut envelope: Envelope = serde_json::from_str(text).unwrap();
+        let count = |envelope: &mut Envelope, message: usize, count: u64| {
+            let meta = Meta::write(&mut envelope.messages[message].segments[0].meta).expect("it is ours");
+            meta.tokens = Some(Tokens { count, how: Counted::Counted });
+        };
+        count(&mut envelope, 0, 90);
+        let shown = |envelope: &Envelope| -> Vec<String> {
+            let lines = envelope_bar(envelope, 100, Colours::True);
+            lines[1..].iter().map(|line| line.to_string().split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        let lines = shown(&envelope);
+        assert!(lines[0].starts_with("■ system_prompt 90 ") && lines[1].starts_with("■ text ~"), "{lines:?}");
+        assert!(
+            lines[2].starts_with('~') && lines[2].ends_with(" tokens in 2 messages · p/m · ~ is estimated"),
+            "{lines:?}"
+        );
+
+        count(&mut envelope, 1, 10);
+        assert_eq!(shown(&envelope)[2], "100 tokens in 2 messages · p/m");
+        let usage = pi_transcript::Usage { input: 80, cache_read: 30, ..pi_transcript::Usage::default() };
+        pi_envelope::reconcile(&mut envelope, &usage);
+        assert_eq!(shown(&envelope)[2], "100 tokens in 2 messages · p/m · the provider counted 110 · residual +10");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use pi_envelope::Envelope;
 use pi_session::{
     Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, Moment, PromptError, Prompted, Session,
     SessionGone, Silence, Subscription,
@@ -18,10 +19,11 @@ use pi_session::{
         Utterance,
         complete::{self, Command, CommandKind},
     },
+    listing::Whole,
     models::Choice,
     queue::{Saying, When},
 };
-use pi_transcript::{AgentEvent, Message, ModelId, ProviderId, ThinkingLevel};
+use pi_transcript::{AgentEvent, Entry, Message, ModelId, ProviderId, ThinkingLevel};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -100,11 +102,18 @@ impl Service {
 
     /// Tells what was consumed before the session was opened here: by all branches, and by summaries.
     async fn recount(&self) {
-        let Some(file) = self.file.clone().filter(|file| file.exists()) else { return };
-        match tokio::task::spawn_blocking(move || export::calls(&file)).await {
-            Ok(Ok((usage, calls))) => self.tell(Report::Spent { usage, calls }).await,
-            Ok(Err(error)) => tracing::warn!(%error, "what the session has consumed is not known"),
-            Err(error) => tracing::warn!(%error, "what the session has consumed is not known"),
+        let Ok(state) = self.session.state().await else { return };
+        let counted = match self.file.clone().filter(|file| !state.is_failing && file.exists()) {
+            Some(file) => tokio::task::spawn_blocking(move || export::calls(&file))
+                .await
+                .map_err(|error| error.to_string())
+                .and_then(|counted| counted.map_err(|error| error.to_string())),
+            // The same session may have been shown before.
+            None => self.session.whole().await.map(|whole| export::calls_of(&whole)).map_err(|error| error.to_string()),
+        };
+        match counted {
+            Ok((usage, calls)) => self.tell(Report::Spent { usage, calls }).await,
+            Err(error) => tracing::warn!(error, "what the session has consumed is not known"),
         }
     }
 
@@ -325,19 +334,36 @@ impl Service {
     }
 
     async fn export(&self, path: Option<PathBuf>) -> Result<(PathBuf, Form), String> {
-        let Some(file) = self.file.clone() else { return Err("the session is not written to a file".to_owned()) };
-        let target = match path {
-            Some(path) => self.directory.join(path),
-            None => self.directory.join(file.with_extension("html").file_name().unwrap_or_default()),
+        let gone = |error: SessionGone| error.to_string();
+        self.session.flush().await.map_err(gone)?;
+        let state = self.session.state().await.map_err(gone)?;
+        let usual = || match &self.file {
+            Some(file) => PathBuf::from(file.with_extension("html").file_name().unwrap_or_default()),
+            None => PathBuf::from(format!("{}.html", state.session)),
         };
-        if !file.exists() {
+        let target = self.directory.join(path.unwrap_or_else(usual));
+        let form = Form::of_file(&target).map_err(|unknown| format!("{unknown}; {}", unknown.hint()))?;
+        // A file that is behind, or gone, has not everything that was said.
+        let origin = match self.file.clone().filter(|file| !state.is_failing && file.exists()) {
+            Some(file) => Origin::File(file),
+            None => self.in_memory(form).await?,
+        };
+        let written =
+            tokio::task::spawn_blocking(move || write_story(&origin, &target, form).map(|()| (target, form))).await;
+        written.map_err(|error| error.to_string())?
+    }
+
+    /// What is known of the session without its file.
+    async fn in_memory(&self, form: Form) -> Result<Origin, String> {
+        if form == Form::Envelope {
+            let shown = self.session.last_envelope().await.map_err(|gone| gone.to_string())?;
+            return shown.map(Origin::Shown).ok_or_else(|| "the model was shown nothing yet".to_owned());
+        }
+        let whole = self.session.whole().await.map_err(|error| error.to_string())?;
+        if !whole.entries.iter().any(|entry| matches!(entry, Entry::Message(_))) {
             return Err("nothing was said yet, so there is nothing to export".to_owned());
         }
-        let form = Form::of_file(&target).map_err(|unknown| format!("{unknown}; {}", unknown.hint()))?;
-        self.session.flush().await.map_err(|gone| gone.to_string())?;
-        let written =
-            tokio::task::spawn_blocking(move || write_story(&file, &target, form).map(|()| (target, form))).await;
-        written.map_err(|error| error.to_string())?
+        Ok(Origin::Memory(Box::new(whole)))
     }
 
     async fn tell(&self, report: Report) {
@@ -346,22 +372,41 @@ impl Service {
     }
 }
 
+/// What an export is made from.
+enum Origin {
+    File(PathBuf),
+    Memory(Box<Whole>),
+    Shown(Arc<Envelope>),
+}
+
 /// Writes a session down. Blocks.
-fn write_story(file: &Path, target: &Path, form: Form) -> Result<(), String> {
-    let story = || export::read(file).map_err(|error| error.to_string());
-    let text = match form {
-        Form::Session => return directory::export(file, target).map_err(|error| error.to_string()),
-        Form::Markdown => export::markdown(&story()?),
-        Form::Html => export::html(&story()?),
-        Form::Envelope => {
-            let envelope = export::envelope(file, None).map_err(|error| error.to_string())?;
-            serde_json::to_string_pretty(&envelope).map_err(|error| error.to_string())? + "\n"
+fn write_story(origin: &Origin, target: &Path, form: Form) -> Result<(), String> {
+    let story = || match origin {
+        Origin::File(file) => export::read(file).map_err(|error| error.to_string()),
+        Origin::Memory(whole) => Ok(export::story(whole)),
+        Origin::Shown(_) => unreachable!("an envelope is no story"),
+    };
+    let text = match (form, origin) {
+        (Form::Session, Origin::File(file)) => {
+            return directory::export(file, target).map_err(|error| error.to_string());
         }
+        (Form::Session, Origin::Memory(whole)) => export::session_file(whole),
+        (Form::Envelope, Origin::File(file)) => {
+            pretty(&export::envelope(file, None).map_err(|error| error.to_string())?)?
+        }
+        (_, Origin::Shown(envelope)) => pretty(envelope)?,
+        (Form::Markdown, _) => export::markdown(&story()?),
+        (Form::Html, _) => export::html(&story()?),
+        (Form::Envelope, Origin::Memory(_)) => unreachable!("an envelope is shown"),
     };
     files::write(target, &text).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => format!("{} exists already; choose another name", target.display()),
         _ => format!("{} cannot be written: {error}", target.display()),
     })
+}
+
+fn pretty(envelope: &Envelope) -> Result<String, String> {
+    Ok(serde_json::to_string_pretty(envelope).map_err(|error| error.to_string())? + "\n")
 }
 
 /// Whether extensions offer something else now.

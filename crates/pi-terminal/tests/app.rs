@@ -45,6 +45,7 @@ fn beginning() -> Beginning {
         waiting: Waiting::default(),
         active_tools: Vec::new(),
         entries: 0,
+        is_failing: false,
     };
     Beginning {
         state,
@@ -211,6 +212,26 @@ fn leaving_takes_two_interrupts_or_an_empty_editor() {
     app.frame(40, 24, Duration::from_secs(2));
     assert!(!shows(&mut app, "ctrl+c again leaves"), "it does not any more");
     assert_eq!(app.key(named("ctrl+c"), Duration::from_secs(2)), [], "the second came too late");
+}
+
+#[test]
+fn what_is_kept_nowhere_is_left_at_the_second_try() {
+    for (text, wish) in [("<ctrl+d>", Wish::Quit), ("/quit<enter>", Wish::Quit), ("/new<enter>", Wish::NewSession)] {
+        let mut app = app();
+        hear(&mut app, json!({ "type": "storage_failed", "message": "the disk is full" }));
+        assert_eq!(press(&mut app, text), []);
+        assert!(shows(&mut app, "this conversation is kept nowhere"), "{text}");
+        assert_eq!(press(&mut app, text), [Action::Leave(wish.clone())]);
+        // Something new can be lost.
+        hear(&mut app, json!({ "type": "agent_start" }));
+        hear(&mut app, json!({ "type": "agent_settled" }));
+        assert_eq!(press(&mut app, text), []);
+        hear(&mut app, json!({ "type": "storage_recovered" }));
+        assert_eq!(press(&mut app, text), [Action::Leave(wish)]);
+    }
+    let state = State { is_failing: true, ..beginning().state };
+    let mut shown_again = App::new(Beginning { state, ..beginning() });
+    assert_eq!(press(&mut shown_again, "/quit<enter>"), []);
 }
 
 #[test]

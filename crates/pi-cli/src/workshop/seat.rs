@@ -145,7 +145,7 @@ impl Seat {
 
     /// The session of a file, which nobody else can write to from here on.
     pub(crate) fn at(path: &Path, ground: &Ground, console: &mut Console) -> Result<Self, Failure> {
-        let opened = file::open(path, now(), fastrand::Rng::new()).map_err(SessionFailure::Open)?;
+        let opened = file::go_on(path, now(), fastrand::Rng::new()).map_err(SessionFailure::Open)?;
         for notice in &opened.notices {
             console.note(&told(notice));
         }
@@ -223,6 +223,9 @@ pub(crate) fn told(notice: &Notice) -> String {
         }
         Notice::Newer { version } => {
             format!("the session file has version {version}, which is newer than this program")
+        }
+        Notice::Unwritable { why } => {
+            format!("the session is kept in memory only: {why}; what is said now is not in its file")
         }
         Notice::NotLocked => "the file system knows no locks: do not open this session twice".to_owned(),
     }

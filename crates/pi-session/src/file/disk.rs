@@ -95,14 +95,20 @@ impl Disk {
         Ok(bytes)
     }
 
-    /// Moves everything behind `end` to a file beside `path`, and says to which.
+    /// Moves everything behind `end` to a file beside `path`, and says to which. If that fails, everything stays as it was.
     pub(super) fn cut(&mut self, path: &Path, end: u64, now: Moment) -> io::Result<PathBuf> {
         let kept = beside(path, &format!("torn-{}", now.unix_millis()));
-        let mut file = private().append(true).create(true).open(&kept)?;
-        io::copy(&mut At { file: &self.file, offset: end }, &mut file)?;
-        file.sync_all()?;
-        self.file.set_len(end)?;
-        Ok(kept)
+        let mut file = private().append(true).create_new(true).open(&kept)?;
+        let copied = io::copy(&mut At { file: &self.file, offset: end }, &mut file);
+        match copied.and_then(|_| file.sync_all()).and_then(|()| self.file.set_len(end)) {
+            Ok(()) => Ok(kept),
+            Err(error) => {
+                drop(file);
+                // A part of a copy is of no use; what it was made of is where it was.
+                remove(&kept)?;
+                Err(error)
+            }
+        }
     }
 }
 

@@ -39,7 +39,12 @@ impl<M: Medium> Log<M> {
 
     /// A log behind the first `length` bytes of a file.
     pub fn at(medium: M, length: u64) -> Self {
-        Self { synced: length, ..Self::new(Source::Present(medium)) }
+        Self::behind(Source::Present(medium), length)
+    }
+
+    /// The same, of a file that may have to be opened first.
+    pub fn behind(source: Source<M>, length: u64) -> Self {
+        Self { synced: length, ..Self::new(source) }
     }
 
     /// Remembers bytes; they get to the file with the next [`flush`](Self::flush).
@@ -65,7 +70,7 @@ impl<M: Medium> Log<M> {
     /// Writes everything that is missing. What failed is tried again next time, from the same place.
     pub fn flush(&mut self) -> Result<(), Fault> {
         if self.written < self.tail.len() {
-            self.write().inspect_err(|_| self.doubtful = true)?;
+            self.write()?;
         }
         if self.tail.len() > MOST_KEPT { self.sync() } else { Ok(()) }
     }
@@ -76,7 +81,7 @@ impl<M: Medium> Log<M> {
             return Ok(());
         }
         if self.written < self.tail.len() {
-            self.write().inspect_err(|_| self.doubtful = true)?;
+            self.write()?;
         }
         let medium = self.source.open()?;
         if !medium.is_there()? {
@@ -104,7 +109,8 @@ impl<M: Medium> Log<M> {
         } else if found != expected {
             return Err(Fault::Changed { expected, found });
         }
-        self.doubtful = false;
+        // Only what we write ourselves can be more than we know of: whatever else is in the file is somebody's.
+        self.doubtful = true;
         while self.written < self.tail.len() {
             match medium.append(&self.tail[self.written..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -113,6 +119,7 @@ impl<M: Medium> Log<M> {
                 Err(error) => return Err(error.into()),
             }
         }
+        self.doubtful = false;
         Ok(())
     }
 }

@@ -43,14 +43,16 @@ impl Reader {
 
     /// The bytes of a line, as they are.
     pub fn line(&self, span: Span) -> Result<Vec<u8>, ReadError> {
-        let disk = match self.disk.get() {
-            Some(disk) => disk,
-            None => {
-                let disk = Disk::read(&self.path).map_err(ReadError::Absent)?;
-                self.disk.get_or_init(|| disk)
-            }
-        };
-        disk.bytes_at(span).map_err(ReadError::Absent)
+        self.open()?.bytes_at(span).map_err(ReadError::Absent)
+    }
+
+    /// Opens the file if it is not open yet: from then on it can be read even if it loses its name.
+    pub(crate) fn open(&self) -> Result<&Disk, ReadError> {
+        if let Some(disk) = self.disk.get() {
+            return Ok(disk);
+        }
+        let disk = Disk::read(&self.path).map_err(ReadError::Absent)?;
+        Ok(self.disk.get_or_init(|| disk))
     }
 
     /// Reads an entry. Blocks for as long as the disk does.

@@ -20,7 +20,7 @@ use crate::{
     context::Spoken,
     departure::Departure,
     herald::{Reading, Subscription},
-    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError},
+    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError, Whole},
     models::Choice,
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -65,6 +65,8 @@ pub(crate) enum Request {
     Stats(oneshot::Sender<Result<SessionStats, ReadingError>>),
     /// The newest entries of the tree, so many at most.
     Outline(usize, oneshot::Sender<Result<Outline, ReadingError>>),
+    /// Everything that was ever said and done.
+    Whole(oneshot::Sender<Result<Whole, ReadingError>>),
     Tools(oneshot::Sender<Vec<port::ToolInfo>>),
     Skills(oneshot::Sender<Vec<Skill>>),
     ContextSources(oneshot::Sender<Vec<ContextSource>>),

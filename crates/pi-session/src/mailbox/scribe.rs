@@ -49,8 +49,11 @@ impl Scribe {
         let progress = Arc::new(Progress::default());
         let told = Arc::clone(&progress);
         let recorder = start(Box::new(move |report| {
-            if let Report::Written { upto, .. } = &report {
-                told.written.store(*upto, Ordering::Release);
+            match &report {
+                Report::Written { upto, .. } => told.written.store(*upto, Ordering::Release),
+                Report::Failed(_) => told.is_failing.store(true, Ordering::Release),
+                Report::Recovered => told.is_failing.store(false, Ordering::Release),
+                Report::Synced { .. } => {}
             }
             // The herald ends after the recorder, unless the program does.
             drop(reports.send(report));
@@ -88,6 +91,11 @@ impl Scribe {
     /// The file is written up to here.
     pub(crate) fn written(&self) -> u64 {
         self.progress.written.load(Ordering::Acquire)
+    }
+
+    /// Whether the disk fails: what is said is in memory only.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.progress.is_failing.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_behind(&self) -> bool {

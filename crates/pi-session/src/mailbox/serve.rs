@@ -26,6 +26,7 @@ impl Mailbox {
             Request::ContextUsage(reply) => answer(reply, self.context_usage()),
             Request::Stats(reply) => self.stats(reply),
             Request::Outline(most, reply) => self.outline(most, reply),
+            Request::Whole(reply) => self.whole(reply),
             Request::Tools(reply) => answer(reply, self.tool_infos()),
             Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
             Request::ContextSources(reply) => self.list_sources(reply),
@@ -138,6 +139,7 @@ impl Mailbox {
             waiting: self.queues.waiting(),
             active_tools: self.tools.set.names(),
             entries: self.tree.len(),
+            is_failing: self.scribe.is_failing(),
         }
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use super::{Mailbox, answer, tree::piece};
 use crate::{
     context, cut,
-    listing::{self, Outline, Page, ReadingError, Side, Tally},
+    listing::{self, Outline, Page, ReadingError, Side, Tally, Whole},
     run::aside,
     tree::NoEntry,
 };
@@ -42,6 +42,19 @@ impl Mailbox {
                 aside::read_one(reader.as_deref(), piece).map(|kept| tally.add(&kept.to_entry()))
             });
             answer(reply, counted.map(|()| tally.finish(session, file)).map_err(ReadingError::from));
+        });
+    }
+
+    /// Reads everything that is not held.
+    pub(super) fn whole(&mut self, reply: oneshot::Sender<Result<Whole, ReadingError>>) {
+        let (header, name) = (self.header.clone(), self.tree.name().map(str::to_owned));
+        let leaf = self.tree.leaf().map(|leaf| self.tree.id(leaf));
+        let pieces: Vec<_> = self.tree.places().filter_map(|place| piece(&self.tree, place)).collect();
+        let reader = self.parts.reader.clone();
+        self.asides.spawn_blocking(move || {
+            let read = |piece| aside::read_one(reader.as_deref(), piece).map(|kept| kept.to_entry());
+            let entries: Result<Vec<_>, _> = pieces.into_iter().map(read).collect();
+            answer(reply, entries.map(|entries| Whole { header, name, leaf, entries }).map_err(ReadingError::from));
         });
     }
 

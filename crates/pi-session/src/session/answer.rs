@@ -24,6 +24,8 @@ pub struct State {
     pub waiting: Waiting,
     pub active_tools: Vec<String>,
     pub entries: usize,
+    /// Whether its file cannot be written: what is said is in memory only. Never so for a session that has no file.
+    pub is_failing: bool,
 }
 
 /// What a reader needs who must begin anew.

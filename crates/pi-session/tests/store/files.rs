@@ -124,6 +124,45 @@ fn torn_end_is_cut_off_and_kept_beside() {
 
 /// Whatever a crash leaves of a file: it opens with the whole lines, or was never finished.
 #[test]
+fn torn_end_that_cannot_be_kept_stays_and_the_session_goes_on_in_memory() {
+    let whole = session("a - user hi\nb a assistant yes");
+    let torn = format!("{whole}{{\"type\":\"mess");
+    let (_folder, path) = folder_with("s.jsonl", torn.as_bytes());
+    let kept = path.with_file_name(format!("s.jsonl.torn-{}", NOW.unix_millis()));
+    fs::create_dir(&kept).unwrap();
+    assert!(matches!(open(&path), Err(OpenError::Io { .. })));
+
+    let mut opened = file::go_on(&path, NOW, random()).unwrap();
+    assert_eq!(ids(&opened), ["a", "b"]);
+    let why = "the disk failed".to_owned();
+    assert_eq!(opened.notices, [Notice::Torn { bytes: 13 }, Notice::Unwritable { why }]);
+    let line = opened.tree.append(NOW, said("more")).line.text + "\n";
+    opened.log.push(line.as_bytes());
+    assert!(opened.log.sync().is_err() && opened.log.sync().is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), torn, "nothing is written over");
+
+    // As soon as there is a place for the torn end, everything is written.
+    fs::remove_dir(&kept).unwrap();
+    opened.log.sync().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{whole}{line}"));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "{\"type\":\"mess");
+}
+
+#[test]
+fn what_somebody_else_wrote_is_never_cut_off() {
+    let (_folder, path) = folder_with("s.jsonl", session("a - user hi").as_bytes());
+    let mut opened = open(&path).unwrap();
+    let foreign = session("a - user hi\nx a user mine");
+    fs::write(&path, &foreign).unwrap();
+    for text in ["one", "two", "three"] {
+        let line = opened.tree.append(NOW, said(text)).line.text + "\n";
+        opened.log.push(line.as_bytes());
+        assert!(opened.log.sync().is_err());
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
+}
+
+#[test]
 fn file_cut_at_any_byte_opens() {
     let whole = session("a - user hé\nb a assistant yes");
     let header = whole.find('\n').unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, input::complete::nearest, queue::When};
 
-use super::{App, Pick, label::Naming};
+use super::{App, Keeping, Pick, label::Naming};
 use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
@@ -26,6 +26,24 @@ const INSISTING: Duration = Duration::from_secs(3);
 impl App {
     /// Takes a key that was pressed at `now`.
     pub fn key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
+        let mut actions = self.meant(key, now);
+        actions.retain(|action| !matches!(action, Action::Leave(_)) || self.may_go());
+        actions
+    }
+
+    /// Whether somebody who wants to leave may: where nothing is kept that should be, they must want it twice.
+    fn may_go(&mut self) -> bool {
+        match self.keeping {
+            Keeping::Fine | Keeping::Warned => true,
+            Keeping::Failing => {
+                self.keeping = Keeping::Warned;
+                self.note(Tone::Warning, "this conversation is kept nowhere; /export keeps it; once more leaves");
+                false
+            }
+        }
+    }
+
+    fn meant(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pi_transcript::{AgentEvent, Entry, Message, Usage, json::Loose, question::UiRequest};
 
-use super::{App, Pick};
+use super::{App, Keeping, Pick};
 use crate::{
     bar::envelope_bar,
     chat::{Tone, outcome},
@@ -85,6 +85,8 @@ impl App {
     fn hear(&mut self, event: &AgentEvent, now: Duration) {
         self.chat.apply(event, now);
         match event {
+            // There is something new that can be lost.
+            AgentEvent::AgentStart if self.keeping == Keeping::Warned => self.keeping = Keeping::Failing,
             AgentEvent::MessageEnd { message: message @ Message::Assistant(said) } => {
                 said.usage.known().into_iter().for_each(|usage| self.footer.totals.add(usage));
                 self.footer.fill_with(message);
@@ -136,8 +138,12 @@ impl App {
             | AgentEvent::AutoRetryEnd { .. }
             | AgentEvent::EntryAppended { .. }
             | AgentEvent::BashExecutionUpdate { .. }
-            | AgentEvent::ExtensionError { .. }
-            | AgentEvent::Other(_) => {}
+            | AgentEvent::ExtensionError { .. } => {}
+            AgentEvent::Other(members) => match members.get("type").and_then(serde_json::Value::as_str) {
+                Some("storage_failed") => self.keeping = Keeping::Failing,
+                Some("storage_recovered") => self.keeping = Keeping::Fine,
+                _ => {}
+            },
         }
     }
 

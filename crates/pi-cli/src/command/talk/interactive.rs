@@ -131,10 +131,11 @@ impl Chair<'_> {
                 console.note("an extension wants this session to stay");
                 continue;
             }
+            let is_failing = open.session.state().await.map_err(SessionFailure::Gone)?.is_failing;
             match self.follow(&mut open, &departure, &mut answering, console).await {
                 Ok(text) => {
                     opening.draft = text.unwrap_or_default();
-                    opening.done = self.told(&departure);
+                    opening.done = self.told(&departure, is_failing);
                     if let Some(asked) = outcome.asked {
                         asked.grant();
                     }
@@ -176,8 +177,8 @@ impl Chair<'_> {
     }
 
     /// What was done, for whoever did it with one word.
-    fn told(&self, departure: &Departure) -> Option<String> {
-        let back = if self.project.is_some() { "; /resume goes back to the one before" } else { "" };
+    fn told(&self, departure: &Departure, is_left_behind: bool) -> Option<String> {
+        let back = if self.project.is_some() && !is_left_behind { "; /resume goes back to the one before" } else { "" };
         match departure {
             Departure::New { .. } => Some(format!("a new session begins{back}")),
             Departure::Fork(_) => Some(format!("a new session goes on from there{back}")),
