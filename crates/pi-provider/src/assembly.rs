@@ -18,12 +18,15 @@ use serde_json::{Map, Value, json};
 pub use self::{money::usage, partial::PartialReader};
 use crate::{
     error::Failure,
-    event::{Finish, StreamEvent, Termination, TokenUsage},
+    event::{Finish, NAMELESS_CALL, StreamEvent, Termination, TokenUsage, UNKNOWN_USAGE},
     manifest::model::Pricing,
 };
 
 /// What a diagnostic of a call is called whose arguments are not whole.
 const CUT_CALL: &str = "unfinished_tool_call";
+
+/// What diagnostics of events are called that tell of what came and cannot be used.
+const TOLD: [(&str, &str); 2] = [(NAMELESS_CALL, "nameless_tool_call"), (UNKNOWN_USAGE, "unknown_usage")];
 
 /// What is known of an answer before it comes.
 #[derive(Debug, Clone)]
@@ -49,6 +52,8 @@ pub struct Assembly {
     flowing: Option<usize>,
     finish: Option<Finish>,
     failure: Option<Failure>,
+    /// What came and cannot be used, in Pi's shape of diagnostics.
+    told: Vec<Value>,
     started: bool,
 }
 
@@ -102,6 +107,7 @@ impl Assembly {
             flowing: None,
             finish: None,
             failure: None,
+            told: Vec::new(),
             started: false,
         }
     }
@@ -159,13 +165,17 @@ impl Assembly {
             StreamEvent::StreamError { failure } => {
                 self.failure.get_or_insert(failure);
             }
+            StreamEvent::Other { name, fields } => {
+                if let Some((_, kind)) = TOLD.iter().find(|(own, _)| *own == name) {
+                    self.told.push(json!({"type": kind, "timestamp": self.message.timestamp, "details": fields}));
+                }
+            }
             StreamEvent::PartialContentDelta { .. }
             | StreamEvent::ThinkingDelta { .. }
             | StreamEvent::ToolCallStarted { .. }
             | StreamEvent::PartialToolCall { .. }
             | StreamEvent::ToolCallEnded { .. }
-            | StreamEvent::FinalCandidate { .. }
-            | StreamEvent::Other { .. } => {}
+            | StreamEvent::FinalCandidate { .. } => {}
         }
     }
 
@@ -205,12 +215,13 @@ impl Assembly {
         self.message
     }
 
-    /// What whoever goes on with the message has to know: the calls in it that are cut, in Pi's shape of diagnostics.
+    /// What whoever goes on with the message has to know: the calls in it that are cut, and what could not be used.
     fn diagnostics(&self) -> Option<Value> {
         let timestamp = self.message.timestamp;
         let told: Vec<Value> = self
             .unfinished_calls()
             .map(|id| json!({"type": CUT_CALL, "timestamp": timestamp, "details": {"toolCallId": id}}))
+            .chain(self.told.iter().cloned())
             .collect();
         (!told.is_empty()).then(|| told.into())
     }

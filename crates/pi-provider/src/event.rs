@@ -8,6 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::error::Failure;
 
+/// The event of a call that has ended and never had a name. It says how many bytes of arguments came, and not which.
+pub const NAMELESS_CALL: &str = "ToolCallWithoutName";
+
+/// The event of a usage that has members, and none that is known. It comes once.
+pub const UNKNOWN_USAGE: &str = "UsageNotKnown";
+
 /// One step of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
@@ -64,7 +70,8 @@ pub enum StreamEvent {
     StreamError {
         failure: Failure,
     },
-    /// An event that the manifest names and this crate does not interpret.
+    /// An event that the manifest names and this crate does not interpret, or one of what came and cannot be used:
+    /// [`NAMELESS_CALL`], [`UNKNOWN_USAGE`].
     Other {
         name: String,
         fields: Map<String, Value>,

@@ -49,7 +49,7 @@ pub use self::{
     catalog::Catalog,
     dialect::Dialect,
     error::{CallError, Cause, ErrorCode, Failure, Phase, SetBy, Side},
-    event::{Finish, StreamEvent, Termination, TokenUsage},
+    event::{Finish, NAMELESS_CALL, StreamEvent, Termination, TokenUsage, UNKNOWN_USAGE},
     limits::{Allowance, Limits},
     manifest::Manifest,
     request::{Mode, Request, Target},

@@ -17,7 +17,7 @@ use crate::{
     classify::classify_event,
     dialect::Dialect,
     error::CallError,
-    event::{StreamEvent, TokenUsage},
+    event::{StreamEvent, TokenUsage, UNKNOWN_USAGE},
     manifest::Manifest,
     secret::{Secret, redactor},
     stream::{
@@ -138,8 +138,8 @@ fn is_answer(events: &[StreamEvent]) -> bool {
         | StreamEvent::ThinkingDelta { .. }
         | StreamEvent::ToolCallStarted { .. }
         | StreamEvent::PartialToolCall { .. }
-        | StreamEvent::ToolCallEnded { .. }
-        | StreamEvent::Other { .. } => true,
+        | StreamEvent::ToolCallEnded { .. } => true,
+        StreamEvent::Other { name, .. } => name != UNKNOWN_USAGE,
         StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => finish.is_some(),
         StreamEvent::Metadata { .. } | StreamEvent::StreamError { .. } => false,
     })

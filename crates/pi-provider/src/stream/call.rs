@@ -1,14 +1,21 @@
 //! Tool calls while they arrive.
 //!
 //! Pieces of a call are told apart by number, by id, or not at all; ids may be missing, may come again with every piece, or
-//! be all there is. This keeps the calls that are open and turns pieces into started, partial and ended.
+//! be all there is. This keeps the calls that are open and turns pieces into started, partial and ended. A call begins with
+//! its name: what comes before it waits for it, and is dropped and told where it never comes, because nobody can run a
+//! tool without a name. Calls of tools that the provider runs itself are such: their pieces look like those of any call.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::rule::{Found, uuid};
-use crate::{event::StreamEvent, path::Path, tape::View};
+use crate::{
+    event::{NAMELESS_CALL, StreamEvent},
+    path::Path,
+    tape::View,
+};
 
 /// More calls than this are not open at once; the oldest is ended for a new one, so that no stream can fill the memory.
 const MOST_OPEN: usize = 1024;
@@ -30,6 +37,8 @@ struct OpenCall {
     /// `ToolCallStarted` was sent.
     started: bool,
     has_arguments: bool,
+    /// What came of the arguments before the name.
+    waiting: String,
 }
 
 /// What a frame says about a call.
@@ -97,7 +106,8 @@ impl OpenCalls {
         Self { calls: Vec::new(), random }
     }
 
-    pub(super) fn take(&mut self, candidate: u32, piece: CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) {
+    /// Takes the next piece, and says whether its call has begun.
+    pub(super) fn take(&mut self, candidate: u32, piece: CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) -> bool {
         let place = self.find(candidate, &piece, out).unwrap_or_else(|| self.open(candidate, &piece, out));
         let call = &mut self.calls[place];
         if let Some(name) = piece.name
@@ -109,17 +119,18 @@ impl OpenCalls {
             call.signature = piece.signature;
         }
         let arguments = call.next_arguments(piece.arguments, piece.whole_arguments);
-        if !call.name.is_empty() || arguments.is_some() {
+        call.has_arguments |= arguments.is_some();
+        let has_begun = !call.name.is_empty();
+        if has_begun {
             call.start(out);
-        }
-        if let Some(arguments) = arguments {
-            call.has_arguments = true;
-            let (index, tool_call_id) = (call.index, call.id.clone());
-            out.push(StreamEvent::PartialToolCall { candidate, index, tool_call_id, arguments });
+            call.hand_on(arguments.unwrap_or_default(), out);
+        } else {
+            call.waiting.push_str(&arguments.unwrap_or_default());
         }
         if piece.is_complete {
             self.calls.remove(place).end(out);
         }
+        has_begun
     }
 
     /// Ends the call of this number or id; without either, the last one.
@@ -175,8 +186,16 @@ impl OpenCalls {
             None => format!("call_{}", uuid(&mut self.random).replace('-', "")),
         };
         let (index, name) = (piece.index, piece.name.unwrap_or_default().to_owned());
-        let call = OpenCall { candidate, index, id, name, signature: None, started: false, has_arguments: false };
-        self.calls.push(call);
+        self.calls.push(OpenCall {
+            candidate,
+            index,
+            id,
+            name,
+            signature: None,
+            started: false,
+            has_arguments: false,
+            waiting: String::new(),
+        });
         self.calls.len() - 1
     }
 }
@@ -205,12 +224,30 @@ impl OpenCall {
                 tool_name: self.name.clone(),
                 signature: self.signature.take(),
             });
+            let waited = std::mem::take(&mut self.waiting);
+            self.hand_on(waited, out);
         }
     }
 
-    fn end(mut self, out: &mut Vec<StreamEvent>) {
-        self.start(out);
+    fn hand_on(&self, arguments: String, out: &mut Vec<StreamEvent>) {
+        if !arguments.is_empty() {
+            let (candidate, index, tool_call_id) = (self.candidate, self.index, self.id.clone());
+            out.push(StreamEvent::PartialToolCall { candidate, index, tool_call_id, arguments });
+        }
+    }
+
+    fn end(self, out: &mut Vec<StreamEvent>) {
         let Self { candidate, index, id: tool_call_id, .. } = self;
-        out.push(StreamEvent::ToolCallEnded { candidate, index, tool_call_id });
+        if self.started {
+            return out.push(StreamEvent::ToolCallEnded { candidate, index, tool_call_id });
+        }
+        // What the arguments say is nobody's to see: only those of calls are looked through for what must not be said.
+        let told = [
+            ("candidate_index", Value::from(candidate)),
+            ("index", index.into()),
+            ("bytes", self.waiting.len().into()),
+        ];
+        let fields = told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>();
+        out.push(StreamEvent::Other { name: NAMELESS_CALL.to_owned(), fields });
     }
 }

@@ -15,7 +15,7 @@ use super::{
     usage::{Counts, UsagePaths},
 };
 use crate::{
-    event::{Finish, StreamEvent, TokenUsage},
+    event::{Finish, StreamEvent, TokenUsage, UNKNOWN_USAGE},
     path::tree::{Scalar, Tree},
     tape::View,
 };
@@ -30,6 +30,8 @@ pub(super) struct Interpreter {
     counts: Counts,
     /// As it was last told.
     usage: TokenUsage,
+    /// That a usage is not known was told.
+    wondered: bool,
     response_id: Option<String>,
     model: Option<String>,
     pub(super) ended: bool,
@@ -59,6 +61,7 @@ impl Interpreter {
             candidates: Vec::new(),
             counts: Counts::default(),
             usage: TokenUsage::default(),
+            wondered: false,
             response_id: None,
             model: None,
             ended: false,
@@ -132,7 +135,6 @@ impl Interpreter {
 
     fn call(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
         let candidate = candidate(event);
-        self.candidate(candidate).called = true;
         let is_complete = event.field(Role::Complete).is_some_and(Found::is_true);
         let signature = || event.field(Role::Signature).map(Found::to_text);
         let index = event.number(Role::Index);
@@ -147,8 +149,10 @@ impl Interpreter {
                 begins: event.kind() == Kind::CallStarted,
                 is_complete,
             };
-            return self.calls.take(candidate, piece, out);
+            self.candidate(candidate).called |= self.calls.take(candidate, piece, out);
+            return;
         };
+        let mut called = false;
         let mut take = |call: View<'_>| {
             let mut piece = CallPiece::read(call);
             if let (Some(id), Some(item)) = (&piece.id, event.text(Role::ItemId)) {
@@ -157,13 +161,14 @@ impl Interpreter {
             piece.index = piece.index.or(index);
             piece.signature = piece.signature.or_else(signature);
             piece.is_complete = is_complete;
-            self.calls.take(candidate, piece, out);
+            called |= self.calls.take(candidate, piece, out);
         };
         match calls.scalar() {
-            Scalar::Array => calls.elements().for_each(take),
+            Scalar::Array => calls.elements().for_each(&mut take),
             Scalar::Object => take(calls),
             Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_) => {}
         }
+        self.candidate(candidate).called |= called;
     }
 
     fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
@@ -185,6 +190,7 @@ impl Interpreter {
                 self.usage = usage.clone();
                 told.0 = Some(usage);
             }
+            self.wonder(counted, out);
         }
         for (role, known, told) in
             [(Role::ResponseId, &mut self.response_id, &mut told.1), (Role::Model, &mut self.model, &mut told.2)]
@@ -204,6 +210,19 @@ impl Interpreter {
         }
         if let Some(word) = event.text(Role::FinishReason).filter(|word| !word.is_empty()) {
             self.finish(candidate(event), word, knowledge, out);
+        }
+    }
+
+    /// Tells of a usage that says something, and nothing that is known. Most frames that count have counted by then.
+    fn wonder(&mut self, counted: Option<Found<'_, '_>>, out: &mut Vec<StreamEvent>) {
+        if self.wondered || self.counts != Counts::default() {
+            return;
+        }
+        let says = |usage: &Value| usage.as_object().is_some_and(|members| !members.is_empty());
+        if let Some(usage) = counted.map(Found::to_value).filter(says) {
+            self.wondered = true;
+            let fields = Map::from_iter([("usage".to_owned(), usage)]);
+            out.push(StreamEvent::Other { name: UNKNOWN_USAGE.to_owned(), fields });
         }
     }
 

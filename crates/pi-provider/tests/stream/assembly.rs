@@ -231,3 +231,87 @@ fn other_candidates_are_no_part_of_the_message() {
     let (message, _) = assemble(vec![of(0, "a"), of(1, "x"), of(0, "b")], End::Proper);
     assert_eq!(message["content"], json!([{"type": "text", "text": "ab"}]));
 }
+
+/// What a manifest with these rules reads in these frames.
+fn read(rules: &Value, frames: &[Value]) -> Vec<StreamEvent> {
+    let streaming = json!({"decoder": {"format": "sse", "strategy": "own"}, "event_map": rules});
+    let manifest = manifest("http://127.0.0.1:1", json!({"streaming": streaming}));
+    let stream: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
+    let mut decoder = Pipeline::compile(&manifest, Dialect::OpenaiChat).unwrap().start();
+    let mut events = Vec::new();
+    decoder.push(stream.as_bytes(), &mut events).unwrap();
+    decoder.finish(&mut events).unwrap();
+    events
+}
+
+#[test]
+fn pieces_of_a_call_without_a_name_are_dropped_and_told() {
+    let stream = [
+        json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}),
+        json!({"type": "content_block_start", "index": 0,
+               "content_block": {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{\"q\":"}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "1}"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Found."}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}),
+        json!({"type": "message_stop"}),
+    ];
+    let stream: String = stream.iter().map(|frame| format!("data: {frame}\n\n")).collect();
+    let (message, steps) = assemble(events_of(&stream, Dialect::AnthropicMessages), End::Proper);
+    assert_eq!(message["content"], json!([{"type": "text", "text": "Found."}]));
+    assert_eq!((&message["stopReason"], &message["rawStopReason"]), (&json!("stop"), &json!("end_turn")));
+    let details = json!({"candidate_index": 0, "index": 0, "bytes": 7});
+    assert_eq!(message["diagnostics"], json!([{"type": "nameless_tool_call", "timestamp": 5, "details": details}]));
+    assert!(steps.iter().all(|step| !step.starts_with("toolcall")), "{steps:?}");
+}
+
+#[test]
+fn a_manifest_without_a_rule_for_the_name_makes_no_calls() {
+    let rules = json!([
+        {"match": "exists($.piece)", "emit": "PartialToolCall", "extract": {"arguments": "$.piece", "index": "$.at"}},
+        {"match": "exists($.why)", "emit": "FinalCandidate", "extract": {"finish_reason": "$.why"}},
+    ]);
+    let frames = [json!({"piece": "{}", "at": 0}), json!({"piece": "[]", "at": 1}), json!({"why": "stop"})];
+    let (message, _) = assemble(read(&rules, &frames), End::Proper);
+    assert_eq!((&message["content"], &message["stopReason"]), (&json!([]), &json!("stop")));
+    let told: Vec<&Value> =
+        message["diagnostics"].as_array().unwrap().iter().map(|it| &it["details"]["index"]).collect();
+    assert_eq!(told, [&json!(0), &json!(1)]);
+}
+
+#[test]
+fn arguments_wait_for_their_name() {
+    let rules = json!([
+        {"match": "exists($.piece)", "emit": "PartialToolCall",
+         "extract": {"arguments": "$.piece", "index": "$.at", "tool_name": "$.name"}},
+        {"match": "exists($.why)", "emit": "FinalCandidate", "extract": {"finish_reason": "$.why"}},
+    ]);
+    let frames = [
+        json!({"piece": "{\"a\":", "at": 0}),
+        json!({"piece": "1", "at": 0, "name": "read"}),
+        json!({"piece": "}", "at": 0}),
+        json!({"why": "stop"}),
+    ];
+    let (message, steps) = assemble(read(&rules, &frames), End::Proper);
+    assert_eq!(
+        (&message["content"][0]["name"], &message["content"][0]["arguments"]),
+        (&json!("read"), &json!({"a": 1}))
+    );
+    assert_eq!((&message["stopReason"], &message["diagnostics"]), (&json!("toolUse"), &Value::Null));
+    assert_eq!(
+        steps[1..4],
+        ["toolcall_start 0 \"read\"", "toolcall_delta 0 \"{\\\"a\\\":\"", "toolcall_delta 0 \"1\""]
+    );
+}
+
+#[test]
+fn a_usage_of_which_nothing_is_known_is_told_once() {
+    let rules = json!([{"match": "exists($.counted)", "emit": "Metadata", "extract": {"usage": "$.counted"}}]);
+    let told = |frames: &[Value]| assemble(read(&rules, frames), End::Proper).0["diagnostics"].clone();
+    let strange = json!({"counted": {"sparks": 7}});
+    let expected = json!([{"type": "unknown_usage", "timestamp": 5, "details": {"usage": {"sparks": 7}}}]);
+    assert_eq!(told(&[strange.clone(), strange.clone()]), expected);
+    assert_eq!(told(&[json!({"counted": {"input_tokens": 1}}), strange]), Value::Null);
+    assert_eq!(told(&[json!({"counted": {}}), json!({"counted": null})]), Value::Null);
+}

@@ -1,7 +1,7 @@
 //! An answer as a person sees it come: the text on standard output, and nothing else in a pipe; thinking, dimmed, and
 //! whatever is said about the answer on standard error. A tool call is shown when it is complete.
 
-use pi_provider::StreamEvent;
+use pi_provider::{NAMELESS_CALL, StreamEvent};
 
 use crate::console::{Console, Tone, printable};
 
@@ -30,6 +30,10 @@ impl Screen {
                 if let Some((_, name, arguments)) = call.map(|index| self.calls.remove(index)) {
                     show_call(&name, &arguments, console);
                 }
+            }
+            StreamEvent::Other { name, .. } if name == NAMELESS_CALL => {
+                console.end_line();
+                console.note("pieces of a tool call without a name were dropped");
             }
             // Of several answers people see the first; `--json` shows all.
             StreamEvent::PartialContentDelta { .. }
