@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{Target, change::Changes};
-use crate::{call::ResponseFormat, dialect::Dialect};
+use crate::{call::ResponseFormat, dialect::Dialect, manifest::Capability};
 
 /// Dotted members for the wanted form of the answer.
 ///
-/// A provider that says nothing about structured output is asked for it; one that says it has none is not.
+/// A provider that does not declare structured output is not held to a schema. JSON of any form it is asked for all the
+/// same, because the standard wants that (its case gen-003); that nobody declared it is told.
 pub(super) fn members(
     target: &Target<'_>,
     dialect: Dialect,
@@ -17,10 +18,16 @@ pub(super) fn members(
     let contract = &target.manifest.contract.capability_contracts.structured_output;
     let flag = target.manifest.capabilities.feature_flags.structured_output;
     let of_model = target.entry.and_then(|entry| entry.model_capabilities.structured_output);
-    let can = |mode: Option<bool>| mode.or(of_model).or(flag) != Some(false);
+    let says = |mode: Option<bool>| mode.or(of_model).or(flag);
+    let declared = target.manifest.capabilities.has(Capability::StructuredOutput);
+    let can = |mode: Option<bool>| says(mode).unwrap_or(declared);
     let format = match format {
         ResponseFormat::Text => return Map::new(),
         ResponseFormat::Json if can(contract.json_mode) => format,
+        ResponseFormat::Json if says(contract.json_mode).is_none() => {
+            changes.kept("response_format", "the provider does not declare it");
+            format
+        }
         ResponseFormat::JsonSchema { .. } if can(contract.json_schema_mode) => format,
         ResponseFormat::JsonSchema { .. } if contract.json_mode == Some(true) => {
             changes
@@ -28,7 +35,10 @@ pub(super) fn members(
             &ResponseFormat::Json
         }
         ResponseFormat::Json | ResponseFormat::JsonSchema { .. } => {
-            changes.dropped("response_format", "the model cannot be held to a form");
+            let is_denied = matches!(format, ResponseFormat::Json) || says(contract.json_schema_mode).is_some();
+            let reason =
+                if is_denied { "the model cannot be held to a form" } else { "the provider does not declare it" };
+            changes.dropped("response_format", reason);
             return Map::new();
         }
     };

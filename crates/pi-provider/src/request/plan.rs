@@ -247,12 +247,19 @@ pub(super) fn members(
         parameters.to_mut().shift_remove("stream");
         changes.dropped("stream", "whoever makes the call decides it");
     }
+    let wanted = match tools::parallel_parameter(&parameters)? {
+        Some((name, wanted)) => {
+            parameters.to_mut().shift_remove(name);
+            Some(options.parallel_tools.unwrap_or(wanted))
+        }
+        None => options.parallel_tools,
+    };
     for (name, value) in parameters::checked(names, &parameters, changes)? {
         place(&mut members, &names.place_in_body(&name), value);
     }
     let activation = thinking::activate(target, rules, names, options, &mut members, changes);
     let choice = tools::choice(target, options, call.prompt, &plan.tools, changes);
-    let parallel = tools::parallel(target, options, &plan.tools, changes);
+    let parallel = tools::parallel(target, wanted, &plan.tools, changes);
     merge(&mut members, &choice_members(plan.dialect, choice, parallel, changes));
     merge(&mut members, &output::members(target, plan.dialect, &options.response_format, changes));
     merge(&mut members, &cache_members(target, call));

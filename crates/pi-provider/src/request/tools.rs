@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use pi_envelope::{Prompt, Tool};
 use pi_transcript::{Block, Message};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Target, change::Changes, rules::Rules};
 use crate::{
@@ -131,14 +131,24 @@ fn model_refuses(target: &Target<'_>) -> bool {
     target.entry.is_some_and(|entry| entry.unsupported_parameters.iter().any(|name| name == "tool_choice"))
 }
 
+/// The parameter that says what an option says, by the name of either: each API writes it in its own way.
+pub(super) fn parallel_parameter(parameters: &Map<String, Value>) -> Result<Option<(&'static str, bool)>, CallError> {
+    let names = ["parallel_tool_calls", "parallel_tools"];
+    let Some((name, value)) = names.iter().find_map(|name| Some((*name, parameters.get(*name)?))) else {
+        return Ok(None);
+    };
+    let refuse = || CallError::Option { option: name.to_owned(), reason: format!("{value} is not true or false") };
+    value.as_bool().map(|wanted| Some((name, wanted))).ok_or_else(refuse)
+}
+
 /// Whether several calls at once are asked for or forbidden, `None` where nothing is to be said.
 pub(super) fn parallel(
     target: &Target<'_>,
-    options: &Options,
+    wanted: Option<bool>,
     offers: &[Offer<'_>],
     changes: &mut Changes,
 ) -> Option<bool> {
-    let wanted = options.parallel_tools?;
+    let wanted = wanted?;
     let capabilities = &target.manifest.capabilities;
     let declared = capabilities.has(Capability::ParallelTools)
         || capabilities.feature_flags.parallel_tool_calls == Some(true)

@@ -79,7 +79,8 @@ pub(crate) fn provider(adapter: &str, changes: Value) -> Manifest {
     let mut whole = json!({
         "endpoints": {"chat": {"path": chat, "adapter": adapter}},
         "capabilities": {
-            "required": ["text", "streaming", "tools", "vision", "audio", "video", "parallel_tools", "reasoning"],
+            "required": ["text", "streaming", "tools", "vision", "audio", "video", "parallel_tools", "reasoning",
+                         "structured_output"],
             "feature_flags": {"streaming_usage": true},
         },
         "provider_contract": {"request_mapping": {"content_block_mapping": {"document": {}}}},

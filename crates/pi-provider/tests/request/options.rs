@@ -63,6 +63,50 @@ fn parallel_tools_are_asked_for_or_forbidden_where_that_is_possible() {
 }
 
 #[test]
+fn a_parameter_forbids_parallel_tools_as_the_option_does() {
+    let paths = ["/parallel_tool_calls", "/parallel_tool_calls", "/tool_choice", "/x", "/x"];
+    let anthropic = json!({"type": "auto", "disable_parallel_tool_use": true});
+    for name in ["parallel_tool_calls", "parallel_tools"] {
+        let with = |value: Value| Options { parameters: crate::object(&json!({name: value})), ..Options::plain() };
+        check(&with(json!(false)), paths, [json!(false), json!(false), anthropic.clone(), Value::Null, Value::Null]);
+        // Anthropic's manifest declares parameters, and this is none of them.
+        let few = json!({"parameters": {"temperature": {"type": "float"}}});
+        let request = ask(&provider("anthropic", few), &tools(), &with(json!(false))).unwrap();
+        assert_eq!(body(&request)["tool_choice"], anthropic);
+        assert_eq!(body(&request).get(name), None);
+        let refused = ask(&provider("openai", json!({})), &tools(), &with(json!("no"))).unwrap_err();
+        assert!(refused.to_string().contains("\"no\" is not true or false"), "{refused}");
+    }
+}
+
+#[test]
+fn a_form_that_is_not_declared_is_dropped() {
+    let form = ResponseFormat::JsonSchema { name: "a".to_owned(), schema: json!({"type": "object"}) };
+    let options = Options { response_format: form, ..Options::plain() };
+    let silent = |more: Value| {
+        let mut manifest = json!({"capabilities": {"required": ["text", "streaming"], "feature_flags": {}}});
+        crate::manifest::merge(&mut manifest, more);
+        let request = ask(&provider("openai", manifest), &question(), &options).unwrap();
+        (body(&request).get("response_format").is_some(), changes(&request.changes))
+    };
+    let dropped = vec!["dropped response_format: the provider does not declare it".to_owned()];
+    assert_eq!(silent(json!({})), (false, dropped));
+    let bare = json!({"capabilities": {"required": ["text", "streaming"], "feature_flags": {}}});
+    let object = Options { response_format: ResponseFormat::Json, ..Options::plain() };
+    let request = ask(&provider("openai", bare), &question(), &object).unwrap();
+    assert_eq!(body(&request)["response_format"], json!({"type": "json_object"}));
+    assert_eq!(changes(&request.changes), ["kept response_format: the provider does not declare it"]);
+    for word in [
+        json!({"capabilities": {"optional": ["structured_output"]}}),
+        json!({"capabilities": {"feature_flags": {"structured_output": true}}}),
+        json!({"models": {MODEL: {"model_capabilities": {"structured_output": true}}}}),
+        json!({"provider_contract": {"capability_contracts": {"structured_output": {"json_schema_mode": true}}}}),
+    ] {
+        assert_eq!(silent(word.clone()), (true, vec![]), "{word}");
+    }
+}
+
+#[test]
 fn a_choice_that_cannot_be_made_is_dropped() {
     let options = |choice| Options { tool_choice: choice, parallel_tools: Some(true), ..Options::plain() };
     let required = || options(ToolChoice::Required);
