@@ -16,6 +16,10 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     pub thinking: ThinkingLevel,
+    /// Whether somebody asked for that level. Off is also what stands where nobody asked for anything, and then it is
+    /// nothing that could be missed.
+    #[serde(default)]
+    pub thinking_asked: bool,
     pub tool_choice: ToolChoice,
     /// Whether the model may call several tools at once; `None` leaves it to the provider.
     pub parallel_tools: Option<bool>,
@@ -84,6 +88,7 @@ impl Options {
     pub fn plain() -> Self {
         Self {
             thinking: ThinkingLevel::Off,
+            thinking_asked: false,
             tool_choice: ToolChoice::Auto,
             parallel_tools: None,
             response_format: ResponseFormat::Text,

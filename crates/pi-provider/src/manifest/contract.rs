@@ -319,6 +319,8 @@ pub struct ThinkingFormat {
     /// Sent for `off`; without it, and with a value for `off` in `levels`, `on` is sent with that value.
     #[serde(deserialize_with = "expression::filled_members")]
     pub off: Map<String, Value>,
+    /// A model that is told nothing does not think, so `off` needs no word.
+    pub silence_is_off: bool,
     /// Level to what stands for it; `null` for a level that does not exist. A model's `thinking_levels` come first. A
     /// level that neither names stands for itself; where one names some levels, the others do not exist.
     pub levels: IndexMap<String, Value>,

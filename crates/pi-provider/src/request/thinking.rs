@@ -50,10 +50,17 @@ pub(super) fn activate(
         merge(members, &rules.thinks);
     }
     if let Some(activation) = by_standard_field(target, wanted, members) {
+        if activation.is_on {
+            tell_switch(wanted, changes);
+        }
         return activation;
     }
     let format = format_of(target, rules);
     if wanted == ThinkingLevel::Off && !is_described(target) {
+        if options.thinking_asked && !format.silence_is_off {
+            changes
+                .dropped("thinking", "nobody says whether and how this model is told not to think, so it is not told");
+        }
         return Activation::default();
     }
     let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, options) {
@@ -65,12 +72,20 @@ pub(super) fn activate(
     let levels = Levels::of(target, format);
     let Some((level, value)) = levels.nearest(wanted) else {
         merge(members, &format.off);
+        if wanted == ThinkingLevel::Off && options.thinking_asked && format.off.is_empty() && !format.silence_is_off {
+            changes.dropped("thinking", "there is no word for off, so the model thinks as it does by itself");
+        }
         return Activation::default();
     };
     if level != wanted {
         changes.changed("thinking", format!("{wanted} is not a level of this model, {level} is"));
     }
     let is_on = level != ThinkingLevel::Off;
+    if is_on && !format.on.values().any(has_level) && levels.are_several() {
+        tell_switch(level, changes);
+    } else if is_on && let Some(same) = levels.same(level, &value) {
+        changes.changed("thinking", format!("{level} is sent as {value}, as {same} is"));
+    }
     let template = if is_on || format.off.is_empty() { &format.on } else { &format.off };
     let Some(value) = within_limit(&levels, format, names, (level, value), members, changes) else {
         merge(members, &format.off);
@@ -83,6 +98,11 @@ pub(super) fn activate(
         remove_forbidden(format, names, options, members, changes);
     }
     Activation { value: Some(value), is_on, ..Activation::default() }
+}
+
+/// Of a form that only turns thinking on and off.
+fn tell_switch(level: ThinkingLevel, changes: &mut Changes) {
+    changes.changed("thinking", format!("{level} is sent as on: it is not said how hard this model is to think"));
 }
 
 /// Takes out what a model that thinks refuses; what somebody asked for is listed.
@@ -216,6 +236,20 @@ impl<'a> Levels<'a> {
         })
     }
 
+    /// Whether there is more than one way to think.
+    fn are_several(&self) -> bool {
+        let is_on = |level: &ThinkingLevel| *level != ThinkingLevel::Off && self.value(*level).is_some();
+        ThinkingLevel::ALL.into_iter().filter(is_on).nth(1).is_some()
+    }
+
+    /// Another level that is sent as the same, unless this is the one that the value names.
+    fn same(&self, level: ThinkingLevel, value: &Value) -> Option<ThinkingLevel> {
+        let others =
+            ThinkingLevel::ALL.into_iter().filter(|other| !matches!(other, ThinkingLevel::Off) && *other != level);
+        let is_own = value.as_str() == Some(level.as_str());
+        others.filter(|_| !is_own).find(|other| self.value(*other).as_ref() == Some(value))
+    }
+
     fn written(&self, level: ThinkingLevel) -> Option<Value> {
         match self.named.get(level.as_str()) {
             Some(Value::Null) => None,
@@ -274,5 +308,15 @@ fn filled(template: &Value, level: &Value) -> Value {
         Value::Array(items) => items.iter().map(|item| filled(item, level)).collect(),
         Value::Object(members) => members.iter().map(|(name, member)| (name.clone(), filled(member, level))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => template.clone(),
+    }
+}
+
+/// Whether the level stands anywhere in a template.
+fn has_level(template: &Value) -> bool {
+    match template {
+        Value::String(text) => text == "$level",
+        Value::Array(items) => items.iter().any(has_level),
+        Value::Object(members) => members.values().any(has_level),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -78,8 +78,54 @@ fn each_built_in_form_says_every_level_in_its_own_words() {
         ("cohere_v2", "token_budget", High, json!({"thinking": {"type": "enabled", "token_budget": 16384}})),
     ];
     for (adapter, format, level, expected) in rows {
-        check(adapter, &reasons(format), level, &expected, &[]);
+        let is_switch = ["enable_thinking", "template_flag", "thinking_type"].contains(&format) && level != Off;
+        let told = switched(level);
+        let told = if is_switch { &[told.as_str()][..] } else { &[] };
+        check(adapter, &reasons(format), level, &expected, told);
     }
+}
+
+/// What is said of a level where thinking can only be turned on and off.
+fn switched(level: ThinkingLevel) -> String {
+    format!("changed thinking: {level} is sent as on: it is not said how hard this model is to think")
+}
+
+#[test]
+fn levels_that_are_sent_as_the_same_are_told() {
+    let levels = json!({"minimal": "low", "low": "low", "medium": "deep", "high": "deep"});
+    let manifest = model(&json!({"model_capabilities": {"reasoning": true}, "thinking_levels": levels}));
+    let row = |level, sent: &str, told: &[&str]| {
+        check("openai", &manifest, level, &json!({"reasoning_effort": sent}), told);
+    };
+    row(Minimal, "low", &["changed thinking: minimal is sent as \"low\", as low is"]);
+    row(Low, "low", &[]);
+    row(Medium, "deep", &["changed thinking: medium is sent as \"deep\", as high is"]);
+    row(High, "deep", &["changed thinking: high is sent as \"deep\", as medium is"]);
+}
+
+#[test]
+fn off_that_cannot_be_said_is_told_to_whoever_asked() {
+    let check = |adapter: &str, manifest: Value, expected: &[&str]| {
+        for (thinking_asked, expected) in [(true, expected), (false, &[][..])] {
+            let options = Options { thinking_asked, ..Options::plain() };
+            let told = changes(&build(adapter, manifest.clone(), &options).unwrap().changes);
+            assert_eq!(
+                told.into_iter().filter(|it| it.contains("thinking")).collect::<Vec<_>>(),
+                expected,
+                "{manifest}"
+            );
+        }
+    };
+    let wordless = "dropped thinking: there is no word for off, so the model thinks as it does by itself";
+    check("openai", reasons("reasoning_effort"), &[wordless]);
+    check("responses", reasons("responses_effort"), &[wordless]);
+    check("openai", reasons("reasoning_effort_wide"), &[]);
+    check("anthropic", reasons("budget"), &[]);
+    check("openai", reasons("thinking_type"), &[]);
+    let undescribed =
+        "dropped thinking: nobody says whether and how this model is told not to think, so it is not told";
+    check("openai", json!({}), &[undescribed]);
+    check("anthropic", json!({}), &[]);
 }
 
 #[test]
@@ -130,7 +176,7 @@ fn a_contract_brings_forms_of_its_own() {
     };
     check("openai", &manifest(&json!({})), Low, &json!({"mind": {"depth": 3, "list": [{"at": 3}]}}), &[]);
     check("openai", &manifest(&json!({})), Off, &json!({"mind": {"depth": 0}}), &[]);
-    check("openai", &manifest(&json!({"thinking_format": "loud"})), Xhigh, &json!({"loud": true}), &[]);
+    check("openai", &manifest(&json!({"thinking_format": "loud"})), Xhigh, &json!({"loud": true}), &[&switched(Xhigh)]);
 }
 
 #[test]
@@ -140,9 +186,21 @@ fn the_standards_own_switches_work() {
             "supported": true, "activation_method": method, "activation_field": field,
         }}}}})
     };
-    check("openai", &manifest("parameter", "extra.think"), High, &json!({"extra": {"think": true}}), &[]);
+    check(
+        "openai",
+        &manifest("parameter", "extra.think"),
+        High,
+        &json!({"extra": {"think": true}}),
+        &[&switched(High)],
+    );
     check("openai", &manifest("parameter", "extra.think"), Off, &json!({"extra": {"think": false}}), &[]);
-    check("openai", &manifest("model_suffix", ":thinking"), High, &json!({"model": "model-one:thinking"}), &[]);
+    check(
+        "openai",
+        &manifest("model_suffix", ":thinking"),
+        High,
+        &json!({"model": "model-one:thinking"}),
+        &[&switched(High)],
+    );
     let options = Options { thinking: High, ..Options::plain() };
     let request = build("openai", manifest("header", "X-Think"), &options).unwrap();
     assert!(request.headers.contains(&("x-think".to_owned(), "true".to_owned())), "{:?}", request.headers);

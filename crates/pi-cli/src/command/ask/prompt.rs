@@ -113,6 +113,7 @@ pub(super) fn options(how: &HowArguments, level: Option<ThinkingLevel>, form: &F
     }
     Options {
         thinking: how.thinking.or(level).unwrap_or_default(),
+        thinking_asked: how.thinking.or(level).is_some(),
         tool_choice: how.tool_choice.clone(),
         response_format: form.response_format(),
         // Nobody asks the same twice from here.
