@@ -142,11 +142,16 @@ impl RetryPolicy {
     }
 
     /// Between the shortest and the longest delay. Chance would have nothing to choose from at the first step, so it
-    /// chooses below the *next* step: on average that is the delay without chance.
+    /// chooses below the *next* step: on average that is about the delay without chance. A delay that never grows has no
+    /// next step; chance chooses below twice of it.
     fn delay(&self, attempt: u32, chance: f64) -> Duration {
         let (shortest, longest) = self.bounds();
         let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 0.0 };
-        let ceiling = self.step(attempt.saturating_add(1), shortest).min(longest);
+        let next = match self.strategy {
+            Strategy::ExponentialBackoff | Strategy::LinearBackoff => self.step(attempt.saturating_add(1), shortest),
+            Strategy::FixedDelay | Strategy::None => shortest.saturating_mul(2),
+        };
+        let ceiling = next.min(longest);
         let floor = match self.jitter {
             Jitter::None => return self.step(attempt, shortest).min(longest),
             Jitter::Full => shortest,
@@ -192,7 +197,9 @@ mod tests {
         let exponential = Strategy::ExponentialBackoff;
         assert_eq!(of(exponential, Jitter::None, 0.7), [1000, 2000, 4000, 8000, 16_000, 30_000]);
         assert_eq!(of(Strategy::LinearBackoff, Jitter::None, 0.7), [1000, 2000, 3000, 4000, 5000, 6000]);
-        assert_eq!(of(Strategy::FixedDelay, Jitter::Full, 0.7), [1000; 6]);
+        assert_eq!(of(Strategy::FixedDelay, Jitter::None, 0.7), [1000; 6]);
+        assert_eq!(of(Strategy::FixedDelay, Jitter::Full, 0.7), [1700; 6]);
+        assert_eq!(of(Strategy::FixedDelay, Jitter::Equal, 0.2), [1200; 6]);
         assert_eq!(of(exponential, Jitter::Full, 0.0), [1000; 6]);
         assert_eq!(of(exponential, Jitter::Full, 0.5), [1500, 2500, 4500, 8500, 15_500, 15_500]);
         assert_eq!(of(exponential, Jitter::Equal, 0.0), [1000, 2000, 4000, 8000, 15_000, 15_000]);
