@@ -12,11 +12,15 @@ use std::time::SystemTime;
 
 use pi_transcript::ProviderId;
 use serde::Serialize;
+use url::Url;
 
 use crate::{
     catalog::Held,
     error::CallError,
-    manifest::{Manifest, endpoint::Placement},
+    manifest::{
+        Manifest,
+        endpoint::{Placement, is_protected},
+    },
     secret::Secret,
 };
 
@@ -165,8 +169,26 @@ pub fn may_be_there(held: &Held, environment: Lookup<'_>, auth_file: &AuthFile) 
     held.variables().iter().any(is_set) || is_written()
 }
 
-/// Finds the credential of a provider.
+/// Finds the credential of a provider. Where it would travel to a server elsewhere in the clear, a note says so.
 pub fn resolve(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
+    let mut resolved = find(manifest, sources);
+    if resolved.credential.is_some() {
+        resolved.notes.extend(in_the_clear(manifest, None));
+    }
+    resolved
+}
+
+/// What to say of a provider whose credential travels in the clear: at this address, or else at the manifest's.
+pub fn in_the_clear(manifest: &Manifest, base_url: Option<&str>) -> Option<String> {
+    let address = Url::parse(base_url.unwrap_or(&manifest.endpoint.base_url)).ok()?;
+    (!is_protected(&address)).then(|| format!("the credential {IN_THE_CLEAR}"))
+}
+
+/// What is said of a credential that goes to an address which is neither encrypted nor near.
+pub(crate) const IN_THE_CLEAR: &str =
+    "goes over http to a server elsewhere, and everybody on the way can read it; use an https address";
+
+fn find(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
     let mut resolved = Resolved::nothing(manifest);
     if sources.trust == Trust::UntrustedProject {
         // Not even a server that asks for nothing is asked.
@@ -216,6 +238,13 @@ fn look_in_file(manifest: &Manifest, sources: &Sources<'_>, resolved: &mut Resol
     }
     let id = manifest.id.to_string();
     let names = std::iter::once(&id).chain(&manifest.aliases);
+    // Those of this provider are told below, with what else is wrong with its entries.
+    let is_own = |name: &String| *name == id || manifest.aliases.contains(name);
+    let foreign = sources
+        .auth_file
+        .broken_entries()
+        .filter(|broken| !matches!(broken, Unusable::BrokenEntry { provider, .. } if is_own(provider)));
+    resolved.notes.extend(foreign.map(|broken| format!("{broken}; {}", broken.hint())));
     for found in
         names.filter_map(|name| sources.auth_file.find(name, &manifest.endpoint.auth, sources.environment, sources.now))
     {

@@ -47,10 +47,13 @@ pub use self::{
 use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
 use crate::{
     call::Call,
-    credential::Lookup,
+    credential::{IN_THE_CLEAR, Lookup},
     dialect::Dialect,
     error::CallError,
-    manifest::{Capability, Manifest, ModelEntry},
+    manifest::{
+        Capability, Manifest, ModelEntry,
+        endpoint::{Placement, is_protected},
+    },
 };
 
 /// The model that is asked and where it is reached.
@@ -121,6 +124,9 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
         plan.model.to_mut().push_str(suffix);
     }
     let (method, address) = address::chat(target, dialect, mode, &plan.model)?;
+    if target.manifest.endpoint.auth.placement != Placement::None && !is_protected(&address.url) {
+        changes.kept("credential", format!("it {IN_THE_CLEAR}"));
+    }
     let mut headers = address::headers(target, rules, mode, &used);
     if let Some((name, value)) = &activation.header {
         address::set(&mut headers, name, value);

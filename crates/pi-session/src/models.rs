@@ -15,7 +15,10 @@ use pi_provider::{
     catalog::{Asked as Wanted, Entry, FindError, Found},
     client::{Answer, Client, ForeignStream, Interceptor},
     credential::{self, AuthFile, Sources, Status},
-    manifest::{Capability, ModelEntry, endpoint::SecretHeader},
+    manifest::{
+        Capability, ModelEntry,
+        endpoint::{Placement, SecretHeader},
+    },
 };
 use pi_transcript::{Model, ModelId, ProviderId, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
@@ -240,6 +243,13 @@ impl Choice {
     /// into session files.
     pub fn address(&self) -> Option<&str> {
         self.base_url.as_deref().filter(|address| !address.contains(['@', '?', '#']))
+    }
+
+    /// What to say where its credential travels to a server elsewhere in the clear.
+    pub fn in_the_clear(&self) -> Option<String> {
+        let auth = &self.entry.manifest.endpoint.auth;
+        let is_sent = self.extension.is_none() && auth.placement != Placement::None;
+        credential::in_the_clear(&self.entry.manifest, self.base_url.as_deref()).filter(|_| is_sent)
     }
 
     /// Whether anybody says what it can do. Of a model of which nobody does, it is not known that it cannot.

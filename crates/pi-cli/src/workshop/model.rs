@@ -251,6 +251,9 @@ impl Answering {
                 console.remark(&format!("asking {}: {}", self.choice.name(), self.why));
             }
         }
+        if let Some(note) = self.choice.in_the_clear() {
+            console.note(&note);
+        }
         if self.is_demo {
             console.remark("this is the demo: it knows pi and little else, and no real model is behind it");
         }

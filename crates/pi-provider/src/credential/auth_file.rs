@@ -12,6 +12,7 @@ use std::{
 
 use indexmap::IndexMap;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Credential, CredentialKind, Lookup};
 use crate::{manifest::Auth, secret::Secret};
@@ -20,7 +21,7 @@ use crate::{manifest::Auth, secret::Secret};
 #[derive(Default)]
 pub struct AuthFile {
     path: Option<PathBuf>,
-    entries: IndexMap<String, Entry>,
+    entries: IndexMap<String, Read>,
     mode: Option<u32>,
     /// Why nothing was found in it.
     fault: Option<Unusable>,
@@ -35,6 +36,8 @@ pub enum Unusable {
     Command { provider: String },
     #[error("the entry of {provider} is of a kind that is not known here")]
     UnknownKind { provider: String },
+    #[error("the entry of {provider} in the file of credentials is left out: {fault}")]
+    BrokenEntry { provider: String, fault: &'static str },
     #[error("the login of {provider} cannot be used here: {reason}")]
     ForeignLogin {
         provider: String,
@@ -54,6 +57,7 @@ impl Unusable {
             Self::Expired { .. } => "log in again with Pi, or use a key",
             Self::Command { .. } => "write the key into the file, or the name of a variable",
             Self::UnknownKind { .. } => "write an entry of the type api_key or oauth",
+            Self::BrokenEntry { .. } => "correct the entry, or take it out",
             Self::ForeignLogin { .. } => "use a key",
             Self::UnreadableFile { .. } => "check who may read the file, or move it away",
             Self::BrokenFile { .. } => "correct the file, or move it away",
@@ -75,6 +79,22 @@ enum Entry {
     },
     #[serde(other)]
     Unknown,
+}
+
+/// An entry, or what is wrong with it.
+type Read = Result<Entry, &'static str>;
+
+/// What is wrong with an entry. What the parser says may quote what it read, so it is told in words of ours.
+fn fault(entry: &Value) -> &'static str {
+    let is_text = |name: &str| entry.get(name).is_some_and(Value::is_string);
+    match entry.get("type").and_then(Value::as_str) {
+        _ if !entry.is_object() => "it is not an object",
+        None => "it has no type",
+        Some("api_key") => "its key is not a text",
+        Some("oauth") if !is_text("access") => "its access is not a text",
+        Some("oauth") => "its expires is not a number",
+        Some(_) => "it cannot be read",
+    }
 }
 
 impl AuthFile {
@@ -108,6 +128,15 @@ impl AuthFile {
         Some(format!("{} can be read by others (mode {mode:04o}); run chmod 600 on it", self.shown_path()?))
     }
 
+    /// Entries that are left out because they are not as their kind is written. The others can be used.
+    pub fn broken_entries(&self) -> impl Iterator<Item = Unusable> {
+        let broken = |(provider, read): (&String, &Read)| {
+            let fault = *read.as_ref().err()?;
+            Some(Unusable::BrokenEntry { provider: provider.clone(), fault })
+        };
+        self.entries.iter().filter_map(broken)
+    }
+
     /// Whether there is an entry of that name, whatever it is worth.
     pub(super) fn mentions(&self, provider: &str) -> bool {
         self.entries.contains_key(provider)
@@ -123,12 +152,12 @@ impl AuthFile {
     ) -> Option<Result<Credential, Unusable>> {
         let provider = provider.to_owned();
         Some(match self.entries.get(&provider)? {
-            Entry::ApiKey { key } if key.starts_with('!') => Err(Unusable::Command { provider }),
-            Entry::ApiKey { key } => {
+            Ok(Entry::ApiKey { key }) if key.starts_with('!') => Err(Unusable::Command { provider }),
+            Ok(Entry::ApiKey { key }) => {
                 let value = environment(key).filter(|value| !value.is_empty()).unwrap_or_else(|| key.clone());
                 Ok(Credential::key(Secret::new(value.trim())))
             }
-            Entry::Oauth { access, expires } => {
+            Ok(Entry::Oauth { access, expires }) => {
                 if let Some(reason) = auth.login_refused.clone() {
                     return Some(Err(Unusable::ForeignLogin { provider, reason }));
                 }
@@ -140,7 +169,8 @@ impl AuthFile {
                     }
                 }
             }
-            Entry::Unknown => Err(Unusable::UnknownKind { provider }),
+            Ok(Entry::Unknown) => Err(Unusable::UnknownKind { provider }),
+            Err(fault) => Err(Unusable::BrokenEntry { provider, fault }),
         })
     }
 }
@@ -151,7 +181,7 @@ impl fmt::Debug for AuthFile {
     }
 }
 
-fn entries(path: &Path) -> Result<IndexMap<String, Entry>, Unusable> {
+fn entries(path: &Path) -> Result<IndexMap<String, Read>, Unusable> {
     let file = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "this is the place where the file of credentials is read")]
     let bytes = match std::fs::read(path) {
@@ -161,7 +191,9 @@ fn entries(path: &Path) -> Result<IndexMap<String, Entry>, Unusable> {
     };
     // What the parser says may quote what it read, so only the place is told.
     let broken = |error: serde_json::Error| Unusable::BrokenFile { file, line: error.line(), column: error.column() };
-    serde_json::from_slice(&bytes).map_err(broken)
+    let entries: IndexMap<String, Value> = serde_json::from_slice(&bytes).map_err(broken)?;
+    let read = |entry: &Value| Entry::deserialize(entry).map_err(|_| fault(entry));
+    Ok(entries.iter().map(|(provider, entry)| (provider.clone(), read(entry))).collect())
 }
 
 #[cfg(unix)]

@@ -197,6 +197,10 @@ fn nothing_prints_a_credential() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("auth.json");
     write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}, "b": "sk-planted"}"#, 0o600);
+    let partly = AuthFile::read(&path);
+    let faults: Vec<Unusable> = partly.broken_entries().collect();
+    assert!(faults.len() == 1 && !format!("{faults:?} {partly:?} {}", faults[0]).contains("planted"), "{faults:?}");
+    write(&path, r#"{"mock-one": {"type": "api_key", "key": "sk-planted"}, "b": sk-planted"#, 0o600);
     let broken = AuthFile::read(&path);
     let fault = broken.fault().unwrap();
     assert!(!format!("{fault} {broken:?} {fault:?}").contains("planted"), "{fault:?}");
@@ -259,4 +263,56 @@ fn guest_gets_only_what_its_host_hands_over() {
     assert_eq!((given.source_kind, given.source_name.as_deref()), (SourceKind::Explicit, Some("host_supplied")));
     let nothing = host_supplied(&manifest, None);
     assert_eq!((nothing.status(), nothing.looked_in), (Status::Missing, vec![]));
+}
+
+#[test]
+fn one_broken_entry_leaves_the_others() {
+    let file = r#"{
+        "mock-one": {"type": "api_key", "key": "from-file"},
+        "flat": "sk-planted",
+        "bare": {"key": "sk-planted"},
+        "listed": {"type": "api_key", "key": ["sk-planted"]},
+        "late": {"type": "oauth", "access": "sk-planted", "expires": "tomorrow"}
+    }"#;
+    let everywhere = ["MOCK_TOKEN", "MOCK_ONE_API_KEY", "FILE"];
+    let resolved = Case { file: Some(file), ..Case::new() }.check("available auth_file FILE from-file", &everywhere);
+    let told = |name: &str, fault: &str| {
+        format!(
+            "the entry of {name} in the file of credentials is left out: {fault}; correct the entry, or take it out"
+        )
+    };
+    let expected = [
+        told("flat", "it is not an object"),
+        told("bare", "it has no type"),
+        told("listed", "its key is not a text"),
+        told("late", "its expires is not a number"),
+    ];
+    assert_eq!(resolved.notes, expected);
+    let changes = json!({"aliases": ["listed"]});
+    let of_listed = Case { changes, file: Some(r#"{"listed": {"type": "api_key"}}"#), ..Case::new() }.resolve();
+    let broken = Unusable::BrokenEntry { provider: "listed".to_owned(), fault: "its key is not a text" };
+    assert_eq!((of_listed.unusable, of_listed.notes), (vec![broken], vec![told("listed", "its key is not a text")]));
+}
+
+#[test]
+fn a_credential_in_the_clear_is_told() {
+    let none = AuthFile::none();
+    let key = Secret::new("k");
+    let notes = |address: &str, key: Option<&Secret>| {
+        let sources = Sources {
+            explicit: key,
+            environment: &|_| None,
+            auth_file: &none,
+            trust: Trust::Trusted,
+            now: SystemTime::UNIX_EPOCH,
+        };
+        resolve(&manifest(address, json!({})), &sources).notes
+    };
+    let told = "the credential goes over http to a server elsewhere, and everybody on the way can read it; use an https \
+                address";
+    assert_eq!(notes("http://api.example.com/v1", Some(&key)), [told]);
+    assert_eq!(notes("http://api.example.com/v1", None), [""; 0]);
+    for address in ["https://api.example.com/v1", "http://127.0.0.1:8080", "http://localhost", "http://10.0.0.7/v1"] {
+        assert_eq!(notes(address, Some(&key)), [""; 0], "{address}");
+    }
 }

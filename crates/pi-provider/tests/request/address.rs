@@ -4,7 +4,7 @@ use pi_provider::{Call, Mode, Options, Secret, Target, request::build};
 use pi_transcript::ThinkingLevel;
 use serde_json::{Value, json};
 
-use crate::{ask, manifest::manifest, object, prompt, provider, question};
+use crate::{ask, changes, manifest::manifest, object, prompt, provider, question};
 
 fn check(base_url: &str, changes: Value, model: &str, mode: Mode, expected: Result<&str, &str>) {
     let mut whole = json!({"capabilities": {"required": ["text", "streaming"]}});
@@ -230,4 +230,20 @@ accept: application/json
 dropped seed: the provider does not declare it
 "#
     );
+}
+
+#[test]
+fn a_credential_that_goes_in_the_clear_is_listed() {
+    let told = |address: &str, auth: &str| {
+        let manifest = provider("openai", json!({"endpoint": {"base_url": address, "auth": {"type": auth}}}));
+        changes(&ask(&manifest, &question(), &Options::plain()).unwrap().changes)
+    };
+    let expected = "kept credential: it goes over http to a server elsewhere, and everybody on the way can read it; \
+                    use an https address";
+    assert_eq!(told("http://api.example.com/v1", "bearer"), [expected]);
+    for (address, auth) in
+        [("https://api.example.com/v1", "bearer"), ("http://127.0.0.1:1", "bearer"), ("http://api.example.com", "none")]
+    {
+        assert_eq!(told(address, auth), [""; 0], "{address}");
+    }
 }
