@@ -103,11 +103,17 @@ fn prompt_that_is_larger_than_the_window_is_told_before_it_is_sent() {
     );
 }
 
+/// Makes the provider declare that it can be held to a form.
+const FORMS: [(&str, &str); 1] = [(
+    "model_capabilities: { tool_call: true, reasoning: false }",
+    "model_capabilities: { tool_call: true, reasoning: false, structured_output: true }",
+)];
+
 #[test]
 fn answer_that_is_not_json_as_asked_ends_with_a_note_and_1() {
     let check = |answer: &str, arguments: &str| {
         let running = Running::new(Script::new().then(stream(&[answer])));
-        let world = world(&running, &[]).with("schema.json", r#"{"type": "object"}"#);
+        let world = world(&running, &FORMS).with("schema.json", r#"{"type": "object"}"#);
         ask(&world, &running, &format!("Hi {arguments}"))
     };
     assert_snapshot!(check("Sure, here it is", "--json-object"), @r"
@@ -152,7 +158,7 @@ fn answer_is_checked_against_the_schema() {
     let schema = r#"{"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}, "name": {"type": "string"}}, "required": ["name"]}"#;
     let check = |answer: &str, more: &str| {
         let running = Running::new(Script::new().then(stream(&[answer])));
-        let world = world(&running, &[]).with("schema.json", schema);
+        let world = world(&running, &FORMS).with("schema.json", schema);
         ask(&world, &running, &format!("Hi --json-schema schema.json {more}"))
     };
     assert_snapshot!(check(r#"{"name": "Ada", "age": "old"}"#, ""), @r#"
