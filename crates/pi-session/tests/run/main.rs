@@ -317,3 +317,25 @@ async fn reads_are_answered_while_the_model_works() {
     stage.server.release(1);
     assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Done)));
 }
+
+#[tokio::test]
+async fn session_whose_file_is_deleted_is_whole_in_memory() {
+    let answers = ["One.", "Two.", "Three."].map(|text| Answer::new().text(text).usage(10, 3).reply());
+    let mut stage = Stage::new(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    assert!(!stage.session.state().await.unwrap().is_failing);
+    stage.session.flush().await.unwrap();
+    let lines = std::fs::read_to_string(stage.file()).unwrap().lines().count();
+    std::fs::remove_file(stage.file()).unwrap();
+    stage.play("third").await;
+    assert!(stage.session.state().await.unwrap().is_failing);
+    let whole = stage.session.whole().await.unwrap();
+    let written = pi_session::export::session_file(&whole);
+    assert_eq!(written.lines().count(), lines + 2, "{written}");
+    let story = pi_session::export::markdown(&pi_session::export::story(&whole));
+    for text in ["first", "One.", "second", "Two.", "third", "Three."] {
+        assert!(story.contains(text), "{text} is missing in {story}");
+    }
+    assert_eq!(pi_session::export::calls_of(&whole).1, 3);
+}
