@@ -209,6 +209,9 @@ pub(crate) struct TestArguments {
     pub(crate) reach: ReachArguments,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// Give a check up that is not done after this time; 0 waits for ever [default: of the settings, else 30]
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    pub(crate) timeout: Option<Duration>,
     /// Print one object per check
     #[arg(long)]
     pub(crate) json: bool,

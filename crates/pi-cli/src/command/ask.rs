@@ -292,7 +292,7 @@ pub(crate) fn tokens(usage: &Usage) -> String {
         Some(thought) if thought > 0 => format!(" ({} thinking)", grouped(thought)),
         _ => String::new(),
     };
-    format!("{} tokens in{cached}, {} out{thought}", grouped(sent), grouped(usage.output))
+    format!("{} in{cached}, {} out{thought}", counted(sent, "token"), grouped(usage.output))
 }
 
 /// What it cost; nothing if no price is known.

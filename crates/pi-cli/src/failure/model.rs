@@ -71,6 +71,8 @@ pub(crate) enum ModelFailure {
     NoSuchTool { name: String },
     #[error("a tool must be called and none is offered")]
     NoTools,
+    #[error("the tool {name} is offered twice")]
+    SameTool { name: String },
     #[error("what follows --api-key-env is not the name of a variable that is set")]
     NotAVariable,
     #[error("{provider} names no model")]
@@ -123,6 +125,7 @@ impl ModelFailure {
             | Self::NotForQuestions { .. }
             | Self::NoSuchTool { .. }
             | Self::NoTools
+            | Self::SameTool { .. }
             | Self::NotAVariable
             | Self::NoModelNamed { .. }
             | Self::NoModelAtAddress
@@ -172,6 +175,7 @@ impl ModelFailure {
             | Self::NotForQuestions { .. }
             | Self::NoSuchTool { .. }
             | Self::NoTools
+            | Self::SameTool { .. }
             | Self::NotAVariable
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
@@ -250,6 +254,9 @@ impl ModelFailure {
                 "`pi models` shows what each model can do; ask another with --model".to_owned()
             }
             Self::NoSuchTool { .. } => "offer it with --tool FILE, or correct --tool-choice".to_owned(),
+            Self::SameTool { .. } => {
+                "name each tool once with --tool FILE; a model tells them apart by name".to_owned()
+            }
             Self::NoTools => "offer one with --tool FILE, or leave --tool-choice out".to_owned(),
             Self::NotAVariable => {
                 "name a variable that holds the key, such as ACME_API_KEY; it is not repeated here in case it is a key"

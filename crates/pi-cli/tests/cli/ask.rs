@@ -528,6 +528,17 @@ fn demo_says_that_it_is_one_and_calls_tools() {
     "#);
 }
 
+#[test]
+fn tool_that_is_offered_twice_is_refused() {
+    let world = quiet_world().with("a.json", r#"{"name": "read"}"#).with("b.json", r#"{"name": "read"}"#);
+    assert_snapshot!(shown_with(&world, "ask Hi --model demo --tool a.json --tool b.json", &[]), @r"
+    --- on standard error
+    error: the tool read is offered twice
+    hint: name each tool once with --tool FILE; a model tells them apart by name
+    --- exit 2
+    ");
+}
+
 /// What `pi ask` shows in a world with these variables.
 fn shown_with(world: &World, arguments: &str, variables: &[(&str, &str)]) -> String {
     let mut command = world.command(arguments);

@@ -75,14 +75,33 @@ impl Address {
     /// As people may see it. An address in which a secret cannot be found as it was put in is not shown at all.
     pub fn shown(&self) -> String {
         let mut url = self.url.clone();
-        // A password that somebody wrote into the address is no credential of ours, and still none to be shown.
+        // What somebody wrote into the address is no credential of ours, and still none to be shown.
+        if !url.username().is_empty() {
+            url.set_username(HIDDEN).expect("an address that has a user can have another");
+        }
         if url.password().is_some() {
             url.set_password(Some(HIDDEN)).expect("an address that has a password can have another");
         }
         let text = String::from(url);
         let is_found = |pair: &[Secret]| pair.iter().any(|secret| text.contains(secret.expose()));
-        if self.hidden.chunks(2).all(is_found) { hide(&text, &self.hidden) } else { HIDDEN.to_owned() }
+        if self.hidden.chunks(2).all(is_found) { without_keys(&hide(&text, &self.hidden)) } else { HIDDEN.to_owned() }
     }
+}
+
+/// An address without the values that its query names as secret.
+fn without_keys(address: &str) -> String {
+    let Some((start, query)) = address.split_once('?') else { return address.to_owned() };
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if is_key(name) => format!("{name}={HIDDEN}"),
+        Some(_) | None => pair.to_owned(),
+    };
+    format!("{start}?{}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
+}
+
+/// Whether a value of this name opens a door: what any key is called, and what addresses that are signed have.
+fn is_key(name: &str) -> bool {
+    const NAMES: [&str; 6] = ["key", "token", "sig", "signature", "code", "auth"];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)) || pi_redact::is_secret_key(name)
 }
 
 impl fmt::Debug for Address {

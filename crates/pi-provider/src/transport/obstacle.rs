@@ -41,12 +41,16 @@ pub(super) enum Way {
 
 impl Obstacle {
     /// What to do about it.
-    pub const fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::UnknownHost { .. } => "check the name in the address, and whether there is a network",
             Self::Refused { .. } => "check the port in the address, and whether the server runs",
             Self::NoRoute { .. } => "check the network, and whether a VPN or a proxy is needed",
             Self::HungUp => "ask again; if it stays so, look into the log of the server",
+            Self::Certificate { reason, .. } if reason == OF_AN_AUTHORITY => {
+                "it says CA:TRUE, as `openssl req -x509` writes: make an authority, sign with it a certificate for the \
+                 server (CA:FALSE), and name the authority in NODE_EXTRA_CA_CERTS=FILE"
+            }
             Self::Certificate { .. } => {
                 "if it is your own or your company's, name its authority in NODE_EXTRA_CA_CERTS=FILE; else do not go on"
             }
@@ -149,6 +153,9 @@ fn beneath<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'sta
     }
 }
 
+/// Why a certificate that signs others is refused, though it is named as believed.
+const OF_AN_AUTHORITY: &str = "it is an authority's own, where a server needs one that an authority has signed";
+
 fn certificate(fault: &CertificateError) -> &'static str {
     match fault {
         CertificateError::UnknownIssuer => "nobody here knows who vouches for it",
@@ -162,9 +169,7 @@ fn certificate(fault: &CertificateError) -> &'static str {
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => "it is not for servers",
         // The library has a name for it, but keeps the type to itself.
-        CertificateError::Other(fault) if fault.to_string().contains("CaUsedAsEndEntity") => {
-            "it is an authority's own, where a server needs one that an authority has signed"
-        }
+        CertificateError::Other(fault) if fault.to_string().contains("CaUsedAsEndEntity") => OF_AN_AUTHORITY,
         _ => "it is not made as the certificate of a server must be",
     }
 }

@@ -235,9 +235,14 @@ fn a_shell_stands_in_for_tools_that_are_not_there() {
 
 #[test]
 fn questions_about_tools_are_no_wish_for_one() {
-    for question in
-        ["how do I get the weather?", "run the tests", "how do I list files?", "why does read exist", "what is bash", "can you explain grep"]
-    {
+    for question in [
+        "how do I get the weather?",
+        "run the tests",
+        "how do I list files?",
+        "why does read exist",
+        "what is bash",
+        "can you explain grep",
+    ] {
         let choice = choice(&format!("user: {question}"), &json!({ "tools": agent_tools() }));
         assert_eq!(choice["finish_reason"], "stop", "{question}");
     }

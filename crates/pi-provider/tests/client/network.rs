@@ -262,7 +262,12 @@ async fn certificate_that_is_not_believed_is_told_in_words_and_not_tried_again()
     let own = authority(vec!["127.0.0.1".to_owned()]);
     let own = serve(own.der().clone(), own.key(), own.pem(), b"http/1.1").await;
     let reason = "it is an authority's own, where a server needs one that an authority has signed";
-    check(&ask_directly(own.address, Roots::default()).await, reason);
+    let told = format!("the certificate of 127.0.0.1 is not believed: {reason}");
+    check_lasting(
+        &ask_directly(own.address, Roots::default()).await,
+        &told,
+        "sign with it a certificate for the server",
+    );
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ fn secrets_in_an_address_are_not_shown() {
     check("https://a.example/${REGION}/v1", "REGION", "west", "https://a.example/west/v1/chat");
     // In lower case it is another text, and still as good as the secret.
     check("https://${OTHER_API_KEY}.example/v1", "OTHER_API_KEY", "Planted", "***");
-    check("https://me:planted@a.example/v1", "", "", "https://me:***@a.example/v1/chat");
+    check("https://me:planted@a.example/v1", "", "", "https://***:***@a.example/v1/chat");
 }
 
 #[test]
@@ -206,13 +206,14 @@ fn headers_are_those_of_manifest_contract_and_dialect() {
 fn a_request_is_shown_with_its_changes_and_without_passwords() {
     let manifest = provider("openai", json!({"parameters": {"temperature": {"type": "float"}}}));
     let secret = Secret::new("hunter2");
-    let base_url = format!("https://me:{}@a.example/v1", secret.expose());
+    let word = secret.expose();
+    let base_url = format!("https://me:{word}@a.example/v1?key={word}&api_key={word}&Sig={word}&version=2");
     let target = Target { manifest: &manifest, model: "m", entry: None, base_url: Some(&base_url), lookup: &|_| None };
     let options = Options { parameters: object(&json!({"seed": 1, "temperature": 0.5})), ..Options::plain() };
     let request = build(&target, Call { prompt: &question(), options: &options }, Mode::Whole).unwrap();
     assert_eq!(
         request.show(),
-        r#"POST https://me:***@a.example/v1/chat/completions
+        r#"POST https://***:***@a.example/v1/chat/completions?key=***&api_key=***&Sig=***&version=2
 content-type: application/json
 accept: application/json
 

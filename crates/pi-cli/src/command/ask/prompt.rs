@@ -155,7 +155,14 @@ fn system(said: &SaidArguments) -> Vec<SystemPart> {
 }
 
 fn tools(said: &SaidArguments) -> Result<Vec<Tool>, Failure> {
-    said.tool.iter().map(|path| tool(path.as_path())).collect()
+    let tools: Vec<Tool> = said.tool.iter().map(|path| tool(path.as_path())).collect::<Result<_, _>>()?;
+    for (index, tool) in tools.iter().enumerate() {
+        let name = &tool.definition.name;
+        if tools[..index].iter().any(|earlier| earlier.definition.name == *name) {
+            return Err(ModelFailure::SameTool { name: name.clone() }.into());
+        }
+    }
+    Ok(tools)
 }
 
 fn tool(path: &Path) -> Result<Tool, Failure> {

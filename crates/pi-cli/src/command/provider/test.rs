@@ -7,7 +7,9 @@ use pi_envelope::{
     meta::Origin,
     prompt::{Provenance, Said, Tool},
 };
-use pi_provider::{Call, CallError, ErrorCode, Options, StreamEvent, ToolChoice, manifest::Capability};
+use pi_provider::{
+    Call, CallError, ErrorCode, Options, StreamEvent, ToolChoice, client::Timeouts, manifest::Capability,
+};
 use pi_transcript::{Block, EntryId, Message, Spent, ToolDefinition, Usage, json::Extra};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,6 +27,9 @@ use crate::{
     providers::{self, Providers},
     runtime,
 };
+
+/// How long a check may take where nobody says otherwise: somebody waits for it.
+const LONGEST_CHECK: Duration = Duration::from_secs(30);
 
 /// One of the three requests.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -85,7 +90,8 @@ pub(crate) fn run(
         Some(_) | None => (arguments.id.as_str(), arguments.model.as_deref()),
     };
     providers.get(id)?;
-    let timeouts = providers::timeouts(&OwnSettings::read(environment, console).settings);
+    let usual = providers::timeouts(&OwnSettings::read(environment, console).settings);
+    let timeouts = Timeouts { total: arguments.timeout.or(usual.total).or(Some(LONGEST_CHECK)), ..usual };
     runtime::start()?.block_on(async {
         let wanted = Wanted { model, provider: Some(id), base_url: None };
         let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
@@ -99,6 +105,7 @@ pub(crate) fn run(
             console.line(&title);
         }
         for check in [Check::Question, Check::Stream, Check::ToolCall] {
+            console.flush();
             console.activity(check.words());
             // A circuit that one check opened would only hide what becomes of the next.
             asker.forget();
