@@ -17,8 +17,8 @@ use pi_transcript::{
     message::{BranchSummaryMessage, CompactionSummaryMessage, CustomMessage},
 };
 
-pub(crate) use self::sendable::calls;
 pub use self::sendable::sendable;
+pub(crate) use self::sendable::{calls, is_failed};
 use crate::{draft, tree::Kept};
 
 /// A message, and the entry that it comes from.

@@ -11,7 +11,7 @@ mod wording;
 
 use std::{collections::HashMap, sync::Arc};
 
-use pi_transcript::{EntryId, Message, StopReason};
+use pi_transcript::{EntryId, Message};
 
 pub use self::{
     files::Files,
@@ -19,7 +19,7 @@ pub use self::{
     wording::{Asked, conversation},
 };
 use crate::{
-    context::{self, Spoken, calls},
+    context::{self, Spoken, calls, is_failed},
     tree::Kept,
 };
 
@@ -71,12 +71,12 @@ impl Settings {
 
 /// Decides where to cut a path; `None` if there is nothing to summarise. `window` is the model's context window.
 ///
-/// The newest messages are kept until they have `keep_recent_tokens`. A cut never separates a call from its result. Where
-/// everything that a cut can keep would still not fit, nothing is kept, so that a compaction always helps.
+/// The newest messages are kept until they have `keep_recent_tokens`, or as many of them as fit. A cut never separates a call
+/// from its result. Where everything that a cut can keep would still not fit, nothing is kept, so that a compaction always helps.
 pub fn prepare(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<Cut> {
     let compaction = context::last_compaction(path);
     let mut messages = context::build(path).messages;
-    messages.retain(|(_, message)| !is_broken(message));
+    messages.retain(|(_, message)| !is_failed(message));
     if let Some((at, _)) = compaction {
         // Its summary is told apart from the rest.
         messages.retain(|(id, _)| id != path[at].id());
@@ -116,7 +116,7 @@ pub fn prepare(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<C
 pub fn prepare_to_retry(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<Cut> {
     let messages = context::build(path).messages;
     let estimated: u64 = messages.iter().map(|(_, message)| message_tokens(message)).sum();
-    let last = messages.iter().rev().map(|(_, message)| &**message).find(|message| !is_broken(message));
+    let last = messages.iter().rev().map(|(_, message)| &**message).find(|message| !is_failed(message));
     // What must be answered is kept even where it alone seems too large: that is an estimate.
     let largest_kept = if last.is_some_and(is_turn_start) { u64::MAX } else { window };
     let mut tried = Settings {
@@ -133,35 +133,27 @@ pub fn prepare_to_retry(path: &[Arc<Kept>], settings: &Settings, window: u64) ->
     }
 }
 
-/// Whether a message stands for an answer that did not come; no provider is sent it.
-fn is_broken(message: &Message) -> bool {
-    match message {
-        Message::Assistant(said) => matches!(said.stop_reason.known(), Some(StopReason::Error | StopReason::Pending)),
-        Message::User(_)
-        | Message::ToolResult(_)
-        | Message::BashExecution(_)
-        | Message::Custom(_)
-        | Message::BranchSummary(_)
-        | Message::CompactionSummary(_)
-        | Message::System(_)
-        | Message::Other(_) => false,
-    }
-}
-
 /// The index of the first message that is kept; the number of messages if none is.
+///
+/// A small window has no room for what is asked to be kept and a summary: then as much is kept as leaves a quarter for that. Of a
+/// very small one not more than half is taken to be free for the answer.
 fn cut_at(messages: &[Spoken], settings: &Settings, window: u64) -> usize {
-    let allowed = allowed_cuts(messages);
+    let room = window - settings.reserve_tokens.min(window / 2);
+    let comfortable = room - room / 4;
+    let keep = settings.keep_recent_tokens.min(comfortable);
     let mut tokens = 0u64;
     let reached = messages.iter().rposition(|(_, message)| {
         tokens = tokens.saturating_add(message_tokens(message));
-        tokens >= settings.keep_recent_tokens
+        tokens >= keep
     });
     let Some(reached) = reached else { return 0 };
-    let after = (reached..messages.len()).find(|index| allowed[*index]);
-    let before = || (0..reached).rev().find(|index| allowed[*index]);
-    let at = after.or_else(before).unwrap_or(messages.len());
-    let kept: u64 = messages[at..].iter().map(|(_, message)| message_tokens(message)).sum();
-    if kept > window.saturating_sub(settings.reserve_tokens) { messages.len() } else { at }
+    let allowed = allowed_cuts(messages);
+    let after = (reached..messages.len()).filter(|index| allowed[*index]);
+    let before = (0..reached).rev().filter(|index| allowed[*index]);
+    let cuts: Vec<usize> = after.chain(before).collect();
+    let kept = |at: usize| messages[at..].iter().map(|(_, message)| message_tokens(message)).sum::<u64>();
+    let first_within = |most: u64| cuts.iter().copied().find(|at| kept(*at) <= most);
+    first_within(comfortable).or_else(|| first_within(room)).unwrap_or(messages.len())
 }
 
 /// Before which messages a cut may lie: before none that is a result, or that stands between a call and its result.

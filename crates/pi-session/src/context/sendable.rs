@@ -1,6 +1,6 @@
 //! What a provider accepts of a context.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use pi_transcript::{
     Block, Message, StopReason, ToolCallId,
@@ -14,37 +14,58 @@ use super::Spoken;
 /// What the model is told of a call whose result was never written.
 const INTERRUPTED: &str = include_str!("interrupted.txt");
 
-/// The messages without answers that ended in an error, and with a result for every call.
+/// The messages without answers that ended in an error, and with a result for every call, in the order in which they are sent:
+/// behind an answer stand the results of its calls, in the order of the calls.
 ///
 /// After a crash or an abort a call can stand there alone. Nobody knows whether it ran, so it is not run again: the model is told,
 /// and decides. The id of such a result is that of the answer and of the call, so it is the same in every prompt.
 pub fn sendable(messages: &[Spoken]) -> Vec<Spoken> {
-    let answered: HashSet<&ToolCallId> = messages.iter().filter_map(|(_, message)| answers(message)).collect();
-    let mut sent: Vec<Spoken> = Vec::with_capacity(messages.len());
-    // Results that are made up follow those that are real.
-    let mut owed: Vec<Spoken> = Vec::new();
-    for (id, message) in messages {
-        if answers(message).is_none() {
-            sent.append(&mut owed);
-        }
-        if let Message::Assistant(said) = &**message {
-            match said.stop_reason.known() {
-                Some(StopReason::Error | StopReason::Pending) => continue,
-                // Its calls may be cut in the middle; no provider is sent them.
-                Some(StopReason::Aborted) => {}
-                Some(StopReason::Stop | StopReason::Length | StopReason::ToolUse | StopReason::Deferred) | None => {
-                    let open = calls(said).filter(|call| !answered.contains(&call.id));
-                    owed.extend(open.map(|call| {
-                        let result = interrupted(call, said.timestamp);
-                        (format!("{id}/{}", call.id).into(), Arc::new(Message::ToolResult(Box::new(result))))
-                    }));
-                }
-            }
+    let kept: Vec<&Spoken> = messages.iter().filter(|(_, message)| !is_failed(message)).collect();
+    let mut sent: Vec<Spoken> = Vec::with_capacity(kept.len());
+    // Results that already stand behind their calls.
+    let mut taken = vec![false; kept.len()];
+    for (index, (id, message)) in kept.iter().copied().enumerate() {
+        if taken[index] {
+            continue;
         }
         sent.push((id.clone(), Arc::clone(message)));
+        let Message::Assistant(said) = &**message else { continue };
+        // Its calls may be cut in the middle; no provider is sent them.
+        if said.stop_reason == StopReason::Aborted {
+            continue;
+        }
+        let end = kept[index + 1..].iter().position(|(_, message)| matches!(&**message, Message::Assistant(_)));
+        let turn = index + 1..end.map_or(kept.len(), |end| index + 1 + end);
+        for call in calls(said) {
+            let result = turn.clone().find(|at| !taken[*at] && answers(&kept[*at].1) == Some(&call.id));
+            sent.push(match result {
+                Some(at) => {
+                    taken[at] = true;
+                    kept[at].clone()
+                }
+                None => {
+                    let result = interrupted(call, said.timestamp);
+                    (format!("{id}/{}", call.id).into(), Arc::new(Message::ToolResult(Box::new(result))))
+                }
+            });
+        }
     }
-    sent.append(&mut owed);
     sent
+}
+
+/// Whether a message stands for an answer that did not come; no provider is sent it.
+pub(crate) fn is_failed(message: &Message) -> bool {
+    match message {
+        Message::Assistant(said) => matches!(said.stop_reason.known(), Some(StopReason::Error | StopReason::Pending)),
+        Message::User(_)
+        | Message::ToolResult(_)
+        | Message::BashExecution(_)
+        | Message::Custom(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_)
+        | Message::System(_)
+        | Message::Other(_) => false,
+    }
 }
 
 /// The calls of an answer.

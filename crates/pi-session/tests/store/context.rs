@@ -95,19 +95,27 @@ fn failed_answers_stay_in_the_context_and_are_not_sent() {
 }
 
 #[test]
-fn call_without_a_result_gets_one_behind_those_that_are_real() {
+fn results_stand_behind_their_answer_in_the_order_of_its_calls_as_they_are_sent() {
     check_sent(
         "u - user hi\na u assistant go call:1 call:2 call:3\nr a result 2 done\nv r user on",
         &[
             "u: user hi",
             "a: assistant go call:1 call:2 call:3",
-            "r: result 2 done",
             "a/1: result! 1 The call was interrupted",
+            "r: result 2 done",
             "a/3: result! 3 The call was interrupted",
             "v: user on",
         ],
     );
     check_sent("a - assistant go call:1", &["a: assistant go call:1", "a/1: result! 1 The call was interrupted"]);
+    check_sent(
+        "a - assistant go call:1 call:2\nf a failed half\nr f result 2 two\nv r user on\ns v result 1 one",
+        &["a: assistant go call:1 call:2", "s: result 1 one", "r: result 2 two", "v: user on"],
+    );
+    check_sent(
+        "a - assistant go call:1\nb a assistant on\nr b result 1 late",
+        &["a: assistant go call:1", "a/1: result! 1 The call was interrupted", "b: assistant on", "r: result 1 late"],
+    );
 }
 
 fn line() -> impl Strategy<Value = &'static str> {

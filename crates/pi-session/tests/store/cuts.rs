@@ -95,6 +95,25 @@ fn what_would_not_fit_after_the_cut_is_not_kept() {
 }
 
 #[test]
+fn small_window_keeps_the_newest_turn_that_fits() {
+    let (question, answer) = ("q".repeat(4 * 100), "a".repeat(4 * 8_900));
+    let turn = |first: &str, before: &str, second: &str| {
+        format!("{first} {before} user {question}\n{second} {first} assistant {answer}\n")
+    };
+    let prepared = |text: &str| shown(cut::prepare(&path(text), &Settings::default(), 32_000));
+    let two = turn("a", "-", "b") + &turn("c", "b", "d");
+    assert_eq!(prepared(&two), "history [a b] beginning [] kept from c");
+    let called = format!("c b user {question}\nd c assistant x call:1\nr d result 1 {answer}\ne r assistant done\n");
+    assert_eq!(prepared(&(turn("a", "-", "b") + &called)), "history [a b] beginning [] kept from c");
+    // Less than half of the window, and still something that can be summarised.
+    let half = format!("a - user {question}\nb a assistant {}\nc b user hi\n", "a".repeat(4 * 14_000));
+    assert_eq!(prepared(&half), "history [a b] beginning [] kept from c");
+    // A window that is smaller than what is to be free for the answer does not lose every word at once.
+    let short = shown(cut::prepare(&path("a - user aaaa\nb a assistant bbbb"), &Settings::default(), 9_000));
+    assert_eq!(short, "nothing");
+}
+
+#[test]
 fn second_compaction_takes_up_what_the_first_kept_and_said() {
     let text =
         "a - user aaaa\nb a assistant bbbb\nc b user cccc\nd c compaction c before\ne d assistant eeee\nf e user ffff";
