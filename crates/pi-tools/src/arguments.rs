@@ -54,6 +54,16 @@ pub fn fit(schema: &Map<String, Value>, written: Value) -> Result<Arguments, Bad
     }
 }
 
+/// As [`fit`], for a tool that is about one file: an empty path names none.
+pub(crate) fn fit_file(schema: &Map<String, Value>, written: Value) -> Result<Arguments, BadArguments> {
+    let fitting = fit(schema, written)?;
+    if fitting.get("path").and_then(Value::as_str).is_some_and(|path| path.trim().is_empty()) {
+        let problem = Problem { path: "path".to_owned(), message: "empty".to_owned() };
+        return Err(BadArguments { problems: vec![problem] });
+    }
+    Ok(fitting)
+}
+
 /// Reads arguments that fit their schema. A hook may have changed them since they did.
 pub(crate) fn read<T: DeserializeOwned>(arguments: Arguments) -> Result<T, BadArguments> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {

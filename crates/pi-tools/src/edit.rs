@@ -55,7 +55,7 @@ impl Tool for Edit {
     }
 
     fn prepare(&self, written: Value) -> BoxFuture<'_, Result<Arguments, BadArguments>> {
-        let prepared = arguments::fit(&DEFINITION.parameters, with_edits(written));
+        let prepared = arguments::fit_file(&DEFINITION.parameters, with_edits(written));
         Box::pin(std::future::ready(prepared))
     }
 

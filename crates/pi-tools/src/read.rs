@@ -10,16 +10,16 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use pi_policy::Location;
 
 pub use self::image::{Picture, picture};
 use crate::{
-    arguments,
+    arguments::{self, BadArguments},
     files::{self, FileFault, Missing, Spot},
-    tool::{self, Call, Definition, Failure, Output, Tool},
+    tool::{self, Arguments, Call, Definition, Failure, Output, Tool},
     truncate::{self, Bound, MAX_BYTES, MAX_LINES},
     workspace::Images,
 };
@@ -41,6 +41,10 @@ struct Parameters {
 impl Tool for Read {
     fn definition(&self) -> &Definition {
         &DEFINITION
+    }
+
+    fn prepare(&self, written: Value) -> BoxFuture<'_, Result<Arguments, BadArguments>> {
+        Box::pin(std::future::ready(arguments::fit_file(&DEFINITION.parameters, written)))
     }
 
     fn execute(&self, call: Call) -> BoxFuture<'_, Result<Output, Failure>> {

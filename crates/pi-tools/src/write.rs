@@ -4,15 +4,16 @@ use std::sync::LazyLock;
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
+use serde_json::Value;
 
 use pi_redact::{MARK, Redactor};
 
 use crate::{
-    arguments,
+    arguments::{self, BadArguments},
     edit::{self, Unreadable},
     files::{self, FileFault, Missing, Spot},
     mask::{self, Restored, Veiled},
-    tool::{self, Call, Definition, Failure, Output, Tool},
+    tool::{self, Arguments, Call, Definition, Failure, Output, Tool},
 };
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/write.json")));
@@ -30,6 +31,10 @@ struct Parameters {
 impl Tool for Write {
     fn definition(&self) -> &Definition {
         &DEFINITION
+    }
+
+    fn prepare(&self, written: Value) -> BoxFuture<'_, Result<Arguments, BadArguments>> {
+        Box::pin(std::future::ready(arguments::fit_file(&DEFINITION.parameters, written)))
     }
 
     fn execute(&self, call: Call) -> BoxFuture<'_, Result<Output, Failure>> {

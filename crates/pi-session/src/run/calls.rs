@@ -151,7 +151,7 @@ impl Run {
             ));
         }
         let Some(tool) = set.get(&call.name) else {
-            return Ok(Readiness::refused(format!("Tool {} not found", call.name)));
+            return Ok(Readiness::refused(not_found(&call.name, &set.names())));
         };
         let arguments = match prepare(tool, call).await {
             Ok(arguments) => arguments,
@@ -350,6 +350,14 @@ impl Run {
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
         self.write(Vec::new(), message).await
+    }
+}
+
+/// Pi's words, and which tools there are.
+fn not_found(name: &str, known: &[String]) -> String {
+    match known {
+        [] => format!("Tool {name} not found. There are no tools."),
+        known => format!("Tool {name} not found. There are: {}.", known.join(", ")),
     }
 }
 

@@ -128,12 +128,16 @@ settled";
 
 #[tokio::test]
 async fn unknown_tool_and_bad_arguments_are_results_that_the_model_reads() {
-    let calls = Answer::new().call("c1", "fly", &json!({})).call("c2", "read", &json!({ "path": 7, "limit": "many" }));
+    let calls = Answer::new()
+        .call("c1", "fly", &json!({}))
+        .call("c2", "read", &json!({ "path": 7, "limit": "many" }))
+        .call("c3", "write", &json!({ "path": "", "content": "x" }));
     let mut stage = Stage::new([calls.reply(), Answer::new().text("Sorry.").reply()]).await;
     let told = stage.play("go").await;
     let results: Vec<&str> = told.lines().filter(|line| line.starts_with("result")).collect();
-    assert_eq!(results[0], "result of fly failed \"Tool fly not found\"");
+    assert_eq!(results[0], "result of fly failed \"Tool fly not found. There are: read, bash, edit, write.\"");
     assert!(results[1].contains("limit: expected number, got string"), "{}", results[1]);
+    assert_eq!(results[2], "result of write failed \"The arguments do not fit:\\n- path: empty\"");
 }
 
 #[tokio::test]

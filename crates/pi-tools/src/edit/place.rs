@@ -71,7 +71,9 @@ impl<'a> Source<'a> {
     }
 
     fn several(&self, places: &[usize]) -> NoPlace {
-        let lines = places.iter().take(MOST_LINES).map(|place| self.line(*place)).collect();
+        let mut lines: Vec<usize> = places.iter().map(|place| self.line(*place)).collect();
+        lines.dedup();
+        lines.truncate(MOST_LINES);
         NoPlace::Several { lines, count: places.len() }
     }
 
@@ -115,11 +117,16 @@ impl NoPlace {
                      It must be copied exactly from the file, with all blanks and line breaks.{hint}"
                 )
             }
-            Self::Several { lines, count } => format!(
-                "Found {count} occurrences of the text of {which} in {path}, for example in line {}. \
-                 It must occur only once: quote more of the text around it.",
-                list(lines)
-            ),
+            Self::Several { lines, count } => {
+                let places = match &lines[..] {
+                    [line] => format!("all in line {line}"),
+                    lines => format!("for example in line {}", list(lines)),
+                };
+                format!(
+                    "Found {count} occurrences of the text of {which} in {path}, {places}. \
+                     It must occur only once: quote more of the text around it."
+                )
+            }
         }
     }
 }

@@ -91,11 +91,7 @@ fn unclear_quotation_is_refused_with_a_reason() {
             &[("a\na", "x"), ("aba", "y")],
             format!("Found 2 occurrences of the text of edits[1] in f, for example in line 1, 2. {once}"),
         ),
-        (
-            "ababa",
-            &[("aba", "x")],
-            format!("Found 2 occurrences of the text of oldText in f, for example in line 1, 1. {once}"),
-        ),
+        ("ababa", &[("aba", "x")], format!("Found 2 occurrences of the text of oldText in f, all in line 1. {once}")),
         (
             "abc",
             &[("ab", "x"), ("bc", "y")],
