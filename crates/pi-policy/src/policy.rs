@@ -10,7 +10,9 @@ use pi_extproto::capability::{Capability, Method};
 
 use crate::{
     answers::{Answers, Remembered},
+    glob::{self, PathPatterns, Purpose},
     moment::Moment,
+    place::Location,
     request::{Action, Subject},
     target::Scope,
 };
@@ -95,6 +97,24 @@ impl Policy {
     #[must_use]
     pub fn with_answers(self, answers: Answers) -> Self {
         Self { answers, ..self }
+    }
+
+    /// The same policy, in which the agent may also read what a location names, unless a deny names it: something that was
+    /// made for it outside of where it may read.
+    #[must_use]
+    pub fn with_readable(mut self, location: &Location) -> Self {
+        let compiled = glob::naming(location).map(|pattern| PathPatterns::compile(&[pattern], Purpose::Grant));
+        let Some(Ok(paths)) = compiled else { return self };
+        let grant = Entry {
+            source: "this session".into(),
+            capability: Some(Capability::Read),
+            methods: None,
+            scope: Scope { paths: Some(Arc::new(paths)), ..Scope::default() },
+            versions: None,
+            expires: None,
+        };
+        self.agent.by_name.entry(AGENT.to_owned()).or_default().grants.push(Arc::new(grant));
+        self
     }
 
     pub(crate) fn rules(&self, subject: &Subject) -> (&Ruleset, Option<&OwnRules>) {

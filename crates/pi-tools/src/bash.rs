@@ -3,7 +3,7 @@
 mod collect;
 mod sanitise;
 mod shell;
-mod spill;
+pub(crate) mod spill;
 
 use std::{
     path::PathBuf,

@@ -40,6 +40,13 @@ impl Environment {
         self
     }
 
+    /// The same without a variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.remove(OsStr::new(name));
+        self
+    }
+
     /// The same with a folder in which programs are looked for first.
     #[must_use]
     pub fn with_programs_of(mut self, folder: &Path) -> Self {

@@ -25,7 +25,7 @@ use cap_std::{
 
 use pi_policy::{Grant, Location, Target};
 
-pub(crate) use self::real::exists;
+pub(crate) use self::real::{exists, real_path};
 pub use self::{
     fault::FileFault,
     queue::FileQueue,

@@ -1,13 +1,17 @@
 //! Where the tools of a session work, and what a call asks policy for.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
-use pi_policy::{Action, BadCall, Extent, Moment, Places, Request, Subject, Target};
+use pi_policy::{Action, BadCall, Extent, Location, Moment, Places, Request, Subject, Target};
 use pi_redact::Redactor;
 
 use crate::{
+    bash::spill,
     environment::Environment,
     files::{self, FileQueue, exists},
     path,
@@ -15,10 +19,12 @@ use crate::{
 };
 
 /// Everything that tools need to know about the place where they work. One per session and project.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Workspace {
     places: Places,
     project: String,
+    /// Where output goes that is too long to be shown, links followed.
+    temporary: PathBuf,
     settings: Settings,
     queue: Arc<FileQueue>,
 }
@@ -58,7 +64,24 @@ impl Workspace {
     pub fn new(places: Places, settings: Settings, queue: Arc<FileQueue>) -> Self {
         let project = places.locate(".", Extent::Tree).map(|project| project.absolute().to_owned());
         let project = project.expect("a dot is a path");
-        Self { places, project, settings, queue }
+        let temporary = files::real_path(&settings.temporary);
+        Self { places, project, temporary, settings, queue }
+    }
+
+    /// The same, with another environment for the processes that are started in it.
+    #[must_use]
+    pub fn with_environment(&self, change: impl FnOnce(Environment) -> Environment) -> Self {
+        let mut other = self.clone();
+        other.settings.environment = change(other.settings.environment);
+        other
+    }
+
+    /// The name of a file in which output of a command was kept that was too long to be shown; nothing if the location, in
+    /// which links were followed, is another.
+    pub fn spilled<'a>(&self, location: &'a Location) -> Option<&'a str> {
+        let path = Path::new(location.absolute());
+        let name = path.file_name()?.to_str()?;
+        (path.parent()? == self.temporary && spill::is_name(name)).then_some(name)
     }
 
     pub fn places(&self) -> &Places {

@@ -1,8 +1,9 @@
 //! What a run tells and asks its session.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use pi_policy::decide;
+use pi_extproto::capability::Capability;
+use pi_policy::{Decision, Request, Target, decide};
 use pi_transcript::{EntryId, Message};
 
 use super::{Mailbox, answer, prompt, tree};
@@ -11,6 +12,7 @@ use crate::{
     herald::Outgoing,
     queue::{Saying, When},
     run::desk::{Note, Plan, Terms},
+    tree::Kept,
 };
 
 impl Mailbox {
@@ -24,7 +26,7 @@ impl Mailbox {
             Note::Durable(reply) => self.scribe.sync(Outgoing::Written(reply)),
             Note::Due(when, reply) => answer(reply, self.due(when)),
             Note::Since(first, reply) => answer(reply, self.since(&first)),
-            Note::Judge(request, reply) => answer(reply, decide(&self.policy, &request)),
+            Note::Judge(request, reply) => answer(reply, self.judge(&request)),
             Note::Remember(answer) => {
                 let policy = std::mem::take(&mut self.policy);
                 self.policy = policy.with_answer(*answer);
@@ -50,6 +52,29 @@ impl Mailbox {
             }
             Note::Path(reply) => answer(reply, self.tree.entries()),
         }
+    }
+
+    /// What may be done. The model may also read what it was told that its output is in.
+    fn judge(&self, request: &Request) -> Decision {
+        match (decide(&self.policy, request), &request.action.target) {
+            (Decision::Ask(_) | Decision::Deny(_), Target::Path(location))
+                if request.action.capability == Capability::Read
+                    && self.tools.workspace.spilled(location).is_some_and(|name| self.was_spilled(name)) =>
+            {
+                decide(&self.policy.clone().with_readable(location), request)
+            }
+            (decision, _) => decision,
+        }
+    }
+
+    /// Whether a command of this conversation has such a file.
+    fn was_spilled(&self, name: &str) -> bool {
+        self.tree.entries().iter().any(|kept| match &**kept {
+            Kept::Message { message, .. } => {
+                full_output(message).and_then(|path| Path::new(path).file_name()) == Some(name.as_ref())
+            }
+            Kept::Other(_) => false,
+        })
     }
 
     fn plan(&self) -> Plan {
@@ -84,5 +109,20 @@ impl Mailbox {
         let entries = self.tree.entries();
         let from = entries.iter().position(|kept| kept.id() == first).unwrap_or(entries.len());
         context::build(&entries[from..]).messages.into_iter().map(|(_, message)| Message::clone(&message)).collect()
+    }
+}
+
+/// The file that holds the whole output of a command.
+fn full_output(message: &Message) -> Option<&str> {
+    match message {
+        Message::ToolResult(result) => result.details.as_ref()?.get("fullOutputPath")?.as_str(),
+        Message::BashExecution(bash) => bash.full_output_path.as_deref(),
+        Message::User(_)
+        | Message::Assistant(_)
+        | Message::Custom(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_)
+        | Message::System(_)
+        | Message::Other(_) => None,
     }
 }

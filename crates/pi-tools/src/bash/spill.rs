@@ -17,7 +17,8 @@ pub(super) fn name(folder: &Path) -> PathBuf {
     folder.join(format!("pi-bash-{:016x}.log", fastrand::u64(..)))
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a file of this name is one of these.
+pub(crate) fn is_name(name: &str) -> bool {
     let number = name.strip_prefix("pi-bash-").and_then(|rest| rest.strip_suffix(".log"));
     number.is_some_and(|number| number.len() == 16 && number.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }

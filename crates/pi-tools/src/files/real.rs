@@ -47,7 +47,7 @@ pub(crate) fn exists(path: &str) -> bool {
     Path::new(path).symlink_metadata().is_ok()
 }
 
-fn real_path(path: &Path) -> PathBuf {
+pub(crate) fn real_path(path: &Path) -> PathBuf {
     let mut existing = path.to_owned();
     let mut rest: Vec<OsString> = Vec::new();
     loop {
