@@ -59,7 +59,7 @@ use crate::{
     queue::{Queues, Saying},
     resources::Switches,
     retry::RetrySettings,
-    run::{Parts, bash::Errand, desk::Desk},
+    run::{Parts, bash::Errand, desk::Desk, variables},
     session::{BashError, Exposure},
     tree::{Kept, Tree},
 };
@@ -300,7 +300,12 @@ impl Mailbox {
         let errand = Errand {
             parts: Arc::clone(&self.parts),
             desk: Desk::new(letters),
-            workspace: Arc::clone(&self.tools.workspace),
+            workspace: variables::tell(
+                &self.tools.workspace,
+                &self.parts,
+                &self.choice,
+                self.choice.clamp(self.thinking),
+            ),
             cancel: self.errands.child_token(),
         };
         self.asides.spawn(async move { answer(reply, errand.run(command, exposure).await) });

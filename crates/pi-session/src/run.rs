@@ -20,6 +20,7 @@ mod parts;
 mod permission;
 pub(crate) mod tools;
 mod turn;
+pub(crate) mod variables;
 
 use std::{sync::Arc, time::Duration};
 

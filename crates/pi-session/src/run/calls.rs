@@ -23,6 +23,7 @@ use super::{
     desk::Gone,
     permission,
     tools::{ActiveTool, Manner, Runner, ToolSet},
+    variables,
 };
 use crate::scrub;
 
@@ -253,6 +254,13 @@ impl Run {
         arguments: Arguments,
         grant: Grant,
     ) -> Result<Outcome, Gone> {
+        let workspace = match tool.definition().name.as_str() {
+            "bash" => {
+                let terms = self.desk.terms().await?;
+                variables::tell(&set.workspace, &self.parts, &terms.choice, terms.thinking)
+            }
+            _ => Arc::clone(&set.workspace),
+        };
         let (progress, mut reports) = progress();
         let execution = tool.execute(Call {
             id: call.id.clone(),
@@ -260,7 +268,7 @@ impl Run {
             grant,
             cancel: self.cancel.child_token(),
             progress,
-            workspace: Arc::clone(&set.workspace),
+            workspace,
         });
         let mut execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
         loop {
