@@ -42,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::{
     equipment::Equipment,
     hearing::Hearing,
-    intake::{Intake, Words},
+    intake::{Intake, Words, noticed},
     job::Running,
     letter::{Letter, Request},
     scribe::{Scribe, Worth},

@@ -19,6 +19,7 @@ use pi_provider::{
         Capability, ModelEntry,
         endpoint::{Placement, SecretHeader},
     },
+    request::{Unsendable, unsendable},
 };
 use pi_transcript::{Model, ModelId, ProviderId, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
@@ -149,8 +150,7 @@ impl Models {
     ) -> Result<Answer, CallError> {
         let credential = self.resolve(&choice.entry).into_credential(choice.provider())?;
         let environment = &*self.inner.keys.environment;
-        let wanted = Wanted { model: &choice.id, known: choice.known.as_ref(), base_url: choice.base_url.as_deref() };
-        let target = choice.entry.target(wanted, &environment);
+        let target = choice.entry.target(choice.wanted(), &environment);
         let call = Call { prompt, options };
         match interceptor {
             Some(interceptor) => {
@@ -161,7 +161,16 @@ impl Models {
         }
     }
 
-    /// The same where somebody else streams the answer. It gets no credential.
+    /// What of a prompt this model is not sent. What becomes of it where an extension streams the answer is not known.
+    pub(crate) fn unsendable(&self, choice: &Choice, prompt: &Prompt) -> Vec<Unsendable> {
+        if choice.extension.is_some() {
+            return Vec::new();
+        }
+        let environment = &*self.inner.keys.environment;
+        unsendable(&choice.entry.target(choice.wanted(), &environment), prompt)
+    }
+
+    /// As [`ask`](Self::ask) where somebody else streams the answer. It gets no credential.
     pub(crate) async fn ask_foreign(
         &self,
         choice: &Choice,
@@ -291,6 +300,10 @@ impl Choice {
     /// The level that the model can think at which is nearest to the one that is wanted.
     pub fn clamp(&self, level: ThinkingLevel) -> ThinkingLevel {
         if self.model.reasoning { level } else { ThinkingLevel::Off }
+    }
+
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { model: &self.id, known: self.known.as_ref(), base_url: self.base_url.as_deref() }
     }
 
     /// What is known of an answer of this model before it comes.

@@ -406,7 +406,7 @@ fn picture(block: Block) -> Option<ImageBlock> {
 }
 
 /// Clients show it to whoever typed; Pi has no event for this.
-fn noticed(message: String) -> AgentEvent {
+pub(crate) fn noticed(message: String) -> AgentEvent {
     AgentEvent::Other(Extra::from_iter([
         ("type".to_owned(), "input_notice".into()),
         ("message".to_owned(), message.into()),

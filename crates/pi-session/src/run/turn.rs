@@ -11,6 +11,7 @@ use pi_provider::{
     Attempts, CallError, Options,
     assembly::{Assembly, End},
     client::{Answer, Facts, Interceptor, Replacer},
+    request::Unsendable,
 };
 use pi_transcript::{
     AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
@@ -30,6 +31,7 @@ use super::{
 };
 use crate::{
     archive::{Counted, Shown},
+    mailbox::noticed,
     retry::Fault,
 };
 
@@ -65,6 +67,7 @@ impl Run {
     pub(super) async fn turn(&mut self) -> Result<Turned, Gone> {
         let plan = self.desk.plan().await?;
         let prompt = Arc::new(self.assemble(&plan).await);
+        self.tell_left_out(&plan, &prompt).await?;
         let request = self.parts.next_request();
         self.show(&plan, &prompt, &request).await;
         let heard = self.listen(&plan, &prompt).await?;
@@ -110,6 +113,21 @@ impl Run {
         let system = self.system.as_ref().unwrap_or(&plan.terms.system);
         let messages = self.hear_context(&plan.messages).await;
         Prompt { tools: plan.tools.offered(), system: system.to_vec(), messages }
+    }
+
+    /// Tells what of the words that are yet to be answered the model is not sent. Another try is not told again.
+    async fn tell_left_out(&self, plan: &Plan, prompt: &Prompt) -> Result<(), Gone> {
+        let is_answer = |said: &Said| matches!(said.message(), Message::Assistant(_));
+        let new = prompt.messages.iter().rposition(is_answer).map_or(0, |last| last + 1);
+        if self.tries > 0 {
+            return Ok(());
+        }
+        let asked = Prompt { tools: Vec::new(), system: Vec::new(), messages: prompt.messages[new..].to_vec() };
+        for Unsendable { kind, why, .. } in self.parts.models.unsendable(&plan.terms.choice, &asked) {
+            let model = plan.terms.choice.name();
+            self.tell(noticed(format!("the {kind} was not sent to {model}: {why}"))).await?;
+        }
+        Ok(())
     }
 
     /// Lets extensions change which messages the model sees; entries are not touched by it. Those that know of system
