@@ -64,11 +64,17 @@ impl Tmux {
             new.arg(pair);
         }
         new.arg(command.get_program()).args(command.get_args());
-        let started = new.output()?;
-        if started.status.success() {
-            Ok(tmux)
-        } else {
-            Err(io::Error::other(String::from_utf8_lossy(&started.stderr)))
+        // The server of a terminal before this one may still be ending, and takes whoever connects to it along.
+        let began = Instant::now();
+        loop {
+            let started = new.output()?;
+            let told = String::from_utf8_lossy(&started.stderr);
+            if started.status.success() {
+                return Ok(tmux);
+            } else if !told.contains("server exited") || began.elapsed() > PATIENCE {
+                return Err(io::Error::other(told));
+            }
+            thread::sleep(LOOK);
         }
     }
 

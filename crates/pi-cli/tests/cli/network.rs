@@ -82,7 +82,7 @@ fn login_of_a_subscription_is_told_instead_of_sent() {
 fn check_of_a_server_that_hangs_ends_in_time_and_says_so() {
     let begun = Reply::events([frame(&json!({"choices": [{"index": 0, "delta": {"content": "Hel"}}]}))]);
     let running = Running::new(Script::new().otherwise(begun.and(Step::Hang)));
-    let world = World::new().with("agent/providers/acme.yaml", &manifest("acme", &running.base_url()));
+    let world = World::new().with("agent/providers/acme.yaml", manifest("acme", &running.base_url()));
     let shown = ask(&world, &running, "provider test acme --model small --timeout 0.3", &[("ACME_KEY", "k")]);
     assert_eq!(shown.matches("acme did not answer in time (in all, 300 ms)").count(), 3, "{shown}");
     assert!(shown.starts_with("acme/small\n"), "{shown}");
