@@ -354,7 +354,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             seconds(*retry_in)
         ),
         CallError::Undeclared { provider, capability: Capability::Tools } => format!(
-            "offer none with --no-tools, or ask another with --model; `pi provider show {provider}` shows what it can do"
+            "offer none (leave --tool out, or --no-tools), or ask another with --model; `pi provider show {provider}` shows what it can do"
         ),
         CallError::Undeclared { provider, .. } => {
             format!("`pi provider show {provider}` shows what it can do; ask another with --model")
