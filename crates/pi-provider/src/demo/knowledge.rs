@@ -74,8 +74,10 @@ impl Topic {
     fn points(&self, question: &[String]) -> usize {
         let set: BTreeSet<&str> = question.iter().map(String::as_str).collect();
         let count = |list: &[String]| list.iter().filter(|word| set.contains(word.as_str())).count();
-        let phrases = self.phrases.iter().filter(|phrase| has_phrase(question, &words(phrase))).count();
-        6 * phrases + 3 * count(&self.words) + count(&self.hints)
+        // A longer phrase says more: "why should i use pi" is no question about how to use it.
+        let said = self.phrases.iter().map(|phrase| words(phrase)).filter(|phrase| has_phrase(question, phrase));
+        let phrases: usize = said.map(|phrase| 2 + 2 * phrase.len()).sum();
+        phrases + 3 * count(&self.words) + count(&self.hints)
     }
 }
 
