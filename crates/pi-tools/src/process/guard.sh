@@ -19,14 +19,16 @@ for mark in $marks; do
     eval "group=\${group_$mark:-}"
     if [ -n "$group" ]; then kill -s KILL -- "-$group"; fi
 done
-# Those that left their group are known by their mark, where the kernel shows it.
-for round in 1 2 3; do
-    found=
+# Those that left their group are known by their mark, where the kernel shows it. It does not while a process becomes
+# another program, so that one look is not enough.
+set -- $marks
+[ $# -gt 0 ] || exit 0
+for round in 1 2 3 4 5 6 7 8 9 10; do
     for mark in $marks; do
         for environment in $(grep -lzxF "PI_CALL=$mark" /proc/[0-9]*/environ); do
             process=${environment#/proc/}
-            kill -s KILL "${process%/environ}" && found=yes
+            kill -s KILL "${process%/environ}"
         done
     done
-    [ -n "$found" ] || [ "$round" = 1 ] || break
+    sleep 0.1 || sleep 1
 done

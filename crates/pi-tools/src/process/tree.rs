@@ -3,71 +3,97 @@
 //! A process belongs to the tree if it is in the group, if its parent does, or if the mark stands in the environment that it
 //! was started with. Only one that does all of this escapes: leave the group, lose its parent, and start with an empty
 //! environment.
+//!
+//! While a process becomes another program, the kernel shows no environment of it. Whoever is seen without one, and is not
+//! older than the tree, is looked at again before the tree counts as dead.
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// Whoever forks faster than this is seen again in the next round.
-const ROUNDS: usize = 16;
-/// So long it takes until most of the killed are gone and do not count any more.
+/// Whoever forks faster than this is seen again in the next round. All of them take a third of a second.
+const ROUNDS: u32 = 24;
+/// So long it takes until most of the killed are gone and do not count any more; longer with every round.
 const DYING: Duration = Duration::from_millis(1);
+/// The kernel's own threads are children of this process, and never have an environment.
+const KERNEL: i32 = 2;
 
 /// Kills all members, until a look around finds none.
 pub(super) fn kill(group: Pid, mark: &str) {
-    let mark = format!("{}={mark}", super::MARK);
-    for _ in 0..ROUNDS {
-        // Before the group dies: afterwards its children are somebody else's.
-        let members = members(group, &mark);
-        // The error that there is no such group is what we want.
-        let _ = kill_process_group(group, Signal::KILL);
-        if members.is_empty() {
-            return;
-        }
-        for member in members {
-            let _ = kill_process(member, Signal::KILL);
-        }
-        std::thread::sleep(DYING);
-    }
-    tracing::warn!(group = group.as_raw_nonzero().get(), "killed processes do not end, or start others all the time");
+    kill_all(Some(group), mark);
 }
 
-/// Kills a process of which only the mark is known.
+/// Kills a tree of which only the mark is known.
 pub(super) fn kill_marked(mark: &str) {
+    kill_all(None, mark);
+}
+
+fn kill_all(group: Option<Pid>, mark: &str) {
     let mark = format!("{}={mark}", super::MARK);
-    for id in all().into_keys().filter(|id| is_marked(*id, &mark)) {
-        if let Some(process) = Pid::from_raw(id) {
-            // The error that there is no such process is what we want.
-            let _ = kill_process(process, Signal::KILL);
+    let began = group.and_then(began).unwrap_or_default();
+    for round in 1..=ROUNDS {
+        // Before the group dies: afterwards its children are somebody else's.
+        let look = Look::around(group, &mark, began);
+        if let Some(group) = group {
+            // The error that there is no such group is what we want.
+            let _ = kill_process_group(group, Signal::KILL);
         }
+        if look.members.is_empty() && !look.is_unsure {
+            return;
+        }
+        for member in look.members {
+            // And so is this one.
+            let _ = kill_process(member, Signal::KILL);
+        }
+        std::thread::sleep(DYING * round);
     }
+    tracing::debug!(?group, "killed processes do not end, start others all the time, or a stranger has no environment");
 }
 
 struct Known {
     parent: i32,
     group: i32,
+    /// In ticks since the system was started.
+    began: u64,
 }
 
-/// The living members.
-fn members(group: Pid, mark: &str) -> Vec<Pid> {
-    let known = all();
-    let root = group.as_raw_nonzero().get();
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let descends = |id: i32| {
-        let mut next = id;
-        // A look around is not one moment: a circle is possible.
-        for _ in 0..known.len() {
-            match known.get(&next) {
-                _ if next == root => return true,
-                Some(process) => next = process.parent,
-                None => return false,
+/// What was seen of a tree.
+struct Look {
+    /// Those that live.
+    members: Vec<Pid>,
+    /// Somebody may belong to it, and cannot be told yet.
+    is_unsure: bool,
+}
+
+impl Look {
+    fn around(group: Option<Pid>, mark: &str, began: u64) -> Self {
+        let known = all();
+        let root = group.map(|group| group.as_raw_nonzero().get());
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        let descends = |id: i32| {
+            let mut next = id;
+            // A look around is not one moment: a circle is possible.
+            for _ in 0..known.len() {
+                match known.get(&next) {
+                    _ if Some(next) == root => return true,
+                    Some(process) => next = process.parent,
+                    None => return false,
+                }
+            }
+            false
+        };
+        let mut look = Self { members: Vec::new(), is_unsure: false };
+        for (id, process) in known.iter().filter(|(id, _)| **id != own) {
+            let environment = environment(*id);
+            let is_marked = environment.as_deref().is_some_and(|all| holds(all, mark));
+            if is_marked || Some(process.group) == root || descends(*id) {
+                look.members.extend(Pid::from_raw(*id));
+            } else if environment.is_some_and(|all| all.is_empty()) {
+                look.is_unsure |= process.parent != KERNEL && *id != KERNEL && process.began >= began;
             }
         }
-        false
-    };
-    let belongs = |id: i32, process: &Known| process.group == root || descends(id) || is_marked(id, mark);
-    let found = known.iter().filter(|(id, process)| **id != own && belongs(**id, process));
-    found.filter_map(|(id, _)| Pid::from_raw(*id)).collect()
+        look
+    }
 }
 
 fn path(id: i32, file: &str) -> PathBuf {
@@ -75,28 +101,46 @@ fn path(id: i32, file: &str) -> PathBuf {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the kernel shows its processes as files")]
+fn stat(id: i32) -> Option<String> {
+    std::fs::read_to_string(path(id, "stat")).ok()
+}
+
+/// The first of a group has its number, and keeps it until it is waited for.
+fn began(group: Pid) -> Option<u64> {
+    Fields::read(&stat(group.as_raw_nonzero().get())?).map(|fields| fields.known.began)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the kernel shows its processes as files")]
 fn all() -> HashMap<i32, Known> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    ids.filter_map(|id| {
-        let stat = std::fs::read_to_string(path(id, "stat")).ok()?;
-        Some((id, read_stat(&stat)?))
-    })
-    .collect()
+    let fields = ids.filter_map(|id| Some((id, Fields::read(&stat(id)?)?)));
+    fields.filter(|(_, fields)| !fields.is_dead).map(|(id, fields)| (id, fields.known)).collect()
 }
 
-/// State, parent and group stand behind the name, which is in parentheses and may hold anything. The dead are left out.
-fn read_stat(stat: &str) -> Option<Known> {
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    let is_dead = ["Z", "X"].contains(&fields.next()?);
-    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    (!is_dead).then_some(Known { parent, group })
+struct Fields {
+    is_dead: bool,
+    known: Known,
 }
 
+impl Fields {
+    /// They stand behind the name, which is in parentheses and may hold anything.
+    fn read(stat: &str) -> Option<Self> {
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        let is_dead = ["Z", "X"].contains(&fields.next()?);
+        let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let began = fields.nth(16)?.parse().ok()?;
+        Some(Self { is_dead, known: Known { parent, group, began } })
+    }
+}
+
+/// Nothing if it is another user's, or gone.
 #[expect(clippy::disallowed_methods, reason = "the kernel shows the environment of our processes as files")]
-fn is_marked(id: i32, mark: &str) -> bool {
-    // That of another user cannot be read, and is not ours.
-    let environment = std::fs::read(path(id, "environ")).unwrap_or_default();
+fn environment(id: i32) -> Option<Vec<u8>> {
+    std::fs::read(path(id, "environ")).ok()
+}
+
+fn holds(environment: &[u8], mark: &str) -> bool {
     environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
 }
 
@@ -106,10 +150,20 @@ mod tests {
 
     #[test]
     fn name_of_a_process_may_hold_anything() {
-        let read = |stat: &str| read_stat(stat).map(|known| (known.parent, known.group));
-        assert_eq!(read("7 (sleep) S 1 5 5 0"), Some((1, 5)));
-        assert_eq!(read("7 (a) S 9 9) R 2 3 3 0"), Some((2, 3)));
-        assert_eq!(read("7 (gone) Z 1 5 5 0"), None);
-        assert_eq!(read("7 (cut"), None);
+        let read = |name: &str, state: &str| {
+            let stat = format!("7 ({name}) {state} 1 5 5 0 -1 4194560 99 0 0 0 0 0 0 0 20 0 1 0 4711 2203648 80");
+            let fields = Fields::read(&stat)?;
+            Some((fields.is_dead, fields.known.parent, fields.known.group, fields.known.began))
+        };
+        assert_eq!(read("sleep", "S"), Some((false, 1, 5, 4711)));
+        assert_eq!(read("a) S 9 9", "R"), Some((false, 1, 5, 4711)));
+        assert_eq!(read("gone", "Z"), Some((true, 1, 5, 4711)));
+        assert!(Fields::read("7 (cut").is_none());
+    }
+
+    #[test]
+    fn mark_is_a_whole_variable() {
+        assert!(holds(b"HOME=/\0PI_CALL=ab\0", "PI_CALL=ab"));
+        assert!(!holds(b"HOME=/\0PI_CALL=abc\0", "PI_CALL=ab"));
     }
 }
