@@ -46,22 +46,31 @@ impl fmt::Display for Problem {
 
 /// Makes arguments fit the schema of an object, or says everything that does not.
 pub fn fit(schema: &Map<String, Value>, written: Value) -> Result<Arguments, BadArguments> {
-    let mut problems = Vec::new();
-    let written = if written.is_null() { Value::Object(Map::new()) } else { written };
-    match coerce::object(schema, written, "", &mut problems) {
-        Value::Object(arguments) if problems.is_empty() => Ok(arguments),
-        _ => Err(BadArguments { problems }),
-    }
+    fit_and(schema, written, |_| None)
 }
 
 /// As [`fit`], for a tool that is about one file: an empty path names none.
 pub(crate) fn fit_file(schema: &Map<String, Value>, written: Value) -> Result<Arguments, BadArguments> {
-    let fitting = fit(schema, written)?;
-    if fitting.get("path").and_then(Value::as_str).is_some_and(|path| path.trim().is_empty()) {
-        let problem = Problem { path: "path".to_owned(), message: "empty".to_owned() };
-        return Err(BadArguments { problems: vec![problem] });
+    fit_and(schema, written, |fitted| {
+        let is_empty = fitted.get("path").and_then(Value::as_str).is_some_and(|path| path.trim().is_empty());
+        is_empty.then(|| Problem { path: "path".to_owned(), message: "empty".to_owned() })
+    })
+}
+
+/// Says what does not fit together with what is `wrong` beside that, so that one more attempt is enough.
+fn fit_and(
+    schema: &Map<String, Value>,
+    written: Value,
+    wrong: impl FnOnce(&Value) -> Option<Problem>,
+) -> Result<Arguments, BadArguments> {
+    let mut problems = Vec::new();
+    let written = if written.is_null() { Value::Object(Map::new()) } else { written };
+    let fitted = coerce::object(schema, written, "", &mut problems);
+    problems.extend(wrong(&fitted));
+    match fitted {
+        Value::Object(arguments) if problems.is_empty() => Ok(arguments),
+        _ => Err(BadArguments { problems }),
     }
-    Ok(fitting)
 }
 
 /// Reads arguments that fit their schema. A hook may have changed them since they did.

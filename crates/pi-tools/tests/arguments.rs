@@ -100,6 +100,19 @@ fn all_problems_are_told_at_once() {
 }
 
 #[tokio::test]
+async fn empty_path_is_told_with_what_is_missing() {
+    for (tool, written, expected) in [
+        ("read", json!({ "path": " " }), "- path: empty"),
+        ("write", json!({ "path": "" }), "- content: missing\n- path: empty"),
+        ("edit", json!({ "path": "", "edits": [] }), "- edits: expected at least 1 items, got 0\n- path: empty"),
+    ] {
+        let registry = Registry::built_in();
+        let bad = registry.get(tool).expect("a tool").prepare(written).await.expect_err("problems");
+        assert_eq!(bad.to_string(), format!("The arguments do not fit:\n{expected}"));
+    }
+}
+
+#[tokio::test]
 async fn habits_of_other_tools_are_understood() {
     for (tool, written, expected) in [
         ("read", json!({ "file_path": "a" }), json!({ "path": "a" })),
