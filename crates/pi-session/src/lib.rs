@@ -8,6 +8,7 @@
 
 mod archive;
 pub mod attached;
+pub mod code;
 mod complaint;
 pub mod context;
 pub mod cut;

@@ -220,7 +220,8 @@ fn what_was_said_is_shown_as_markdown_and_nested_as_browsers_want_it() {
     for part in [
         "<h2>Plan</h2>",
         "<li><em>read</em> <code>a.rs</code></li>",
-        "<pre><code class=\"language-rust\">fn a() -&gt; &amp;&#39;static str { &quot;&lt;b&gt;&quot; }\n</code></pre>",
+        "<pre><code class=\"language-rust\"><span class=\"keyword\">fn</span> <span class=\"function\">a</span>() -&gt; ",
+        "{ <span class=\"string\">&quot;&lt;b&gt;&quot;</span> }\n</code></pre>",
         "<td>1</td>",
         "a &lt;div&gt; in it",
         // What a tool printed is no Markdown.

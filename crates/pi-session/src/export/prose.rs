@@ -1,4 +1,4 @@
-//! Markdown as a page shows it.
+//! Markdown as a page shows it, with the code in it coloured.
 //!
 //! Only what is written here becomes a tag: HTML in a message is text like any other, links lead to the web or to a
 //! mailbox, and pictures of elsewhere are named and not fetched. Every tag that is opened is closed in its place.
@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 use super::html::escaped;
+use crate::code::{Meaning, Reader};
 
 /// What a link may begin with.
 const LINKS: [&str; 3] = ["http://", "https://", "mailto:"];
@@ -24,7 +25,7 @@ pub(super) enum Breaks {
 /// The text as elements that may stand inside an article.
 pub(super) fn prose(text: &str, breaks: Breaks) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer { written: String::new(), ends: Vec::new(), table: None, breaks };
+    let mut writer = Writer { written: String::new(), ends: Vec::new(), table: None, code: None, breaks };
     for event in Parser::new_ext(text, options) {
         writer.take(event);
     }
@@ -43,7 +44,14 @@ struct Writer {
     /// What closes the elements that are open, the innermost last.
     ends: Vec<String>,
     table: Option<Table>,
+    /// A block of code as far as it is read.
+    code: Option<Code>,
     breaks: Breaks,
+}
+
+struct Code {
+    language: String,
+    text: String,
 }
 
 impl Writer {
@@ -51,6 +59,9 @@ impl Writer {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(_) => {
+                if let Some(Code { language, text }) = self.code.take() {
+                    code(&text, &language, &mut self.written);
+                }
                 let end = self.ends.pop().unwrap_or_default();
                 self.written.push_str(&end);
                 self.leave(&end);
@@ -68,7 +79,10 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        self.written.push_str(&escaped(text));
+        match &mut self.code {
+            Some(code) => code.text.push_str(text),
+            None => self.written.push_str(&escaped(text)),
+        }
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -98,6 +112,7 @@ impl Writer {
                         self.open(&open, "</code></pre>\n");
                     }
                 }
+                self.code = Some(Code { language: language.to_owned(), text: String::new() });
             }
             Tag::HtmlBlock | Tag::MetadataBlock(_) => self.open("<pre>", "</pre>\n"),
             Tag::List(None) => self.open("<ul>\n", "</ul>\n"),
@@ -171,6 +186,38 @@ impl Writer {
     }
 }
 
+/// A block of code, each stretch by what it means.
+fn code(text: &str, language: &str, written: &mut String) {
+    let Some(mut reader) = Reader::new(language, text.len()) else { return written.push_str(&escaped(text)) };
+    for line in text.lines() {
+        for (bytes, meaning) in reader.line(line) {
+            let words = escaped(&line[bytes]);
+            match class(meaning) {
+                None => written.push_str(&words),
+                Some(class) => {
+                    write!(written, "<span class=\"{class}\">{words}</span>").expect("text can be written");
+                }
+            }
+        }
+        written.push('\n');
+    }
+}
+
+/// What the style of the page calls it.
+fn class(meaning: Meaning) -> Option<&'static str> {
+    match meaning {
+        Meaning::Plain => None,
+        Meaning::Comment => Some("comment"),
+        Meaning::String => Some("string"),
+        Meaning::Number => Some("number"),
+        Meaning::Keyword => Some("keyword"),
+        Meaning::Function => Some("function"),
+        Meaning::Kind => Some("kind"),
+        Meaning::Added => Some("more"),
+        Meaning::Removed => Some("less"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,8 +236,10 @@ mod tests {
         flowing("- a\n- b\n  1. c", "<ul>\n<li>a</li>\n<li>b<ol>\n<li>c</li>\n</ol>\n</li>\n</ul>\n");
         flowing(
             "```rust x\nlet a = 1 < 2;\n```",
-            "<pre><code class=\"language-rust\">let a = 1 &lt; 2;\n</code></pre>\n",
+            "<pre><code class=\"language-rust\"><span class=\"keyword\">let</span> a = <span class=\"number\">1</span> &lt; \
+             <span class=\"number\">2</span>;\n</code></pre>\n",
         );
+        flowing("```nonsense\na < b\n```", "<pre><code class=\"language-nonsense\">a &lt; b\n</code></pre>\n");
         flowing(
             "| a | b |\n|---|--:|\n| 1 | 2 |",
             "<table>\n<thead><tr><th>a</th><th class=\"right\">b</th></tr></thead>\n<tbody>\n<tr><td>1</td><td class=\"right\">2</td></tr>\n</tbody></table>\n",
@@ -210,6 +259,10 @@ mod tests {
             "<p><a rel=\"noreferrer\" href=\"https://a.example/?q=&quot;1&quot;\">x</a></p>\n",
         );
         flowing("![alt](https://a.example/x.png)", "<p>[alt](https://a.example/x.png)</p>\n");
+        flowing(
+            "```js\n\"</script>\"\n```",
+            "<pre><code class=\"language-js\"><span class=\"string\">&quot;&lt;/script&gt;&quot;</span>\n</code></pre>\n",
+        );
         flowing("```\"><script>\nx\n```", "<pre><code class=\"language-&quot;&gt;&lt;script&gt;\">x\n</code></pre>\n");
     }
 }
