@@ -1,14 +1,15 @@
 //! Which session to go on with, asked of the person at the terminal before one is open.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{io, path::PathBuf};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use pi_session::directory::{Stored, title};
+use ratatui_core::text::Line;
 
 use crate::{
-    device::{Device, Input},
-    look::{Detail, Look, Thoughts, ago},
-    paint::{Frame, Painter},
+    device::Device,
+    look::{Look, ago},
+    panel::{self, Panel},
     picker::{Choice, Picked, Picker},
     theme::{Colours, Theme},
     wish::Catalogue,
@@ -32,29 +33,24 @@ pub enum Chosen {
 pub async fn choose(catalogue: &Catalogue, device: &mut Device, theme: &Theme, colours: Colours) -> io::Result<Chosen> {
     let choices = catalogue.stored.iter().map(|stored| row(stored, catalogue, |path| path));
     let mut picker = Picker::new("go on with, or esc for a new session", choices.collect(), 0);
-    let (width, height) = device.size();
-    let mut painter = Painter::new(colours, width, height);
-    loop {
-        let (width, height) = device.size();
-        if (width, height) != painter.size() {
-            device.write(&painter.resize(width, height))?;
-        }
-        let look = Look { width, theme, detail: Detail::Short, thoughts: Thoughts::Shown, now: Duration::ZERO };
-        let (live, cursor) = picker.lines(&look, height);
-        device.write(&painter.paint(Frame { finished: Vec::new(), live, cursor: Some(cursor) }))?;
-        let chosen = match device.next().await {
-            Input::Key(key) => press(&mut picker, key),
-            Input::Paste(text) => {
-                text.chars().filter(|letter| !letter.is_control()).for_each(|letter| picker.type_letter(letter));
-                None
-            }
-            Input::Resize => None,
-            Input::Terminated => Some(Chosen::Terminated),
-        };
-        if let Some(chosen) = chosen {
-            device.write(&painter.clear())?;
-            return Ok(chosen);
-        }
+    let chosen = panel::show(&mut picker, device, theme, colours).await?;
+    Ok(chosen.unwrap_or(Chosen::Terminated))
+}
+
+impl Panel for Picker<PathBuf> {
+    type Answer = Chosen;
+
+    fn lines(&self, look: &Look<'_>, room: usize) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let (lines, cursor) = self.lines(look, room);
+        (lines, Some(cursor))
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Option<Chosen> {
+        press(self, key)
+    }
+
+    fn paste(&mut self, text: &str) {
+        text.chars().filter(|letter| !letter.is_control()).for_each(|letter| self.type_letter(letter));
     }
 }
 

@@ -28,6 +28,7 @@ pub mod look;
 pub mod markdown;
 mod open;
 pub mod paint;
+mod panel;
 mod picker;
 mod run;
 mod serve;
