@@ -18,7 +18,7 @@ use pi_transcript::{
 };
 
 pub use self::sendable::sendable;
-pub(crate) use self::sendable::{calls, is_failed};
+pub(crate) use self::sendable::{answers, calls, is_failed};
 use crate::{draft, tree::Kept};
 
 /// A message, and the entry that it comes from.

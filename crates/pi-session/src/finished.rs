@@ -18,7 +18,7 @@ use pi_transcript::{EntryId, Message, ToolCallId, message::ToolResultMessage};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::calls,
+    context::{answers, calls},
     file::{Disk, append_to, beside, each_line, remove},
     tree::Kept,
 };
@@ -70,7 +70,7 @@ pub(crate) fn restorable(path: &[Arc<Kept>], finished: &[Finished]) -> Vec<Messa
             Message::ToolResult(result) => answered.push(&result.tool_call_id),
             Message::Assistant(said) => {
                 let find = |call: &ToolCallId| {
-                    let is_it = |it: &&Finished| it.answer == *id && it.call() == Some(call);
+                    let is_it = |it: &&Finished| it.answer == *id && answers(&it.result) == Some(call);
                     finished.iter().find(is_it).map(|it| it.result.clone())
                 };
                 return calls(said)
@@ -88,22 +88,6 @@ pub(crate) fn restorable(path: &[Arc<Kept>], finished: &[Finished]) -> Vec<Messa
         }
     }
     Vec::new()
-}
-
-impl Finished {
-    fn call(&self) -> Option<&ToolCallId> {
-        match &self.result {
-            Message::ToolResult(result) => Some(&result.tool_call_id),
-            Message::User(_)
-            | Message::Assistant(_)
-            | Message::BashExecution(_)
-            | Message::Custom(_)
-            | Message::BranchSummary(_)
-            | Message::CompactionSummary(_)
-            | Message::System(_)
-            | Message::Other(_) => None,
-        }
-    }
 }
 
 impl Notebook {

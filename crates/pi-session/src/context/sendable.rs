@@ -77,7 +77,7 @@ pub(crate) fn calls(said: &AssistantMessage) -> impl Iterator<Item = &ToolCall> 
 }
 
 /// The call that a message is the result of.
-fn answers(message: &Message) -> Option<&ToolCallId> {
+pub(crate) fn answers(message: &Message) -> Option<&ToolCallId> {
     match message {
         Message::ToolResult(result) => Some(&result.tool_call_id),
         Message::User(_)
