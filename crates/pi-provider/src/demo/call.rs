@@ -224,8 +224,12 @@ impl Evidence<'_> {
             Value::Object(arguments) => arguments,
             _ => Map::new(),
         };
-        // Nobody should read an empty text where the question has words.
-        for value in arguments.values_mut().filter(|value| *value == "") {
+        let names = &manners().members;
+        let is = |list: &[String], name: &str| list.iter().any(|known| same(known, name));
+        let has_file = arguments.keys().any(|name| is(&names.path, name));
+        // Nobody should read an empty text where the question has words; but a file of which nobody says what is in it is empty.
+        let is_unsaid = |name: &str, value: &Value| *value == "" && !(has_file && is(&names.content, name));
+        for (_, value) in arguments.iter_mut().filter(|(name, value)| is_unsaid(name, value)) {
             *value = Value::String(self.rest().to_owned());
         }
         Call { name: tool.name.clone(), arguments }

@@ -315,5 +315,8 @@ fn choice_members(
     if parallel.is_some() && matches!(dialect, Dialect::GeminiGenerate | Dialect::CohereV2) {
         changes.dropped("parallel_tools", "the API has no member for it");
     }
+    if parallel.is_some() && dialect == Dialect::AnthropicMessages && choice == Some(&ToolChoice::None) {
+        changes.dropped("parallel_tools", "no tool may be called");
+    }
     members
 }

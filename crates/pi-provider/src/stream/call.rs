@@ -3,7 +3,8 @@
 //! Pieces of a call are told apart by number, by id, or not at all; ids may be missing, may come again with every piece, or
 //! be all there is. This keeps the calls that are open and turns pieces into started, partial and ended. A call begins with
 //! its name: what comes before it waits for it, and is dropped and told where it never comes, because nobody can run a
-//! tool without a name. Calls of tools that the provider runs itself are such: their pieces look like those of any call.
+//! tool without a name. Of calls of tools that the provider runs itself nothing is handed on: their pieces look like those of
+//! any call, but nobody here has anything to do.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -39,6 +40,8 @@ struct OpenCall {
     has_arguments: bool,
     /// What came of the arguments before the name.
     waiting: String,
+    /// The provider runs it.
+    is_foreign: bool,
 }
 
 /// What a frame says about a call.
@@ -54,6 +57,8 @@ pub(super) struct CallPiece<'m, 'a> {
     pub(super) signature: Option<String>,
     /// It begins here, whatever the name is.
     pub(super) begins: bool,
+    /// The provider runs it.
+    pub(super) is_foreign: bool,
     pub(super) is_complete: bool,
 }
 
@@ -110,6 +115,9 @@ impl OpenCalls {
     pub(super) fn take(&mut self, candidate: u32, piece: CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) -> bool {
         let place = self.find(candidate, &piece, out).unwrap_or_else(|| self.open(candidate, &piece, out));
         let call = &mut self.calls[place];
+        if call.is_foreign {
+            return false;
+        }
         if let Some(name) = piece.name
             && call.name.is_empty()
         {
@@ -195,6 +203,7 @@ impl OpenCalls {
             started: false,
             has_arguments: false,
             waiting: String::new(),
+            is_foreign: piece.is_foreign,
         });
         self.calls.len() - 1
     }
@@ -240,6 +249,9 @@ impl OpenCall {
         let Self { candidate, index, id: tool_call_id, .. } = self;
         if self.started {
             return out.push(StreamEvent::ToolCallEnded { candidate, index, tool_call_id });
+        }
+        if self.is_foreign {
+            return;
         }
         // What the arguments say is nobody's to see: only those of calls are looked through for what must not be said.
         let told = [

@@ -147,6 +147,7 @@ impl Interpreter {
                 whole_arguments: event.field(Role::WholeArguments),
                 signature: signature(),
                 begins: event.kind() == Kind::CallStarted,
+                is_foreign: event.field(Role::Foreign).is_some_and(Found::is_true),
                 is_complete,
             };
             self.candidate(candidate).called |= self.calls.take(candidate, piece, out);

@@ -144,6 +144,17 @@ fn questions_about_pi_find_their_answer() {
         ("who are you", "a table of answers"),
         ("how do I start the server", "`pi serve` runs pi as a service"),
         ("can I use MCP servers?", "Extensions do not run yet"),
+        ("can I write an extension?", "Extensions do not run yet"),
+        ("does pi run on windows?", "tried on Linux"),
+        ("can I run pi on Windows", "WSL"),
+        ("how do I update pi?", "There is no command for that"),
+        ("how can I get the newest version", "cargo build --release"),
+        ("is there a sandbox?", "no sandbox of the operating system"),
+        ("can I run pi in docker?", "container"),
+        ("how do I change the theme?", "\"theme\": \"light\""),
+        ("does it have dark mode", "dark"),
+        ("where is the config file?", "~/.pi/agent/settings.json"),
+        ("how do I configure pi", "docs/settings.md"),
     ];
     for (question, part) in table {
         let text = says(&format!("user: hi\ndemo: Hello!\nuser: {question}"));
@@ -203,6 +214,8 @@ fn tools_are_called_when_asked_for() {
         ("use read with path=a.txt and limit=5", r#"read {"path":"a.txt","limit":5}"#),
         ("create a file hello.txt with the text hi", r#"write {"path":"hello.txt","content":"hi"}"#),
         ("Create a file `hello.txt` containing \"hi there\"", r#"write {"path":"hello.txt","content":"hi there"}"#),
+        ("create a file empty.txt", r#"write {"path":"empty.txt","content":""}"#),
+        ("make a new file called notes.md please", r#"write {"path":"notes.md","content":""}"#),
         ("make hello.txt with hi", r#"write {"path":"hello.txt","content":"hi"}"#),
         ("create a file with the text hi in hello.txt", r#"write {"path":"hello.txt","content":"hi"}"#),
         ("write hi to hello.txt", r#"write {"path":"hello.txt","content":"hi"}"#),

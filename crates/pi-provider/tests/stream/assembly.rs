@@ -244,12 +244,12 @@ fn read(rules: &Value, frames: &[Value]) -> Vec<StreamEvent> {
     events
 }
 
-#[test]
-fn pieces_of_a_call_without_a_name_are_dropped_and_told() {
+/// A message that begins a block of this type with pieces of a call in it, and then says "Found.".
+fn called_and_found(block: &str) -> (Value, Vec<String>) {
     let stream = [
         json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}),
         json!({"type": "content_block_start", "index": 0,
-               "content_block": {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}}),
+               "content_block": {"type": block, "id": "srvtoolu_1", "name": "web_search", "input": {}}}),
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{\"q\":"}}),
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "1}"}}),
         json!({"type": "content_block_stop", "index": 0}),
@@ -261,6 +261,21 @@ fn pieces_of_a_call_without_a_name_are_dropped_and_told() {
     let (message, steps) = assemble(events_of(&stream, Dialect::AnthropicMessages), End::Proper);
     assert_eq!(message["content"], json!([{"type": "text", "text": "Found."}]));
     assert_eq!((&message["stopReason"], &message["rawStopReason"]), (&json!("stop"), &json!("end_turn")));
+    (message, steps)
+}
+
+#[test]
+fn call_that_the_provider_runs_itself_is_not_missed() {
+    for block in ["server_tool_use", "mcp_tool_use"] {
+        let (message, steps) = called_and_found(block);
+        assert_eq!(message["diagnostics"], Value::Null, "{block}");
+        assert!(steps.iter().all(|step| !step.starts_with("toolcall")), "{steps:?}");
+    }
+}
+
+#[test]
+fn pieces_of_a_call_without_a_name_are_dropped_and_told() {
+    let (message, steps) = called_and_found("unknown_tool_use");
     let details = json!({"candidate_index": 0, "index": 0, "bytes": 7});
     assert_eq!(message["diagnostics"], json!([{"type": "nameless_tool_call", "timestamp": 5, "details": details}]));
     assert!(steps.iter().all(|step| !step.starts_with("toolcall")), "{steps:?}");

@@ -59,6 +59,9 @@ const MEMBERS: [&str; 25] = [
     "verification",
 ];
 
+/// What a model can be said to do.
+const ABILITIES: [&str; 4] = ["tool_call", "structured_output", "reasoning", "attachment"];
+
 /// Reads a file of models of the first generation (`v1/models/*.yaml`). A model that cannot be read is left out.
 pub fn load_models(text: &str, file: &str, format: Format) -> LoadedModels {
     let mut report = Report::new(file);
@@ -146,6 +149,7 @@ fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry>
         }
         is_kept
     });
+    check_abilities(&node, path, report);
     if let Some(pricing) = &mut entry.pricing {
         price::check(pricing, &node, path, report);
     }
@@ -153,6 +157,19 @@ fn entry(node: &Node, path: &str, report: &mut Report<'_>) -> Option<ModelEntry>
     entry.context_window = entry.context_window.filter(|&size| size > 0);
     entry.max_output_tokens = entry.max_output_tokens.filter(|&size| size > 0);
     Some(entry)
+}
+
+/// Others may say more of a model than has a meaning here; what is nearly a known name was meant as that.
+fn check_abilities(node: &Node, path: &str, report: &mut Report<'_>) {
+    let said = node.get("model_capabilities").and_then(Node::as_map).unwrap_or_default();
+    for member in said.iter().filter(|member| !ABILITIES.contains(&member.key.as_str())) {
+        if words::slip(&member.key, &ABILITIES).is_some() {
+            let path = format!("{path}.model_capabilities.{}", member.key);
+            let message = format!("{:?} is not known and says nothing", member.key);
+            report.warning(Rule::Models, member.at, &path, message);
+            report.hint(words::advice(&member.key, &ABILITIES));
+        }
+    }
 }
 
 /// Whom a contract is about.

@@ -34,7 +34,7 @@ pub const EVENTS: [&str; 14] = [
 ];
 
 /// Every field of these events that has a name, also those that are not looked at.
-pub const FIELDS: [&str; 41] = [
+pub const FIELDS: [&str; 42] = [
     "content",
     "text",
     "thinking",
@@ -54,6 +54,7 @@ pub const FIELDS: [&str; 41] = [
     "tool_calls",
     "tool_call",
     "is_complete",
+    "run_by_provider",
     "index",
     "block",
     "usage",
@@ -93,6 +94,8 @@ pub enum Role {
     WholeArguments,
     Calls,
     Complete,
+    /// The provider runs the tool itself.
+    Foreign,
     Index,
     Usage,
     PromptTokens,
@@ -174,6 +177,7 @@ impl Role {
             "whole_arguments" => Self::WholeArguments,
             "tool_calls" | "tool_call" => Self::Calls,
             "is_complete" => Self::Complete,
+            "run_by_provider" => Self::Foreign,
             "index" | "block" => Self::Index,
             "usage" => Self::Usage,
             "prompt_tokens" | "input_tokens" => Self::PromptTokens,
