@@ -11,7 +11,7 @@ use pi_provider::{
     Call, CallError, Secret, StreamEvent,
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, RetryListener, Settings, Timeouts},
-    credential::{Credential, Resolved, SourceKind},
+    credential::{Credential, Resolved, SourceKind, in_the_clear},
     manifest::endpoint::SecretHeader,
     retry::Retrying,
     transport::Network,
@@ -109,6 +109,13 @@ impl Asker {
         });
         let client = client(timeouts, &listener);
         Ok(Asker { client, timeouts, listener, credential, cancel: CancellationToken::new(), retries })
+    }
+
+    /// What to say, before anything is sent, of a credential that travels to a server elsewhere in the clear.
+    pub(crate) fn in_the_clear(&self, chosen: &Chosen) -> Option<String> {
+        let auth = &chosen.entry.manifest.endpoint.auth;
+        let is_secret = self.credential.is_some() || !auth.secret_headers.is_empty();
+        in_the_clear(&chosen.entry.manifest, chosen.base_url.as_deref()).filter(|_| is_secret)
     }
 
     /// Forgets how earlier calls went, so that the next is made whatever became of them.

@@ -81,43 +81,19 @@ impl Failure {
 
     /// What is wrong in what was read, if it was.
     pub(crate) fn problems(&self) -> Vec<Problem> {
-        match self {
-            Failure::NotAnEnvelope { refusal, .. }
-            | Failure::NotAManifest { refusal, .. }
-            | Failure::NotSettings { refusal, .. }
-            | Failure::NotACall { refusal } => refusal.problems.clone(),
-            Failure::UnusableSettings { why, .. } => why.problems(),
-            Failure::Model(ModelFailure::NotAManifest { findings, .. }) => {
-                let plain = |it: &String| Problem { path: String::new(), message: it.clone() };
-                findings.iter().map(plain).collect()
-            }
-            Failure::Model(failure) => failure.refusal().map(|it| it.problems.clone()).unwrap_or_default(),
-            Failure::NotAPolicy { problems, .. } => {
-                let plain =
-                    |it: &pi_policy::config::Problem| Problem { path: it.path.clone(), message: it.fault.to_string() };
-                problems.iter().map(plain).collect()
-            }
-            Failure::Unreadable { .. }
-            | Failure::UnreadableCall { .. }
-            | Failure::UnwritableFile { .. }
-            | Failure::Folder { .. }
-            | Failure::TooLarge { .. }
-            | Failure::EmptyFolder { .. }
-            | Failure::InputTwice
-            | Failure::NoSuchForm { .. }
-            | Failure::BadCall(_)
-            | Failure::BadPath { .. }
-            | Failure::OtherExtension { .. }
-            | Failure::Session(_)
-            | Failure::Serve(_)
-            | Failure::NoRuntime(_)
-            | Failure::Unwritable(_)
-            | Failure::NotBuilt { .. } => Vec::new(),
-        }
+        self.facts().problems
     }
 
     /// The file or folder that cannot be used, if it is one.
     pub(crate) fn file(&self) -> Option<&str> {
+        self.facts().file
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.facts().exit
+    }
+
+    fn facts(&self) -> Facts<'_> {
         match self {
             Failure::Unreadable { file, .. }
             | Failure::UnreadableCall { file, .. }
@@ -125,23 +101,33 @@ impl Failure {
             | Failure::Folder { file }
             | Failure::TooLarge { file, .. }
             | Failure::EmptyFolder { folder: file, .. }
-            | Failure::NotAnEnvelope { file, .. }
-            | Failure::NotAManifest { file, .. }
-            | Failure::NotSettings { file, .. }
-            | Failure::UnusableSettings { file, .. }
-            | Failure::NotAPolicy { file, .. }
-            | Failure::OtherExtension { manifest: file, .. } => Some(file),
-            Failure::Model(failure) => failure.file(),
+            | Failure::OtherExtension { manifest: file, .. } => Facts { file: Some(file), ..Facts::none() },
+            Failure::NotAnEnvelope { file, refusal }
+            | Failure::NotAManifest { file, refusal }
+            | Failure::NotSettings { file, refusal } => {
+                Facts { file: Some(file), problems: refusal.problems.clone(), ..Facts::none() }
+            }
+            Failure::UnusableSettings { file, why } => {
+                Facts { file: Some(file), problems: why.problems(), ..Facts::none() }
+            }
+            Failure::NotAPolicy { file, problems } => {
+                let plain =
+                    |it: &pi_policy::config::Problem| Problem { path: it.path.clone(), message: it.fault.to_string() };
+                Facts { file: Some(file), problems: problems.iter().map(plain).collect(), ..Facts::none() }
+            }
+            Failure::NotACall { refusal } => Facts { problems: refusal.problems.clone(), ..Facts::none() },
+            Failure::Model(failure) => {
+                Facts { file: failure.file(), problems: failure.problems(), exit: failure.exit() }
+            }
+            Failure::Session(failure) => Facts { exit: failure.exit(), ..Facts::none() },
+            Failure::NotBuilt { .. } => Facts { exit: Exit::NotBuilt, ..Facts::none() },
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
-            | Failure::NotACall { .. }
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
-            | Failure::Session(_)
             | Failure::Serve(_)
             | Failure::NoRuntime(_)
-            | Failure::Unwritable(_)
-            | Failure::NotBuilt { .. } => None,
+            | Failure::Unwritable(_) => Facts::none(),
         }
     }
 
@@ -162,30 +148,12 @@ impl Failure {
             Failure::NotAManifest { refusal, .. } => refusal.cause.hint("manifest"),
             Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
             Failure::UnusableSettings { why, .. } => {
-                let cure = match &**why {
-                    Failure::NotSettings { refusal, .. } => refusal.cause.hint("policy"),
-                    Failure::Unreadable { .. } => "let it be read".to_owned(),
-                    Failure::UnreadableCall { .. }
-                    | Failure::UnwritableFile { .. }
-                    | Failure::Folder { .. }
-                    | Failure::TooLarge { .. }
-                    | Failure::EmptyFolder { .. }
-                    | Failure::InputTwice
-                    | Failure::NoSuchForm { .. }
-                    | Failure::NotAnEnvelope { .. }
-                    | Failure::NotAManifest { .. }
-                    | Failure::UnusableSettings { .. }
-                    | Failure::NotAPolicy { .. }
-                    | Failure::NotACall { .. }
-                    | Failure::BadCall(_)
-                    | Failure::BadPath { .. }
-                    | Failure::OtherExtension { .. }
-                    | Failure::Model(_)
-                    | Failure::Session(_)
-                    | Failure::Serve(_)
-                    | Failure::NoRuntime(_)
-                    | Failure::Unwritable(_)
-                    | Failure::NotBuilt { .. } => "put a file in its place".to_owned(),
+                let cure = if let Failure::NotSettings { refusal, .. } = &**why {
+                    refusal.cause.hint("policy")
+                } else if let Failure::Unreadable { .. } = &**why {
+                    "let it be read".to_owned()
+                } else {
+                    "put a file in its place".to_owned()
                 };
                 format!("{cure}, or move it away; it may forbid something, so nothing begins without it")
             }
@@ -206,33 +174,19 @@ impl Failure {
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
         }
     }
+}
 
-    pub(crate) fn exit(&self) -> Exit {
-        match self {
-            Failure::NotBuilt { .. } => Exit::NotBuilt,
-            Failure::Model(failure) => failure.exit(),
-            Failure::Session(failure) => failure.exit(),
-            Failure::Unreadable { .. }
-            | Failure::UnreadableCall { .. }
-            | Failure::UnwritableFile { .. }
-            | Failure::Folder { .. }
-            | Failure::TooLarge { .. }
-            | Failure::EmptyFolder { .. }
-            | Failure::InputTwice
-            | Failure::NoSuchForm { .. }
-            | Failure::NotAnEnvelope { .. }
-            | Failure::NotAManifest { .. }
-            | Failure::NotSettings { .. }
-            | Failure::UnusableSettings { .. }
-            | Failure::NotAPolicy { .. }
-            | Failure::NotACall { .. }
-            | Failure::BadCall(_)
-            | Failure::BadPath { .. }
-            | Failure::OtherExtension { .. }
-            | Failure::Serve(_)
-            | Failure::NoRuntime(_)
-            | Failure::Unwritable(_) => Exit::Trouble,
-        }
+/// What there is to say of a failure beside its words.
+struct Facts<'a> {
+    file: Option<&'a str>,
+    problems: Vec<Problem>,
+    exit: Exit,
+}
+
+impl Facts<'_> {
+    /// Nothing but that it failed.
+    fn none() -> Self {
+        Self { file: None, problems: Vec::new(), exit: Exit::Trouble }
     }
 }
 

@@ -16,6 +16,7 @@ use pi_provider::{
     client::{Facts, Timeouts},
     guardrail::Finding,
     manifest::resilience::FilterAction,
+    request::{Change, ChangeKind},
 };
 use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
@@ -34,6 +35,9 @@ use crate::{
     providers::{self, Providers},
     runtime,
 };
+
+/// Changes of these are no answer to anything that somebody asked for.
+const UNASKED: [&str; 2] = ["credential", "stream"];
 
 pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
@@ -68,6 +72,9 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         let timeouts = Timeouts { total: arguments.timeout.or(usual.total), ..usual };
         let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers, timeouts)?;
         introduce(&chosen, call, console);
+        if let Some(note) = asker.in_the_clear(&chosen) {
+            console.note(&note);
+        }
         asker.stop_on_interrupt();
         let level = arguments.how.thinking.or(spoken.level);
         let asking = Asking { arguments, chosen: &chosen, form: &form, hidden, level };
@@ -234,9 +241,12 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
     })
 }
 
-/// What was left out of the request or changed in it.
+/// What somebody asked for and what was left out of the request or changed in it. What was added, or concerns nobody's
+/// wish, is shown by `--dry-run` and `--json`.
 fn tell_changes(facts: &Facts, asking: &Asking<'_>, console: &mut Console) {
-    for change in &facts.changes {
+    // That a credential travels in the clear was told before.
+    let is_wish = |change: &&Change| change.kind != ChangeKind::Added && !UNASKED.contains(&change.option.as_str());
+    for change in facts.changes.iter().filter(is_wish) {
         if change.option == "thinking" && asking.level.is_none() {
             // Nobody asked for anything, so nothing went wrong; but thinking takes time and costs.
             console.remark(&format!("it thinks without being asked to: {}", change.reason));

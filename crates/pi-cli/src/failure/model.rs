@@ -9,6 +9,7 @@ use pi_provider::{
     manifest::Capability,
     request::{Exclusion, MediaKind},
 };
+use pi_transcript::json::Problem;
 
 use crate::{
     choice::SERVER_ID,
@@ -73,6 +74,8 @@ pub(crate) enum ModelFailure {
     NoTools,
     #[error("the tool {name} is offered twice")]
     SameTool { name: String },
+    #[error("{name:?} is no name for a tool: providers take letters, digits, _ and -, at most {most} of them")]
+    ToolName { file: String, name: String, most: usize },
     #[error("what follows --api-key-env is not the name of a variable that is set")]
     NotAVariable,
     #[error("{provider} names no model")]
@@ -110,6 +113,7 @@ impl ModelFailure {
             | Self::HiddenSource { file, .. }
             | Self::NotAnImage { file }
             | Self::NotATool { file, .. }
+            | Self::ToolName { file, .. }
             | Self::NotASchema { file, .. }
             | Self::Untrusted { file, .. }
             | Self::BadDefault { file, .. }
@@ -138,9 +142,16 @@ impl ModelFailure {
         }
     }
 
-    /// The document that was refused, if one was.
-    pub(crate) fn refusal(&self) -> Option<&Refusal> {
-        if let Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } = self { Some(refusal) } else { None }
+    /// What is wrong in what was read, if it was.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        if let Self::NotAManifest { findings, .. } = self {
+            let plain = |it: &String| Problem { path: String::new(), message: it.clone() };
+            findings.iter().map(plain).collect()
+        } else if let Self::NotATool { refusal, .. } | Self::NotASchema { refusal, .. } = self {
+            refusal.problems.clone()
+        } else {
+            Vec::new()
+        }
     }
 
     /// The standard code, where a call was made, or whoever was to be called is not there or not said.
@@ -176,6 +187,7 @@ impl ModelFailure {
             | Self::NoSuchTool { .. }
             | Self::NoTools
             | Self::SameTool { .. }
+            | Self::ToolName { .. }
             | Self::NotAVariable
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
@@ -257,6 +269,7 @@ impl ModelFailure {
             Self::SameTool { .. } => {
                 "name each tool once with --tool FILE; a model tells them apart by name".to_owned()
             }
+            Self::ToolName { file, .. } => format!("rename it in {file}, for example get_time"),
             Self::NoTools => "offer one with --tool FILE, or leave --tool-choice out".to_owned(),
             Self::NotAVariable => {
                 "name a variable that holds the key, such as ACME_API_KEY; it is not repeated here in case it is a key"

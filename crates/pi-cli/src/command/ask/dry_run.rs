@@ -7,7 +7,7 @@ use std::fmt;
 
 use pi_provider::{
     Call, CallError, Side,
-    credential::{AttachError, Attachment, Resolved, attachments},
+    credential::{AttachError, Attachment, Resolved, attachments, in_the_clear},
     guardrail::Guardrails,
     request::{Mode, build},
 };
@@ -65,6 +65,11 @@ pub(super) fn show(
         (false, words) => format!("it could not be sent: {words}"),
     };
     console.remark(&where_from);
+    // Where the credential travels in the clear, the request says so itself.
+    let clear = in_the_clear(&chosen.entry.manifest, None);
+    for note in credential.notes.iter().filter(|note| Some(*note) != clear.as_ref()) {
+        console.note(note);
+    }
     for place in &places {
         console.remark(&format!("sent with it and not shown: {place}"));
     }

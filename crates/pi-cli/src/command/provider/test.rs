@@ -104,6 +104,9 @@ pub(crate) fn run(
             let title = console.paint(Tone::Strong, &printable(&chosen.name()));
             console.line(&title);
         }
+        if let Some(note) = asker.in_the_clear(&chosen) {
+            console.note(&note);
+        }
         for check in [Check::Question, Check::Stream, Check::ToolCall] {
             console.flush();
             console.activity(check.words());
