@@ -138,6 +138,15 @@ impl Ground {
         self.trust == settings::trust::Trust::Trusted
     }
 
+    /// Says that there is no theme of the name that the settings have, if so.
+    pub(crate) fn tell_theme(&self, console: &mut Console) {
+        let unknown = self.settings.theme.as_deref().filter(|name| Theme::named(name).is_none());
+        if let Some(name) = unknown {
+            let known = Theme::NAMES.join(", ");
+            console.note(&format!("there is no theme {name:?}, so the dark one is used; themes are: {known}"));
+        }
+    }
+
     /// The colours that the settings name.
     pub(crate) fn theme(&self) -> Theme {
         self.settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark)

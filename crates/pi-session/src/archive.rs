@@ -20,7 +20,7 @@ use std::{
     thread,
 };
 
-use pi_envelope::{Envelope, Prompt, meta, reconcile};
+use pi_envelope::{Envelope, Prompt, Purpose, meta, reconcile};
 use pi_transcript::{EntryId, Usage};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -66,7 +66,7 @@ enum Order {
     /// With its room, which is free again when it is carried out.
     Show(Box<Shown>, OwnedSemaphorePermit),
     Count(Box<Counted>),
-    /// The last one, unless one is named.
+    /// The last turn of the conversation, unless one is named.
     Get(Option<String>, oneshot::Sender<Option<Arc<Envelope>>>),
     List(oneshot::Sender<Vec<Listed>>),
     Sync(oneshot::Sender<()>),
@@ -266,15 +266,19 @@ impl Keeper {
     fn get(&mut self, request: Option<&str>) -> Option<Arc<Envelope>> {
         let held = match request {
             Some(request) => self.held.iter().rev().find(|(_, held)| is(held, request)),
-            None => self.held.back(),
+            None => self.held.iter().rev().find(|(_, held)| is_turn(held)),
         };
         if let Some((_, envelope)) = held {
             return Some(Arc::new(envelope.clone()));
         }
-        let sidecar = self.open()?;
+        let Some(sidecar) = self.open() else {
+            // A summary is better than nothing.
+            let last = self.held.back().filter(|_| request.is_none());
+            return last.map(|(_, envelope)| Arc::new(envelope.clone()));
+        };
         let request = match request {
             Some(request) => request.to_owned(),
-            None => sidecar.list().last()?.request.clone(),
+            None => Listed::last(sidecar.list())?.request.clone(),
         };
         match sidecar.get(&request) {
             Ok(found) => found.map(Arc::new),
@@ -310,6 +314,12 @@ fn ours(envelope: &Envelope) -> Option<&meta::EnvelopeMeta> {
     }
 }
 
+/// Whether it was shown for a turn of the conversation.
+fn is_turn(envelope: &Envelope) -> bool {
+    let asked = ours(envelope).and_then(|meta| meta.request.as_ref());
+    asked.is_none_or(|asked| asked.purpose == Purpose::Turn)
+}
+
 fn is(envelope: &Envelope, request: &str) -> bool {
     ours(envelope).and_then(|meta| meta.request.as_ref()).is_some_and(|own| own.id == request)
 }
@@ -330,7 +340,7 @@ mod tests {
             provider: "p".into(),
             model: "m".into(),
             time: 0,
-            purpose: pi_envelope::Purpose::Turn,
+            purpose: Purpose::Turn,
         };
         Shown { prompt, request, entry: None }
     }
@@ -363,6 +373,33 @@ mod tests {
         let (reply, mut found) = oneshot::channel();
         keeper.carry_out(Order::Get(Some("3".to_owned()), reply));
         assert!(found.try_recv().expect("an answer").is_some_and(|envelope| is(&envelope, "3")));
+    }
+
+    #[test]
+    fn last_one_is_the_last_turn_of_the_conversation() {
+        let mut keeper = Keeper {
+            session: None,
+            sidecar: None,
+            weights: Weights::new(""),
+            uncounted: VecDeque::new(),
+            held: VecDeque::new(),
+            listed: Vec::new(),
+        };
+        let mut last = |number, purpose| {
+            let mut shown = shown(number);
+            shown.request.purpose = purpose;
+            keeper.show(shown);
+            let found = keeper.get(None).expect("an envelope");
+            let listed = Listed::last(&keeper.listed).expect("an envelope").request.clone();
+            assert!(is(&found, &listed), "both are the same");
+            listed
+        };
+        assert_eq!(last(1, Purpose::Compaction), "1", "there is no other");
+        assert_eq!(last(2, Purpose::Turn), "2");
+        assert_eq!(last(3, Purpose::Compaction), "2");
+        assert_eq!(last(4, Purpose::BranchSummary), "2");
+        assert_eq!(last(5, Purpose::Extension), "2");
+        assert_eq!(last(6, Purpose::Turn), "6");
     }
 
     #[tokio::test]

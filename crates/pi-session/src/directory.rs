@@ -16,6 +16,7 @@ use std::{
 use pi_policy::Moment;
 use pi_transcript::{Header, SessionId};
 
+pub(crate) use self::title::without_pipe;
 pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, export, import, rename},

@@ -22,7 +22,8 @@ pub use self::{
     markdown::markdown,
 };
 use crate::{
-    directory,
+    directory::{self, without_pipe},
+    draft,
     file::{self, Disk, Notice, OpenError, ReadError, each_line},
     listing::Whole,
     sidecar::{self, Listed, SidecarError},
@@ -126,10 +127,10 @@ pub fn envelopes(path: &Path) -> Result<Vec<Listed>, ExportError> {
     Ok(sidecar::view(path)?.map(|(index, _)| index.list().to_vec()).unwrap_or_default())
 }
 
-/// What the model was shown in a request; in the last one unless another is named.
+/// What the model was shown in a request; in the last turn of the conversation unless another is named.
 pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportError> {
     let (index, disk) = sidecar::view(path)?.ok_or(ExportError::NoEnvelopes)?;
-    let last = index.list().last().map(|listed| listed.request.clone());
+    let last = Listed::last(index.list()).map(|listed| listed.request.clone());
     let request = request.map(str::to_owned).or(last).ok_or(ExportError::NoEnvelopes)?;
     let found = index.rebuild(&request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
     found.ok_or(ExportError::NoRequest { request })
@@ -175,7 +176,10 @@ impl Story {
         let first = || {
             self.entries.iter().find_map(|entry| match entry {
                 Entry::Message(entry) => match &entry.message {
-                    Message::User(user) => Some(directory::title(&user.content.text())),
+                    Message::User(user) => {
+                        let said = without_pipe(user.content.text(), &draft::spans(&entry.extra));
+                        Some(directory::title(&said))
+                    }
                     _ => None,
                 },
                 _ => None,

@@ -41,6 +41,8 @@ use crate::{
 
 /// A larger image is not read.
 pub const LARGEST_IMAGE: u64 = 64 << 20;
+/// What a pipe is called as the origin of a text.
+pub(crate) const PIPE: &str = "stdin";
 /// How many files a text may mention.
 const MOST_MENTIONS: usize = 32;
 
@@ -207,7 +209,11 @@ fn compose_as(
         work.draft.images.clear();
     }
     let Work { draft, notices, hidden, .. } = work;
-    Ok(Composed { saying: draft.finish(timestamp), notices, hidden })
+    let own = match voice {
+        Voice::Person => Some(typed.text.to_owned()),
+        Voice::Extension(_) => None,
+    };
+    Ok(Composed { saying: draft.finish(own, timestamp), notices, hidden })
 }
 
 impl Utterance {
@@ -302,8 +308,8 @@ impl Work<'_> {
     fn piped(&mut self, piped: &str) {
         let text = self.scrubbed(piped);
         // Anybody may have written what a command printed.
-        let provenance = Provenance { origin: Origin::File { path: "stdin".to_owned() }, trust: Trust::Untrusted };
-        let source = SpanSource::Document { file_name: "stdin".to_owned(), mime_type: "text/plain".to_owned() };
+        let provenance = Provenance { origin: Origin::File { path: PIPE.to_owned() }, trust: Trust::Untrusted };
+        let source = SpanSource::Document { file_name: PIPE.to_owned(), mime_type: "text/plain".to_owned() };
         self.draft.mark(&format!("{}\n\n", text.trim_end()), provenance, source);
     }
 

@@ -328,7 +328,7 @@ fn answer<T>(reply: oneshot::Sender<T>, value: T) {
 
 /// What waited to be said, and is not said; Pi has no event for this.
 fn left_unsaid(unsaid: &[Saying]) -> AgentEvent {
-    let texts: Vec<String> = unsaid.iter().map(Saying::text).collect();
+    let texts: Vec<String> = unsaid.iter().map(Saying::written).collect();
     AgentEvent::Other(Extra::from_iter([
         ("type".to_owned(), "messages_unsaid".into()),
         ("texts".to_owned(), texts.into()),

@@ -20,6 +20,8 @@ use crate::attached;
 pub struct Saying {
     pub message: Message,
     pub spans: Vec<Span>,
+    /// What a person typed, before templates, skills and files were put in; nothing if nobody did.
+    pub typed: Option<String>,
 }
 
 /// How many messages of a queue are handed over at once.
@@ -69,7 +71,7 @@ struct Queued {
     saying: Saying,
 }
 
-/// The texts that wait, as clients show them.
+/// The texts that wait, as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub steering: Vec<String>,
@@ -132,13 +134,13 @@ impl Queue {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.waiting.iter().map(|queued| queued.saying.text()).collect()
+        self.waiting.iter().map(|queued| queued.saying.written()).collect()
     }
 }
 
 impl Saying {
     pub fn new(message: Message) -> Self {
-        Self { message, spans: Vec::new() }
+        Self { message, spans: Vec::new(), typed: None }
     }
 
     /// What an extension says in the user's place: every word and every picture of it is the extension's.
@@ -156,22 +158,20 @@ impl Saying {
             Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
         };
         let spans = blocks.iter().enumerate().filter_map(markable).map(quote).collect();
-        Self { message: Message::user(blocks, timestamp), spans }
+        Self { message: Message::user(blocks, timestamp), spans, typed: None }
     }
 
-    /// What somebody wrote, to be written anew: without the files that were attached to it. A file that is mentioned in the
-    /// text is attached again when it is said.
+    /// What somebody wrote, as they know it, and to be written anew: a call of a template or a skill stands there as it was
+    /// typed, and no file that was attached. One that is mentioned in the text is attached again when it is said.
     pub fn written(&self) -> String {
-        let mut text = self.text();
-        for span in self.spans.iter().rev().filter(|span| span.block == 0) {
-            if text.get(span.bytes.clone()).is_some_and(attached::begins_file) {
-                text.replace_range(span.bytes.clone(), "");
-            }
+        match (&self.typed, &self.message) {
+            (Some(typed), _) if !typed.trim().is_empty() => typed.trim_end().to_owned(),
+            (_, Message::User(_)) => attached::shown(&self.text()),
+            (_, _) => self.text(),
         }
-        text.trim_end().to_owned()
     }
 
-    /// What a person would recognise it by.
+    /// All of its text, as the model is given it.
     pub fn text(&self) -> String {
         match &self.message {
             Message::User(user) => user.content.text(),

@@ -301,7 +301,7 @@ impl Run {
 
     /// Says something that is not the model's.
     async fn say(&mut self, saying: Saying) -> Result<(), Gone> {
-        let Saying { message, spans } = saying;
+        let Saying { message, spans, typed: _ } = saying;
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
         let draft = Draft::of_message(message.clone(), spans);

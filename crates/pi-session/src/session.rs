@@ -214,11 +214,17 @@ impl Session {
         self.ask(Request::TakeBack).await
     }
 
+    /// Hands back what waits though nothing runs: it was queued for a run that failed or was stopped. While something runs,
+    /// or is on its way to a run, nothing is stranded.
+    pub async fn take_stranded(&self) -> Result<Vec<Saying>, SessionGone> {
+        self.ask(Request::TakeStranded).await
+    }
+
     pub async fn rename(&self, name: String) -> Result<(), SessionGone> {
         self.ask(|reply| Request::Rename(name, reply)).await
     }
 
-    /// What the model was shown last.
+    /// What the model was shown in the last turn of the conversation.
     pub async fn last_envelope(&self) -> Result<Option<Arc<Envelope>>, SessionGone> {
         self.ask(|reply| Request::Envelope(None, reply)).await
     }

@@ -57,6 +57,7 @@ fn beginning() -> Beginning {
         branch: Some("main".to_owned()),
         history: Vec::new(),
         is_trusted: false,
+        is_unwritable: false,
     }
 }
 

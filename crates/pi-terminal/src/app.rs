@@ -79,6 +79,8 @@ pub struct Beginning {
     pub history: Vec<String>,
     /// Whether what the project brings is used already.
     pub is_trusted: bool,
+    /// Whether it was told that the file of the session cannot be written.
+    pub is_unwritable: bool,
 }
 
 /// The screen.
@@ -117,6 +119,7 @@ pub struct App {
     last_interrupt: Option<Duration>,
     last_leave: Option<Duration>,
     is_trusted: bool,
+    is_unwritable: bool,
     keeping: Keeping,
     width: usize,
 }
@@ -128,14 +131,27 @@ enum Keeping {
     Fine,
     /// The disk fails.
     Failing,
-    /// The same, and whoever wanted to leave was told so.
+    /// The same, and whoever wanted to leave was just told so.
     Warned,
+    /// The same, and everything that was said so far is in a file that somebody wanted.
+    Exported,
 }
 
 impl App {
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, models, commands, theme, thoughts, directory, branch, history, is_trusted, .. } =
-            beginning;
+        let Beginning {
+            state,
+            models,
+            commands,
+            theme,
+            thoughts,
+            directory,
+            branch,
+            history,
+            is_trusted,
+            is_unwritable,
+            ..
+        } = beginning;
         let Beginning { missing, undescribed, why, silence, colours, .. } = beginning;
         let is_described = !undescribed.contains(&model::name(&state.model));
         let mut app = Self {
@@ -176,6 +192,7 @@ impl App {
             last_interrupt: None,
             last_leave: None,
             is_trusted,
+            is_unwritable,
             keeping: if state.is_failing { Keeping::Failing } else { Keeping::Fine },
             width: 80,
         };
@@ -185,10 +202,13 @@ impl App {
 
     /// Shows a conversation that was opened again. What it has consumed is told by [`Report::Spent`](crate::Report).
     pub fn recall<'a>(&mut self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone, now: Duration) {
-        for message in messages.clone() {
-            self.footer.fill_with(message);
-        }
+        self.remember(messages.clone());
         self.chat.recall(messages, now);
+    }
+
+    /// Takes note of a conversation that stands on the screen already.
+    pub fn remember<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
+        messages.for_each(|message| self.footer.fill_with(message));
     }
 
     /// Nothing more comes: what was being written stays as far as it came.

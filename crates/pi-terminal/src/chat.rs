@@ -5,7 +5,6 @@
 //! conversation is.
 
 mod activity;
-mod attached;
 mod card;
 mod item;
 mod stream;
@@ -19,17 +18,11 @@ use ratatui_core::text::Line;
 pub(crate) use self::stream::outcome;
 pub use self::{
     activity::Activity,
-    attached::Attached,
     card::{Card, CardState},
     item::{Item, Tone},
 };
 use self::{card::Finished, stream::Streaming};
 use crate::look::{Detail, Look};
-
-/// What somebody said, without what was attached to it.
-pub(crate) fn words(message: &str) -> String {
-    attached::split(message).0
-}
 
 /// How many messages of a conversation that was opened again are printed.
 pub const MOST_RECALLED: usize = 200;

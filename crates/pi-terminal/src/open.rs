@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use pi_session::{
-    Session, SessionGone,
+    Session, SessionGone, attached,
     directory::Project,
     input::{Utterance, complete::Command},
     models::Choice,
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     app::{App, Beginning},
-    chat::{Tone, words},
+    chat::Tone,
     commands,
     device::Device,
     look::Thoughts,
@@ -65,6 +65,10 @@ pub struct Options {
     pub notices: Vec<String>,
     /// What was just done.
     pub done: Option<String>,
+    /// Whether what was said so far stands on the screen already.
+    pub is_on_screen: bool,
+    /// Whether the notices say that its file cannot be written.
+    pub is_unwritable: bool,
     /// Whether what the project brings is used already.
     pub is_trusted: bool,
     /// Where the session is written; `None` if it is not.
@@ -103,7 +107,7 @@ pub async fn run(
     let (state, events) = options.session.subscribe().await?;
     let spoken = options.session.messages().await?;
     let said = spoken.iter().filter_map(|(_, message)| match &**message {
-        Message::User(user) => Some(words(&user.content.text())),
+        Message::User(user) => Some(attached::split(&user.content.text()).0),
         _ => None,
     });
     let (actions, wanted) = mpsc::channel(ACTIONS);
@@ -138,6 +142,7 @@ pub async fn run(
         branch: options.branch,
         history: said.collect(),
         is_trusted: options.is_trusted,
+        is_unwritable: options.is_unwritable,
     });
     if let Some(program) = options.heading {
         app.introduce(&program);
@@ -151,7 +156,12 @@ pub async fn run(
     if let Some(done) = options.done {
         app.note(Tone::Good, done);
     }
-    app.recall(spoken.iter().map(|(_, message)| &**message), Duration::ZERO);
+    let said_before = spoken.iter().map(|(_, message)| &**message);
+    if options.is_on_screen {
+        app.remember(said_before);
+    } else {
+        app.recall(said_before, Duration::ZERO);
+    }
     for question in options.session.open_questions().await? {
         app.report(&Report::Event(Arc::new(question.to_event())), Duration::ZERO);
     }

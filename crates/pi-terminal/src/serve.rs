@@ -83,6 +83,9 @@ impl Service {
                         if is_offer(&event) {
                             work.push(Box::pin(self.clone().offer()));
                         }
+                        if matches!(*event, AgentEvent::AgentSettled { .. }) {
+                            work.push(Box::pin(self.clone().give_back()));
+                        }
                         self.tell(Report::Event(event)).await;
                     }
                     Err(Silence::Ended) => return self.tell(Report::Failed("the session has ended".to_owned())).await,
@@ -143,6 +146,16 @@ impl Service {
             Err(error @ (PromptError::Busy | PromptError::Gone(_))) => {
                 self.tell(Report::Failed(error.to_string())).await
             }
+        }
+    }
+
+    /// Hands back what still waits when nothing runs any more: the run that it waited for failed, or was stopped.
+    async fn give_back(self) {
+        // Of a session that is gone nothing comes back; whoever closed it was told.
+        let Ok(()) = self.session.idle().await else { return };
+        let Ok(unsent) = self.session.take_stranded().await else { return };
+        if !unsent.is_empty() {
+            self.tell(Report::Unsent(unsent.iter().map(Saying::written).collect())).await;
         }
     }
 
@@ -226,7 +239,7 @@ impl Service {
             }
             Action::Export { path } => {
                 let (path, form) = self.export(path).await?;
-                Ok(Some(Report::Told(format!("written to {} as {}", path.display(), form.told()))))
+                Ok(Some(Report::Exported { path, form }))
             }
             Action::Answer { request, answer } => {
                 let taken = session.answer(request, answer).await.map_err(gone)?;

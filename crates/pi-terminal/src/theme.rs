@@ -43,6 +43,9 @@ pub struct Theme {
 }
 
 impl Theme {
+    /// What can be named.
+    pub const NAMES: [&'static str; 2] = ["dark", "light"];
+
     /// The theme of that name.
     pub fn named(name: &str) -> Option<Self> {
         match name {

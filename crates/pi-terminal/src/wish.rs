@@ -6,6 +6,7 @@ use pi_envelope::Envelope;
 use pi_session::{
     Departure, Exposure, Journey, Went,
     directory::{ForkPoint, Stored},
+    export::Form,
     input::complete::{Command, Listing},
     queue::When,
 };
@@ -153,6 +154,8 @@ pub enum Report {
         listing: Listing,
     },
     TakenBack(Vec<String>),
+    /// What waited for its turn in a run that ended before; it comes back.
+    Unsent(Vec<String>),
     Model(Box<Model>),
     Thinking(ThinkingLevel),
     Envelope(Option<Arc<Envelope>>),
@@ -180,6 +183,11 @@ pub enum Report {
     Missed(Vec<Arc<Message>>),
     /// An extension wants to leave.
     Leave(Wish),
+    /// The session was written to a file.
+    Exported {
+        path: PathBuf,
+        form: Form,
+    },
     Told(String),
     Failed(String),
     /// What to do about the error with which a run ended.

@@ -8,6 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
     Exposure, Journey, State, Summarise, Went,
     directory::{ForkPoint, Stored},
+    export::Form,
     input::complete::{Command, CommandKind, Listed, Listing},
     queue::{Waiting, When},
 };
@@ -62,6 +63,7 @@ fn beginning() -> Beginning {
         branch: None,
         history: vec!["first".to_owned(), "second".to_owned()],
         is_trusted: false,
+        is_unwritable: false,
     }
 }
 
@@ -229,6 +231,21 @@ fn what_is_kept_nowhere_is_left_at_the_second_try() {
         hear(&mut app, json!({ "type": "storage_recovered" }));
         assert_eq!(press(&mut app, text), [Action::Leave(wish)]);
     }
+    let mut app = app();
+    hear(&mut app, json!({ "type": "storage_failed", "message": "the disk is full" }));
+    assert_eq!(press(&mut app, "/quit<enter>"), []);
+    // Whoever does something else is told again.
+    press(&mut app, "/name Ada<enter>");
+    assert_eq!(press(&mut app, "/quit<enter>"), []);
+    let exported = |form| Report::Exported { path: "/p/talk".into(), form };
+    app.report(&exported(Form::Envelope), Duration::ZERO);
+    press(&mut app, "/name Ada<enter>");
+    assert_eq!(press(&mut app, "/quit<enter>"), [], "an envelope is not what was said");
+    app.report(&exported(Form::Markdown), Duration::ZERO);
+    press(&mut app, "/name Ada<enter>");
+    assert_eq!(press(&mut app, "/quit<enter>"), [Action::Leave(Wish::Quit)]);
+    hear(&mut app, json!({ "type": "message_end", "message": { "role": "user", "content": "more", "timestamp": 0 } }));
+    assert_eq!(press(&mut app, "/quit<enter>"), [], "it is not in the file");
     let state = State { is_failing: true, ..beginning().state };
     let mut shown_again = App::new(Beginning { state, ..beginning() });
     assert_eq!(press(&mut shown_again, "/quit<enter>"), []);
@@ -268,6 +285,28 @@ fn queue_is_shown_and_comes_back_into_the_editor() {
     assert_eq!(press(&mut app, "<alt+up>"), [Action::TakeBack]);
     app.report(&Report::TakenBack(vec!["do this".to_owned(), "then that".to_owned()]), Duration::ZERO);
     assert_eq!(press(&mut app, "<enter>"), [say("do this\n\nthen that\n\nmine", When::Steer)]);
+}
+
+#[test]
+fn what_was_not_sent_is_told_and_comes_back() {
+    let mut app = app();
+    press(&mut app, "mine");
+    app.report(&Report::Unsent(vec!["do this".to_owned()]), Duration::ZERO);
+    assert!(shows(&mut app, "what waited was not sent"));
+    assert_eq!(press(&mut app, "<enter>"), [say("do this\n\nmine", When::Steer)]);
+}
+
+#[test]
+fn file_that_cannot_be_written_is_told_once() {
+    let failed = || json!({ "type": "storage_failed", "message": "the disk is full" });
+    let mut told = App::new(Beginning { is_unwritable: true, ..beginning() });
+    hear(&mut told, failed());
+    assert!(!shows(&mut told, "the disk is full"));
+    assert_eq!(press(&mut told, "/quit<enter>"), [], "what is said can be lost all the same");
+    // Later it is news again.
+    hear(&mut told, json!({ "type": "storage_recovered" }));
+    hear(&mut told, failed());
+    assert!(shows(&mut told, "the disk is full"));
 }
 
 #[test]

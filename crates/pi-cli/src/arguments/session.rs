@@ -58,7 +58,7 @@ pub(crate) struct ExportArguments {
     /// As Markdown; so it is for a file that ends with .md or .txt
     #[arg(long, group = "form")]
     pub(crate) md: bool,
-    /// What the model was shown in the last request, as a prompt envelope; so it is for a file that ends with .json
+    /// What the model was shown in the last turn, as a prompt envelope; so it is for a file that ends with .json
     #[arg(long, group = "form")]
     pub(crate) envelope: bool,
     /// Of this request instead; --list shows them
@@ -100,7 +100,7 @@ pub(crate) struct ContextArguments {
     /// The session: its file, the beginning of its id, or `last`
     #[arg(default_value = "last", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) session: String,
-    /// Of this request instead of the last one; `pi export SESSION --envelope --list` shows them
+    /// Of this request instead of the last turn; `pi export SESSION --envelope --list` shows all, those for summaries too
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) request: Option<String>,
     #[command(flatten)]

@@ -1,10 +1,10 @@
 //! `pi context`: what filled the model's context in a request, segment by segment.
 
-use pi_envelope::{Envelope, Kind, Message, Segment};
+use pi_envelope::{Envelope, Kind, Message, Purpose, Segment};
 use pi_terminal::letter;
 use serde_json::{Value, json};
 
-use super::export::{envelope, find};
+use super::export::{asked_for, envelope, find};
 use crate::{
     amount::{counted, grouped, percent},
     arguments::session::ContextArguments,
@@ -106,6 +106,8 @@ fn show(envelope: &Envelope, rows: &[Row], all: u64, console: &mut Console) {
     let title = console.paint(Tone::Strong, &printable(model));
     let mut facts = vec![counted(all, "token"), counted(rows.len(), "segment")];
     if let Some(meta) = envelope.ours() {
+        let purpose = meta.request.as_ref().map(|request| request.purpose).filter(|purpose| *purpose != Purpose::Turn);
+        facts.extend(purpose.map(|purpose| format!("asked for: {}", asked_for(purpose))));
         facts.extend(meta.usage.as_ref().map(|usage| {
             format!("the provider counted {}", grouped(usage.input + usage.cache_read + usage.cache_write))
         }));

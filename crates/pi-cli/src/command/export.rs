@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pi_envelope::Envelope;
+use pi_envelope::{Envelope, Purpose};
 use pi_session::{
     export::{self, ExportError, Form},
     sidecar::Listed,
@@ -25,8 +25,9 @@ use crate::{
     workshop::{Ground, seat},
 };
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column { title: "REQUEST", align: Align::Left, room: Room::Whole },
+    Column { title: "FOR", align: Align::Left, room: Room::Whole },
     Column { title: "TIME", align: Align::Left, room: Room::LeaveOut(2) },
     Column { title: "MESSAGES", align: Align::Right, room: Room::LeaveOut(3) },
     Column { title: "IN", align: Align::Right, room: Room::LeaveOut(1) },
@@ -82,7 +83,8 @@ pub(super) fn find(
     seat::find(word, &project)
 }
 
-/// What the model was shown in a request, which is named by its id or the end of it; in the last one if none is.
+/// What the model was shown in a request, which is named by its id or the end of it; in the last turn of the
+/// conversation if none is.
 pub(super) fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, Failure> {
     let whole = match request {
         None => None,
@@ -146,12 +148,23 @@ fn row(it: &Listed) -> Vec<Cell> {
     let sent = it.usage.as_ref().map(|usage| usage.input + usage.cache_read + usage.cache_write);
     vec![
         Cell::toned(Tone::Accent, short(&it.request)),
+        Cell::plain(asked_for(it.purpose())),
         Cell::plain(time.get(..19).unwrap_or(&time).replace('T', " ")),
         Cell::plain(it.messages.to_string()),
         tokens(sent),
         tokens(it.usage.as_ref().map(|usage| usage.output)),
         Cell::plain(printable(it.model.as_deref().unwrap_or_default())),
     ]
+}
+
+/// What a model was asked for, in a word or two.
+pub(super) fn asked_for(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Turn => "turn",
+        Purpose::Compaction => "compaction",
+        Purpose::BranchSummary => "branch summary",
+        Purpose::Extension => "extension",
+    }
 }
 
 /// The end of an id, which no other request of the session has: what comes before is the session's.
@@ -164,7 +177,7 @@ fn object(it: &Listed) -> String {
     let usage = it.usage.as_ref().map(|usage| json!({"input": usage.input, "output": usage.output}));
     json!({
         "request": it.request, "entry": it.entry, "time": it.time, "model": it.model, "messages": it.messages,
-        "usage": usage, "residual": it.residual,
+        "purpose": it.purpose(), "usage": usage, "residual": it.residual,
     })
     .to_string()
 }

@@ -5,6 +5,7 @@ mod choice;
 mod hangup;
 mod interactive;
 mod lines;
+mod notes;
 mod pipe;
 mod print;
 pub(super) mod stop;
@@ -18,7 +19,7 @@ use std::{
 
 use pi_exthost::port;
 use pi_session::{
-    Beginning,
+    Beginning, Storage,
     input::{
         Mentions, Utterance,
         complete::{called, nearest},
@@ -110,6 +111,9 @@ async fn sit(
         }
     }
     ground.tell(console);
+    if audience == Audience::Person {
+        ground.tell_theme(console);
+    }
     trust::note(&ground, audience.way_to_trust(), environment, console);
     if arguments.session.resume && audience == Audience::Reader {
         return Err(seat::nobody_chooses(&arguments.session, &ground, environment)?);
@@ -135,7 +139,17 @@ async fn sit(
             words.doubt(console);
             let is_quiet = ground.settings.quiet_startup;
             let heading = (!is_quiet).then(|| format!("pi {}", arguments::VERSION));
-            (seat, who, Opening { sayings: words.into_utterances(), draft: String::new(), heading, done: None })
+            (
+                seat,
+                who,
+                Opening {
+                    sayings: words.into_utterances(),
+                    draft: String::new(),
+                    heading,
+                    done: None,
+                    is_on_screen: false,
+                },
+            )
         }
         Start::Anew(again) => again.open(project.as_ref(), &ground, console)?,
     };
@@ -183,6 +197,11 @@ async fn print(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     seat.note(answering);
+    let keeping = match seat.storage {
+        Storage::Memory => Keeping::Nothing,
+        Storage::File(_) if seat.is_unwritable() => Keeping::InVain,
+        Storage::File(_) => Keeping::File,
+    };
     let header = seat.header.clone();
     let client = match arguments.mode {
         Mode::Text => port::Mode::Print,
@@ -191,7 +210,6 @@ async fn print(
     let (owner, wishes) = pi_session::owner();
     let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
     let session = pi_session::start(workshop.blueprint(seat, answering, entrance)).map_err(SessionFailure::Start)?;
-    let keeping = if arguments.session.no_session { Keeping::Nothing } else { Keeping::File };
     match arguments.mode {
         Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
         Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,

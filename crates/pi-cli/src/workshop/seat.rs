@@ -120,6 +120,14 @@ impl Seat {
         Seat { header, storage: Storage::Memory, past: Past { model: None, thinking: None, address: None } }
     }
 
+    /// Whether its file cannot be written, which was told when it was opened.
+    pub(crate) fn is_unwritable(&self) -> bool {
+        match &self.storage {
+            Storage::File(opened) => opened.notices.iter().any(|notice| matches!(notice, Notice::Unwritable { .. })),
+            Storage::Memory => false,
+        }
+    }
+
     /// Where its file is, or will be.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         match &self.storage {

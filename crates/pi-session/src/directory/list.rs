@@ -8,13 +8,18 @@ use std::{
     thread,
 };
 
+use pi_envelope::Span;
 use pi_transcript::{Content, Entry, Header, Line, Message, SessionId, read_line};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Project, title};
+use super::{
+    Project,
+    title::{title, without_pipe},
+};
 use crate::{
     context::millis,
+    draft,
     file::{self, Disk, Listed, each_line},
 };
 
@@ -285,10 +290,12 @@ fn is_result(bytes: &[u8]) -> bool {
         && bytes.trim_ascii_end().ends_with(b"}}")
 }
 
-/// What a message says, also on a line of version 1.
+/// What a message says, also on a line of version 1. What was piped in stands there only if nothing else does.
 fn first_words(bytes: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
-    Content::deserialize(&value["message"]["content"]).ok().map(|content| joined(&content))
+    let content = Content::deserialize(&value["message"]["content"]).ok()?;
+    let spans: Vec<Span> = Vec::deserialize(&value[draft::SPANS]).unwrap_or_default();
+    Some(without_pipe(joined(&content), &spans))
 }
 
 /// What user or model said on a line.

@@ -36,8 +36,8 @@ impl Draft {
         self.spans.push(Span { block: 0, bytes: start..self.text.len(), provenance, source });
     }
 
-    /// The message: text first, then images, as Pi writes it.
-    pub(super) fn finish(self, timestamp: u64) -> Saying {
+    /// The message: text first, then images, as Pi writes it. It remembers what a person typed.
+    pub(super) fn finish(self, typed: Option<String>, timestamp: u64) -> Saying {
         let Self { text, mut spans, images } = self;
         let text = (!text.is_empty() || images.is_empty()).then(|| Block::text(text));
         let mut blocks = Vec::from_iter(text);
@@ -46,6 +46,6 @@ impl Draft {
             spans.extend(file.map(|(provenance, source)| Span { block, bytes: 0..0, provenance, source }));
             blocks.push(Block::Image(image));
         }
-        Saying { message: Message::user(blocks, timestamp), spans }
+        Saying { message: Message::user(blocks, timestamp), spans, typed }
     }
 }

@@ -191,7 +191,7 @@ impl Mailbox {
             (_, None, _) => self.riding.push(saying),
             (None, Some(_), Trigger::Run) => self.start_run(vec![saying], None),
             (None, Some(_), Trigger::Nothing) => {
-                let Saying { message, spans: _ } = saying;
+                let Saying { message, spans: _, typed: _ } = saying;
                 let start = vec![AgentEvent::MessageStart { message: message.clone() }];
                 let end = vec![AgentEvent::MessageEnd { message: message.clone() }];
                 self.append(start, vec![Draft::of_message(message, Vec::new())], end);

@@ -86,6 +86,8 @@ pub(crate) enum Request {
     SetDelivery(When, Delivery, oneshot::Sender<()>),
     ClearQueue(oneshot::Sender<Vec<Saying>>),
     TakeBack(oneshot::Sender<Vec<Saying>>),
+    /// What waits though nothing runs.
+    TakeStranded(oneshot::Sender<Vec<Saying>>),
     Rename(String, oneshot::Sender<()>),
     /// The last one, unless one is named.
     Envelope(Option<RequestId>, oneshot::Sender<Option<Arc<Envelope>>>),

@@ -4,7 +4,7 @@ use super::{Mailbox, Request, answer, intake::Arrival};
 use crate::{
     context,
     herald::{self, Outgoing, Reading},
-    queue::{Edit, EditError, Line},
+    queue::{Edit, EditError, Line, Saying},
     session::{Reloaded, State, Switch},
 };
 
@@ -57,6 +57,7 @@ impl Mailbox {
                 answer(reply, cleared);
             }
             Request::TakeBack(reply) => self.take_back(reply),
+            Request::TakeStranded(reply) => answer(reply, self.take_stranded()),
             Request::Rename(name, reply) => {
                 self.rename(name);
                 answer(reply, ());
@@ -111,6 +112,15 @@ impl Mailbox {
         self.queues.edit(revision, edits)?;
         self.tell_queues();
         Ok(self.queues.line())
+    }
+
+    fn take_stranded(&mut self) -> Vec<Saying> {
+        if self.running.is_some() || !self.intake.is_empty() || self.queues.is_empty() {
+            return Vec::new();
+        }
+        let stranded = self.queues.clear();
+        self.tell_queues();
+        stranded
     }
 
     /// Stops the run, what is on its way to one, and the commands of extensions.

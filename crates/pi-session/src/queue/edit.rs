@@ -16,6 +16,7 @@ pub struct ItemId(pub(super) String);
 pub struct Item {
     pub id: ItemId,
     pub when: When,
+    /// As the model will be given it: whoever changes it must see all of it.
     pub text: String,
     pub images: usize,
 }
@@ -116,6 +117,7 @@ impl Saying {
             | Message::System(_)
             | Message::Other(_) => return,
         };
+        self.typed = None;
         *content = match std::mem::replace(content, Content::Text(String::new())) {
             Content::Text(_) => {
                 self.spans.clear();

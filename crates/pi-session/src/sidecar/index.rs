@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use pi_envelope::{Envelope, Segment, Tokens, meta, reconcile};
+use pi_envelope::{Envelope, Purpose, Segment, Tokens, meta, reconcile};
 use pi_transcript::{EntryId, Usage, json::Digest};
 use serde::Deserialize;
 
@@ -47,6 +47,22 @@ pub struct Listed {
     pub usage: Option<Usage>,
     /// Tokens that the provider counted, less ours.
     pub residual: Option<i64>,
+}
+
+impl Listed {
+    /// Whether it was a turn of the conversation, and not a summary of it or a question of an extension.
+    pub fn is_turn(&self) -> bool {
+        self.purpose() == Purpose::Turn
+    }
+
+    pub fn purpose(&self) -> Purpose {
+        self.asked.as_ref().map(|asked| asked.purpose).unwrap_or_default()
+    }
+
+    /// The last turn of the conversation; where there is none, whatever was asked last.
+    pub fn last(all: &[Self]) -> Option<&Self> {
+        all.iter().rfind(|listed| listed.is_turn()).or_else(|| all.last())
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

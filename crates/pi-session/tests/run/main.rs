@@ -21,7 +21,7 @@ mod veiled;
 
 use std::time::Duration;
 
-use pi_session::{Ending, PromptError, Prompted, queue::When};
+use pi_session::{Ending, PromptError, Prompted, Switch, input::Utterance, queue::When};
 use pi_testkit::model::{Answer, refusal};
 use pi_transcript::AgentEvent;
 use serde_json::json;
@@ -288,6 +288,30 @@ async fn steering_comes_after_the_calls_and_follow_up_at_the_end() {
         "assistant \"Followed.\" Stop",
     ];
     assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_run_that_fails_is_handed_back_as_it_was_typed() {
+    let mut stage = Stage::new([Answer::new().text("Half").hold().cut().reply()]).await;
+    stage.session.set_auto_retry(Switch::Off).await.unwrap();
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("start")).await })
+    };
+    stage.server.received(1).await;
+    let queued = stage.session.say_during(Utterance::new("/greet Ada"), When::FollowUp).await;
+    assert_eq!(queued, Ok(Prompted::Queued(When::FollowUp)));
+    assert_eq!(stage.session.state().await.unwrap().waiting.follow_up, ["/greet Ada"]);
+    assert_eq!(stage.session.take_stranded().await, Ok(Vec::new()), "the run is still there");
+    stage.server.release(1);
+    assert!(matches!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Failed { .. }))));
+    let stranded = stage.session.take_stranded().await.unwrap();
+    let told: Vec<(String, String)> = stranded.iter().map(|saying| (saying.written(), saying.text())).collect();
+    assert_eq!(told, [("/greet Ada".to_owned(), "Greet Ada warmly.".to_owned())]);
+    let told =
+        stage.until(|event| matches!(event, AgentEvent::QueueUpdate { follow_up, .. } if follow_up.is_empty())).await;
+    assert!(told.contains("queue [] [\"/greet Ada\"]"), "{told}");
+    assert_eq!(stage.session.take_stranded().await, Ok(Vec::new()));
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ async fn picture_of_a_file_stays_one_when_the_words_beside_it_change() {
     let file = Provenance::usual(Origin::File { path: "/a.png".to_owned() });
     let span = Span { block: 0, bytes: 0..0, provenance: file.clone(), source: SpanSource::Quote };
     let message = Message::user(vec![Block::image("AAAA", "image/png")], 0);
-    stage.session.prompt_during(Saying { message, spans: vec![span] }, When::FollowUp).await.unwrap();
+    stage.session.prompt_during(Saying { message, spans: vec![span], typed: None }, When::FollowUp).await.unwrap();
     let line = stage.session.queue().await.unwrap();
     let edit = Edit { id: line.items[0].id.clone(), text: Some("Look.".to_owned()), when: None };
     stage.session.edit_queue(line.revision, vec![edit]).await.unwrap().unwrap();

@@ -27,6 +27,9 @@ impl App {
     /// Takes a key that was pressed at `now`.
     pub fn key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
         let mut actions = self.meant(key, now);
+        if self.keeping == Keeping::Warned && actions.iter().any(is_change_of_mind) {
+            self.keeping = Keeping::Failing;
+        }
         actions.retain(|action| !matches!(action, Action::Leave(_)) || self.may_go());
         actions
     }
@@ -34,7 +37,7 @@ impl App {
     /// Whether somebody who wants to leave may: where nothing is kept that should be, they must want it twice.
     fn may_go(&mut self) -> bool {
         match self.keeping {
-            Keeping::Fine | Keeping::Warned => true,
+            Keeping::Fine | Keeping::Warned | Keeping::Exported => true,
             Keeping::Failing => {
                 self.keeping = Keeping::Warned;
                 self.note(Tone::Warning, "this conversation is kept nowhere; /export keeps it; once more leaves");
@@ -339,5 +342,28 @@ impl App {
             Some(Wanted::File(query)) => return vec![Action::FindFiles { query }],
         }
         Vec::new()
+    }
+}
+
+/// Whether somebody who was told what leaving costs does something else instead: then they are told again.
+fn is_change_of_mind(action: &Action) -> bool {
+    match action {
+        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend => false,
+        Action::Say { .. }
+        | Action::Abort
+        | Action::AbortRetry
+        | Action::TakeBack
+        | Action::Run { .. }
+        | Action::SetModel { .. }
+        | Action::CycleModel { .. }
+        | Action::SetThinking(_)
+        | Action::Rename(_)
+        | Action::Compact { .. }
+        | Action::Label { .. }
+        | Action::Delete(_)
+        | Action::Export { .. }
+        | Action::Navigate(_)
+        | Action::Fetch(_)
+        | Action::Answer { .. } => true,
     }
 }

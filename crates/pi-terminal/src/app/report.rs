@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pi_session::export::Form;
 use pi_transcript::{AgentEvent, Entry, Message, Usage, json::Loose, question::UiRequest};
 
 use super::{App, Keeping, Pick};
@@ -76,6 +77,17 @@ impl App {
             }
             // Whoever drives the screen leaves.
             Report::Leave(_) => {}
+            Report::Exported { path, form } => {
+                // An envelope is what the model was shown, and not what was said.
+                if matches!(self.keeping, Keeping::Failing | Keeping::Warned) && *form != Form::Envelope {
+                    self.keeping = Keeping::Exported;
+                }
+                self.note(Tone::Good, format!("written to {} as {}", path.display(), form.told()));
+            }
+            Report::Unsent(texts) => {
+                self.note(Tone::Warning, "what waited was not sent; it stands in the editor again");
+                self.take_back(texts);
+            }
             Report::Told(text) => self.note(Tone::Good, text.clone()),
             Report::Failed(text) => self.note(Tone::Bad, text.clone()),
             Report::Advice(text) => self.note(Tone::Quiet, format!("hint: {text}")),
@@ -83,10 +95,18 @@ impl App {
     }
 
     fn hear(&mut self, event: &AgentEvent, now: Duration) {
-        self.chat.apply(event, now);
+        // Whoever was told that nothing can be written need not be told again that nothing is.
+        let is_told = is_called(event, "storage_failed") && std::mem::take(&mut self.is_unwritable);
+        if !is_told {
+            self.chat.apply(event, now);
+        }
+        // There is something new that can be lost.
+        match (self.keeping, event) {
+            (Keeping::Warned | Keeping::Exported, AgentEvent::AgentStart)
+            | (Keeping::Exported, AgentEvent::MessageEnd { .. }) => self.keeping = Keeping::Failing,
+            _ => {}
+        }
         match event {
-            // There is something new that can be lost.
-            AgentEvent::AgentStart if self.keeping == Keeping::Warned => self.keeping = Keeping::Failing,
             AgentEvent::MessageEnd { message: message @ Message::Assistant(said) } => {
                 said.usage.known().into_iter().for_each(|usage| self.footer.totals.add(usage));
                 self.footer.fill_with(message);
@@ -139,11 +159,9 @@ impl App {
             | AgentEvent::EntryAppended { .. }
             | AgentEvent::BashExecutionUpdate { .. }
             | AgentEvent::ExtensionError { .. } => {}
-            AgentEvent::Other(members) => match members.get("type").and_then(serde_json::Value::as_str) {
-                Some("storage_failed") => self.keeping = Keeping::Failing,
-                Some("storage_recovered") => self.keeping = Keeping::Fine,
-                _ => {}
-            },
+            AgentEvent::Other(_) if is_called(event, "storage_failed") => self.keeping = Keeping::Failing,
+            AgentEvent::Other(_) if is_called(event, "storage_recovered") => self.keeping = Keeping::Fine,
+            AgentEvent::Other(_) => {}
         }
     }
 
@@ -175,6 +193,11 @@ impl App {
         }
         self.picker = Some(Picker::new(title, choices, selected));
     }
+}
+
+/// Whether it is an event of this type that Pi does not have.
+fn is_called(event: &AgentEvent, name: &str) -> bool {
+    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == name))
 }
 
 fn place(point: &Point, value: Pick) -> Choice<Pick> {

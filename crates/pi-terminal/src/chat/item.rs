@@ -1,15 +1,13 @@
 //! One thing after the other: what was said, thought, done and noted.
 
+use pi_session::attached::{self, Attached};
 use pi_transcript::{Block, Content, event::CompactionResult};
 use ratatui_core::{
     style::Style,
     text::{Line, Span},
 };
 
-use super::{
-    attached::{self, Attached},
-    card::Card,
-};
+use super::card::Card;
 use crate::{
     look::{Look, Thoughts, tokens},
     markdown,

@@ -1,6 +1,9 @@
 //! A conversation that a person takes part in: the chat on a session, and what follows when it is left for another one.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pi_exthost::port::Mode;
 use pi_provider::CallError;
@@ -34,6 +37,8 @@ pub(super) struct Opening {
     pub(super) heading: Option<String>,
     /// What was just done.
     pub(super) done: Option<String>,
+    /// Whether what was said so far stands on the screen already.
+    pub(super) is_on_screen: bool,
 }
 
 /// How the chat was left.
@@ -66,7 +71,11 @@ impl Again {
             (None, Some(project)) => Seat::begin(project),
             (None, None) => Seat::nowhere(ground),
         };
-        Ok((seat, answering, Opening { sayings: Vec::new(), draft, heading: None, done: Some(done) }))
+        Ok((
+            seat,
+            answering,
+            Opening { sayings: Vec::new(), draft, heading: None, done: Some(done), is_on_screen: true },
+        ))
     }
 }
 
@@ -88,6 +97,8 @@ struct Shown {
 struct Open {
     session: Session,
     path: Option<PathBuf>,
+    /// Whether it was told that its file cannot be written.
+    is_unwritable: bool,
     /// Where extensions want to go.
     wishes: mpsc::Receiver<Asked>,
 }
@@ -107,6 +118,8 @@ impl Chair<'_> {
             let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes() };
             let outcome = self.show(&mut open, shown, &answering, &mut device).await?;
             opening.draft = outcome.draft;
+            // Where nothing happens meanwhile, nothing of it is missing when the same session is shown again.
+            opening.is_on_screen = !open.session.state().await.map_err(SessionFailure::Gone)?.is_running;
             answering.follow(&open.session, &self.workshop.models).await;
             if outcome.wish == Wish::Trust {
                 if let Some(done) = self.trust(&open, console) {
@@ -132,9 +145,11 @@ impl Chair<'_> {
                 continue;
             }
             let is_failing = open.session.state().await.map_err(SessionFailure::Gone)?.is_failing;
+            let before = open.path.clone();
             match self.follow(&mut open, &departure, &mut answering, console).await {
                 Ok(text) => {
                     opening.draft = text.unwrap_or_default();
+                    opening.is_on_screen &= is_same(&departure, before.as_deref());
                     opening.done = self.told(&departure, is_failing);
                     if let Some(asked) = outcome.asked {
                         asked.grant();
@@ -230,12 +245,12 @@ impl Chair<'_> {
 
     fn open(&self, mut seat: Seat, answering: &Answering, beginning: Beginning) -> Result<Open, Failure> {
         seat.note(answering);
-        let path = seat.path();
+        let (path, is_unwritable) = (seat.path(), seat.is_unwritable());
         let (owner, wishes) = pi_session::owner();
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
         let blueprint = self.workshop.blueprint(seat, answering, entrance);
         let session = pi_session::start(blueprint).map_err(SessionFailure::Start)?;
-        Ok(Open { session, path, wishes })
+        Ok(Open { session, path, is_unwritable, wishes })
     }
 
     /// A new session, which says that it came from `parent`.
@@ -291,6 +306,8 @@ impl Chair<'_> {
             draft: opening.draft,
             notices: notices.into_iter().chain(complaints.iter().map(ToString::to_string)).collect(),
             done: opening.done,
+            is_on_screen: opening.is_on_screen,
+            is_unwritable: open.is_unwritable,
             is_trusted: self.ground.is_trusted(),
             file: open.path.clone(),
         };
@@ -331,10 +348,19 @@ fn departure(wish: Wish, asked: Option<&Asked>) -> Result<Departure, Exit> {
     }
 }
 
+/// Whether the same conversation is shown after this.
+fn is_same(departure: &Departure, before: Option<&Path>) -> bool {
+    match departure {
+        Departure::Reload => true,
+        Departure::Resume(path) => before == Some(path),
+        Departure::New { .. } | Departure::Fork(_) | Departure::Quit => false,
+    }
+}
+
 /// Ends a session, and says what nobody will hear any more.
 async fn close(session: &Session, departure: Departure, console: &mut Console) -> Result<(), Failure> {
     for saying in session.close_for(departure).await.map_err(SessionFailure::Gone)? {
-        console.note(&format!("not said any more: {}", saying.text()));
+        console.note(&format!("not said any more: {}", saying.written()));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use tokio::{
 
 use super::{
     lines::Lines,
+    notes::Notes,
     stop::{Stop, Stops},
 };
 use crate::{
@@ -27,6 +28,8 @@ use crate::{
 pub(super) enum Keeping {
     File,
     Nothing,
+    /// There is a file, and it was told that it cannot be written.
+    InVain,
 }
 
 /// A session, what is said to it, and where its extensions want to go.
@@ -40,7 +43,7 @@ pub(super) struct Plan {
 /// Prints the model's last words.
 pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Failure> {
     let Plan { session, keeping, sayings, wishes } = plan;
-    let mut screen = Screen::default();
+    let mut screen = Screen { last: None, notes: Notes { keeping }, doing: String::new(), seconds: 0 };
     let mut talk = Talk::begin(&session, wishes, console).await?;
     let mut end = talk.say_all(sayings, &mut screen, console).await?;
     match &end {
@@ -61,7 +64,7 @@ pub(super) async fn events(plan: Plan, header: &Header, console: &mut Console) -
     let Plan { session, keeping, sayings, wishes } = plan;
     console.line(&write_line(&Line::Header(header.clone().into())));
     console.flush();
-    let mut tape = Tape(Lines::new());
+    let mut tape = Tape { lines: Lines::new(), notes: Notes { keeping } };
     let mut talk = Talk::begin(&session, wishes, console).await?;
     let end = talk.say_all(sayings, &mut tape, console).await?;
     end.tell(keeping, console);
@@ -114,7 +117,7 @@ impl End {
             End::Stopped(stop) => {
                 let kept = match keeping {
                     Keeping::File => "what was said so far is kept",
-                    Keeping::Nothing => "nothing of it is kept",
+                    Keeping::Nothing | Keeping::InVain => "nothing of it is kept",
                 };
                 console.note(&format!("{}; {kept}", stop.told()));
             }
@@ -155,9 +158,13 @@ impl<'a> Talk<'a> {
         witness: &mut impl Witness,
         console: &mut Console,
     ) -> Result<End, Failure> {
-        for saying in sayings {
+        let mut sayings = sayings.into_iter();
+        while let Some(saying) = sayings.next() {
             let end = self.say(saying, witness, console).await?;
             if !matches!(end, End::Done) || self.is_leaving {
+                for unsent in sayings {
+                    console.note(&format!("not sent any more: {}", unsent.text));
+                }
                 return Ok(end);
             }
         }
@@ -266,13 +273,16 @@ fn abort(session: &Session) {
 }
 
 /// Events as lines.
-struct Tape(Lines);
+struct Tape {
+    lines: Lines,
+    notes: Notes,
+}
 
 impl Witness for Tape {
     fn take(&mut self, event: &AgentEvent, console: &mut Console) {
-        console.line(&self.0.line(event));
+        console.line(&self.lines.line(event));
         console.flush();
-        warn(event, console);
+        self.notes.take(event, console);
     }
 
     fn tick(&mut self, _console: &mut Console) {
@@ -281,9 +291,9 @@ impl Witness for Tape {
 }
 
 /// Keeps the last answer, and tells people who watch what goes on.
-#[derive(Default)]
 struct Screen {
     last: Option<Box<AssistantMessage>>,
+    notes: Notes,
     /// What the agent does, and for how many seconds it has done it.
     doing: String,
     seconds: u64,
@@ -330,7 +340,7 @@ impl Witness for Screen {
             }
             _ => {}
         }
-        warn(event, console);
+        self.notes.take(event, console);
     }
 
     fn tick(&mut self, console: &mut Console) {
@@ -339,41 +349,6 @@ impl Witness for Screen {
         if self.seconds > 2 && !self.doing.is_empty() {
             console.activity(&format!("{} s  {}", self.seconds - 1, self.doing));
         }
-    }
-}
-
-/// What somebody should know even if only the answer is printed.
-fn warn(event: &AgentEvent, console: &mut Console) {
-    match event {
-        AgentEvent::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-            let seconds = *delay_ms as f64 / 1000.0;
-            console.remark(&format!("retrying {attempt} of {max_attempts} in {seconds:.1} s: {error_message}"));
-        }
-        AgentEvent::ToolExecutionEnd { tool_name, denied: Some(reason), .. } => {
-            console.note(&format!("{tool_name} was not allowed: {reason}"));
-        }
-        AgentEvent::ExtensionError { extension_path, error, .. } => {
-            console.note(&format!("the extension {extension_path} failed: {error}"));
-        }
-        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "storage_failed") => {
-            let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();
-            console.note(&format!("the session is kept in memory only: {why}"));
-        }
-        AgentEvent::Other(members)
-            if members.get("type").is_some_and(|kind| kind == "guardrail" || kind == "input_notice") =>
-        {
-            console.note(members.get("message").and_then(|message| message.as_str()).unwrap_or_default());
-        }
-        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "messages_unsaid") => {
-            let texts = members.get("texts").and_then(|texts| texts.as_array()).into_iter().flatten();
-            for text in texts.filter_map(|text| text.as_str()) {
-                console.note(&format!("not said any more: {text}"));
-            }
-        }
-        AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "storage_recovered") => {
-            console.note("the session is on the disk again");
-        }
-        _ => {}
     }
 }
 
