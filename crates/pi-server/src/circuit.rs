@@ -74,8 +74,11 @@ impl Circuits {
             state.global.admit(GLOBAL, now).map_err(|recovery_ms| Error::BashCircuitOpenGlobally { recovery_ms });
         let admitted = admitted.and_then(|()| {
             let circuit = state.sessions.entry(session.clone()).or_default();
-            let refused = |recovery_ms| Error::BashCircuitOpen { session_id: session.clone(), recovery_ms };
-            circuit.admit(SESSION, now).map_err(refused)
+            circuit.admit(SESSION, now).map_err(|recovery_ms| {
+                // It is not tried: nobody will say how it ended.
+                state.global.trying = state.global.trying.saturating_sub(1);
+                Error::BashCircuitOpen { session_id: session.clone(), recovery_ms }
+            })
         });
         if admitted.is_err() {
             state.rejected += 1;
@@ -216,6 +219,21 @@ mod tests {
         circuits.admit(&one, Time(later)).unwrap();
         circuits.report(&one, End::TimedOut, Time(later));
         assert!(circuits.admit(&one, Time(later + STEP)).is_err());
+    }
+
+    #[test]
+    fn a_refused_command_takes_no_place_among_those_that_are_tried() {
+        let (circuits, hung) = (Circuits::default(), SessionId::from("hung"));
+        let mut now = fail(&circuits, &hung, SESSION.most, 0);
+        for number in 0..GLOBAL.most - SESSION.most {
+            fail(&circuits, &format!("s{number}").into(), 1, now);
+        }
+        now += GLOBAL.recovery_ms;
+        circuits.state().sessions.get_mut(&hung).expect("it hung").opened = Some(Time(now));
+        for _ in 0..=GLOBAL.trials {
+            assert!(circuits.admit(&hung, Time(now)).is_err());
+        }
+        assert_eq!(circuits.admit(&"new".into(), Time(now)), Ok(()));
     }
 
     #[test]
