@@ -6,10 +6,15 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use pi_transcript::{SessionInfo, ThinkingLevel};
+use pi_session::{
+    directory::{self, Stored},
+    export,
+    tree::stamp_of,
+};
+use pi_transcript::{SessionInfo, ThinkingLevel, json::Amount};
 use pi_wire::{Error, error::SessionPathError};
 
-use crate::{door::Secret, journal::Berth};
+use crate::{door::Secret, journal::Berth, room::Account};
 
 /// A folder where an agent may work: it is there. Without links, so that everybody means the same one.
 pub(crate) fn folder(cwd: &str) -> Result<PathBuf, Error> {
@@ -79,9 +84,19 @@ pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<P
     Ok(whole)
 }
 
-/// What can be told about a session that is not loaded.
-pub(crate) fn sleeping(berth: &Berth) -> SessionInfo {
-    SessionInfo {
+/// What can be told about a session that is not loaded, by a look into its file.
+pub(crate) fn sleeping(berth: &Berth) -> (SessionInfo, Account) {
+    let (info, account) = unread(berth);
+    // Without a file nothing was said yet, and of one that cannot be read there is nothing to tell.
+    let stored = berth.file.as_deref().and_then(|file| directory::stored(Path::new(file)).ok().flatten());
+    let Some(stored) = stored else { return (info, account) };
+    let account = Account { cost: cost(&stored), updated_at: Some(stamp_of(stored.modified)) };
+    (SessionInfo { session_name: stored.name, message_count: stored.message_count, ..info }, account)
+}
+
+/// The same without its file.
+pub(crate) fn unread(berth: &Berth) -> (SessionInfo, Account) {
+    let info = SessionInfo {
         session_id: berth.session.clone(),
         session_name: None,
         session_file: berth.file.clone(),
@@ -90,7 +105,17 @@ pub(crate) fn sleeping(berth: &Berth) -> SessionInfo {
         is_streaming: false,
         message_count: 0,
         created_at: berth.created.clone(),
+    };
+    (info, Account::default())
+}
+
+/// In US dollars, where anybody has a price. A very long session would have to be read for it from end to end.
+pub(crate) fn cost(stored: &Stored) -> Option<Amount> {
+    if stored.skipped > 0 {
+        return None;
     }
+    let spent = export::spent(&stored.path).ok()?.cost.spent().least();
+    Amount::try_from(spent).ok().filter(|_| spent > 0.0)
 }
 
 #[cfg(test)]

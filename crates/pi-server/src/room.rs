@@ -11,8 +11,8 @@ use std::{
     },
 };
 
-use pi_session::{Beginning, Session, SessionGone};
-use pi_transcript::{SessionId, SessionInfo};
+use pi_session::{Beginning, Session, SessionGone, tree::stamp_of};
+use pi_transcript::{SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, id::Epoch};
 use tokio::sync::watch;
 
@@ -44,8 +44,18 @@ pub struct Room {
 #[derive(Debug, Default)]
 struct Known {
     info: Option<Arc<SessionInfo>>,
+    account: Option<Account>,
     /// How often something happened: what was asked before is old.
     changes: u64,
+}
+
+/// What lists tell of a session beyond its state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Account {
+    /// US dollars so far; nothing if nobody has a price.
+    pub cost: Option<Amount>,
+    /// When somebody spoke last, ISO 8601.
+    pub updated_at: Option<String>,
 }
 
 #[derive(Debug)]
@@ -189,11 +199,32 @@ impl Room {
         Ok(info)
     }
 
+    /// What lists tell, of a session that is loaded: from what is known, or by counting all that it holds.
+    pub async fn account(&self, session: &Session) -> Result<Account, SessionGone> {
+        let changes = {
+            let known = self.known();
+            if let Some(account) = &known.account {
+                return Ok(account.clone());
+            }
+            known.changes
+        };
+        let spoken = session.messages().await?;
+        let updated_at = spoken.iter().rev().find_map(|(_, message)| message.timestamp()).map(stamp_of);
+        // A file that cannot be read has no cost that anybody knows.
+        let cost = session.stats().await.ok().map(|stats| stats.cost).filter(|cost| cost.as_f64() > 0.0);
+        let account = Account { cost, updated_at };
+        let mut known = self.known();
+        if known.changes == changes {
+            known.account = Some(account.clone());
+        }
+        Ok(account)
+    }
+
     /// What was known about the session may be wrong from here on.
     pub fn forget_info(&self) {
         let mut known = self.known();
         known.changes += 1;
-        known.info = None;
+        (known.info, known.account) = (None, None);
     }
 
     async fn ask_info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {

@@ -20,7 +20,7 @@ pub(crate) use self::title::without_pipe;
 pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, export, import, rename},
-    list::{Stored, header, list, list_all, search_text},
+    list::{Stored, header, list, list_all, search_text, stored},
     title::title,
 };
 use crate::{

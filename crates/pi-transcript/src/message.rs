@@ -233,6 +233,21 @@ pub struct ToolReference {
 }
 
 impl Message {
+    /// When it was said, in milliseconds since 1970. `None` if it is of a kind that we do not know.
+    pub fn timestamp(&self) -> Option<u64> {
+        match self {
+            Self::User(message) => Some(message.timestamp),
+            Self::Assistant(message) => Some(message.timestamp),
+            Self::ToolResult(message) => Some(message.timestamp),
+            Self::BashExecution(message) => Some(message.timestamp),
+            Self::Custom(message) => Some(message.timestamp),
+            Self::BranchSummary(message) => Some(message.timestamp),
+            Self::CompactionSummary(message) => Some(message.timestamp),
+            Self::System(message) => Some(message.timestamp),
+            Self::Other(_) => None,
+        }
+    }
+
     /// Every role that has a variant of its own.
     pub const ROLES: [&'static str; 8] =
         ["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary", "system"];

@@ -1,9 +1,13 @@
 //! Commands and what they answer.
 
-use pi_testkit::{Script, model::Answer};
+use nix::sys::signal::Signal;
+use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
 
-use crate::serving::{Serving, fits};
+use crate::{
+    room::{read, write},
+    serving::{Serving, fits},
+};
 
 #[track_caller]
 fn check(answer: &Value, shape: &Value) {
@@ -126,4 +130,40 @@ fn tool_that_is_not_there_takes_no_others_away() {
             &json!({"success": true, "data": {"tools": ["read"]}}),
         );
     });
+}
+
+#[test]
+fn lists_tell_what_sessions_cost_loaded_or_not() {
+    let mut serving = Serving::start(Script::new().then(Answer::new().text("Hi.").usage(1000, 0).reply()));
+    let manifest = read(&serving.room.at("providers/scripted.yaml")).expect("the room made it");
+    let priced = manifest.replace("id: scripted", "id: priced");
+    let priced = priced.replace("name: Other", "name: Other\n      pricing: { input_per_1m: 2500, output_per_1m: 0 }");
+    write(&serving.room.at("providers/priced.yaml"), priced.as_bytes());
+    let before = serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "set_session_name", "id": "n", "sessionId": "s", "name": "Greeting"})).await;
+        client
+            .ask(&json!({"type": "set_model", "id": "m", "sessionId": "s", "provider": "priced", "modelId": "other"}))
+            .await;
+        client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        listed(&mut client).await
+    });
+    for told in &before {
+        check(told, &json!({"sessionName": "Greeting", "messageCount": 2, "cost": 2.5}));
+        assert!(told["updatedAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{told}");
+    }
+    serving.restart(Signal::SIGTERM);
+    let after = serving.block_on(async { listed(&mut serving.connect("").await).await });
+    for (before, after) in before.iter().zip(&after) {
+        for member in ["sessionName", "messageCount", "cost", "updatedAt", "createdAt"] {
+            assert_eq!(before[member], after[member], "{member} of {after}");
+        }
+    }
+}
+
+/// The only session, as the list of loaded ones and that of stored ones have it.
+async fn listed(client: &mut Client) -> [Value; 2] {
+    let listed = client.ask(&json!({"type": "list_sessions", "id": "listed"})).await;
+    let stored = client.ask(&json!({"type": "list_stored_sessions", "id": "stored"})).await;
+    [listed["data"]["sessions"][0].clone(), stored["data"]["sessions"][0].clone()]
 }

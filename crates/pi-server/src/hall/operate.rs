@@ -17,6 +17,7 @@ use pi_wire::{
         OpenedSession, Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
     },
 };
+use tokio::task::spawn_blocking;
 
 use super::{Counts, Done, Hall, Outcome, Undone, gone, now, session_name, told, unmade};
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
     feed::{Position, Start},
     journal::Berth,
     places,
-    room::Room,
+    room::{Account, Room},
     workshop::{Conversation, MakeError, Order},
 };
 
@@ -86,15 +87,19 @@ impl Hall {
         told(Data::ListSessions(SessionList { sessions }))
     }
 
-    /// What a list tells about a session. One that is not loaded is not loaded for it.
+    /// What a list tells about a session. One that is not loaded is not loaded for it: its file is looked at.
     async fn listed(&self, room: &Arc<Room>) -> ListedSession {
         let berth = room.berth();
-        let info = match room.loaded() {
-            Some(session) => room.info(&session).await.ok(),
-            None => None,
-        };
-        let info = info.map_or_else(|| places::sleeping(&berth), Arc::unwrap_or_clone);
-        ListedSession { info, cwd: Some(berth.cwd), cost: None, updated_at: None }
+        let cwd = Some(berth.cwd.clone());
+        if let Some(session) = room.loaded()
+            && let Ok(info) = room.info(&session).await
+            && let Ok(Account { cost, updated_at }) = room.account(&session).await
+        {
+            return ListedSession { info: Arc::unwrap_or_clone(info), cwd, cost, updated_at };
+        }
+        let looked = spawn_blocking(move || places::sleeping(&berth)).await;
+        let (info, Account { cost, updated_at }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
+        ListedSession { info, cwd, cost, updated_at }
     }
 
     async fn create_session(&self, wanted: CreateSession) -> Outcome {
@@ -144,7 +149,11 @@ impl Hall {
         let room = Arc::new(Room::new(berth.clone(), self.settings.kept));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
-        self.journal.keep(berth).await.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        if let Err(error) = self.journal.keep(berth).await {
+            // Nobody would find it any more. One that has ended by itself is closed.
+            let _ = session.close().await;
+            return Err(Error::StorageFailed { reason: error.to_string() }.into());
+        }
         self.rooms.insert(room);
         let change = Change::Created(session_name(&id));
         let opened = OpenedSession { session_id: id, session_info: Arc::unwrap_or_clone(info) };
@@ -201,7 +210,9 @@ impl Hall {
         let has_more = page.len() > limit;
         page.truncate(limit);
         let next_cursor = page.last().filter(|_| has_more).map(|stored| stored.path.to_string_lossy().into_owned());
-        let sessions = page.into_iter().map(list_stored).collect();
+        let page: Vec<Stored> = page.into_iter().cloned().collect();
+        let listed = spawn_blocking(move || page.iter().map(list_stored).collect()).await;
+        let sessions = listed.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         told(Data::ListStoredSessions(StoredSessionList { sessions, next_cursor }))
     }
 
@@ -223,6 +234,7 @@ fn holds(texts: &[Option<&str>], search: Option<&str>) -> bool {
     texts.iter().flatten().any(|text| text.to_lowercase().contains(&search))
 }
 
+/// Reads the file for its cost.
 fn list_stored(stored: &Stored) -> ListedStoredSession {
     let path = stored.path.to_string_lossy().into_owned();
     let info = StoredSessionInfo {
@@ -239,7 +251,7 @@ fn list_stored(stored: &Stored) -> ListedStoredSession {
     };
     let first_message = Some(stored.first_message.clone()).filter(|text| !text.is_empty());
     let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
-    ListedStoredSession { info, first_message, cost: None, updated_at }
+    ListedStoredSession { info, first_message, cost: places::cost(stored), updated_at }
 }
 
 fn new_id() -> SessionId {

@@ -89,6 +89,11 @@ pub fn list_all(project: &Project) -> io::Result<Vec<Stored>> {
     Ok(read_all(&files))
 }
 
+/// What there is to tell of one file. `None` if it is no session.
+pub fn stored(path: &Path) -> io::Result<Option<Stored>> {
+    read(&Listed { path: path.to_owned(), modified: 0 }, BOUNDS)
+}
+
 /// Everything that user and model said, for a search. Not part of the list, because it can be as large as the files.
 pub fn search_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
