@@ -101,6 +101,9 @@ struct Step {
     /// Standard error contains each of these.
     #[serde(default)]
     stderr: Vec<String>,
+    /// Standard error contains each of these once.
+    #[serde(default)]
+    stderr_once: Vec<String>,
     /// The last request contains each of these texts.
     #[serde(default)]
     request: Vec<String>,
@@ -237,7 +240,7 @@ scenarios! {
     context_and_export, chat_named, chat_labels,
     refused_ends_first, secrets_spilled,
     chat_unasked, chat_address, chat_address_lost, chat_left_at_work, chat_labelled, chat_delete, chat_misspelt,
-    chat_queue_unsent, messages_unsent,
+    chat_queue_unsent, messages_unsent, chat_theme_unknown,
 }
 
 #[test]
@@ -368,6 +371,9 @@ impl Stage {
         for expected in &step.stderr {
             assert!(stderr.contains(expected), "standard error lacks {expected:?}\n{all}");
         }
+        for expected in &step.stderr_once {
+            assert_eq!(stderr.matches(expected).count(), 1, "{expected:?}\n{all}");
+        }
         self.check_requests(step, &all);
         for (place, text) in [("standard output", &stdout), ("standard error", &stderr)] {
             assert!(!text.contains(PLANTED), "a secret is in {place}: {text}");
@@ -479,7 +485,8 @@ impl Stage {
     }
 
     fn command(&self, step: &Step) -> Command {
-        let is_errand = step.arguments.first().is_some_and(|word| word == "context" || word == "export");
+        const ERRANDS: [&str; 3] = ["context", "export", "sessions"];
+        let is_errand = step.arguments.first().is_some_and(|word| ERRANDS.contains(&word.as_str()));
         let mut command = if is_errand { self.room.bare_pi() } else { self.room.pi() };
         let names_model = step.arguments.iter().any(|word| word == "--model" || word == "-c" || word == "--session");
         if !names_model && !is_errand {

@@ -345,16 +345,20 @@ mod tests {
         Shown { prompt, request, entry: None }
     }
 
-    #[test]
-    fn what_nobody_keeps_is_counted_when_somebody_asks() {
-        let mut keeper = Keeper {
+    fn forgetful_keeper() -> Keeper {
+        Keeper {
             session: None,
             sidecar: None,
             weights: Weights::new(""),
             uncounted: VecDeque::new(),
             held: VecDeque::new(),
             listed: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_nobody_keeps_is_counted_when_somebody_asks() {
+        let mut keeper = forgetful_keeper();
         let room = || Arc::new(Semaphore::new(1)).try_acquire_many_owned(1).expect("room");
         for number in 1..=HELD + 1 {
             keeper.carry_out(Order::Show(Box::new(shown(number)), room()));
@@ -377,14 +381,7 @@ mod tests {
 
     #[test]
     fn last_one_is_the_last_turn_of_the_conversation() {
-        let mut keeper = Keeper {
-            session: None,
-            sidecar: None,
-            weights: Weights::new(""),
-            uncounted: VecDeque::new(),
-            held: VecDeque::new(),
-            listed: Vec::new(),
-        };
+        let mut keeper = forgetful_keeper();
         let mut last = |number, purpose| {
             let mut shown = shown(number);
             shown.request.purpose = purpose;

@@ -103,7 +103,8 @@ async fn sit(
 ) -> Result<Left, Failure> {
     let mut ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
-    if audience == Audience::Person && matches!(start, Start::First(_)) {
+    let is_first_for_a_person = audience == Audience::Person && matches!(start, Start::First(_));
+    if is_first_for_a_person {
         match trust::ask(&ground, environment).await? {
             Decided::Now => ground = Ground::survey(environment)?,
             Decided::Not => {}
@@ -111,7 +112,7 @@ async fn sit(
         }
     }
     ground.tell(console);
-    if audience == Audience::Person {
+    if is_first_for_a_person {
         ground.tell_theme(console);
     }
     trust::note(&ground, audience.way_to_trust(), environment, console);

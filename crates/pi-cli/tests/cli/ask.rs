@@ -579,14 +579,58 @@ fn part_of_a_name_is_the_one_model_that_can_be_asked() {
 }
 
 #[test]
+fn credential_that_travels_in_the_clear_is_told_before_anything_is_sent() {
+    // On Linux this address leads to this machine, and it is none of those that are near. Nobody listens there.
+    let world = quiet_world().with("p/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"));
+    let note = "note: the credential goes over http to a server elsewhere";
+    for line in ["ask Hi --model acme/small", "ask Hi --model acme/small --json", "provider test acme"] {
+        let line = format!("{line} --provider-dir p --base-url http://0.0.0.0:9/v1");
+        let text = shown_with(&world, &line, &[("ACME_KEY", "sk-planted")]);
+        assert_eq!(text.matches("goes over http").count(), 1, "{line}: {text}");
+        assert!(text.contains(note) && !text.contains("sk-planted"), "{line}: {text}");
+        let keyless = shown_with(&world, &line, &[]);
+        assert!(!keyless.contains(note), "{line}: {keyless}");
+    }
+}
+
+#[test]
+fn broken_entry_of_auth_json_is_told_by_a_dry_run() {
+    let world = quiet_world()
+        .with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"))
+        .with("agent/auth.json", r#"{"zeta": 1, "acme": {"type": "api_key"}, "beta": 2}"#);
+    let text = shown_with(&world, "ask Hi --model acme/small --dry-run", &[]);
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("note: the entry")).collect();
+    let of = |name: &str| told.iter().position(|line| line.contains(name));
+    assert!(of("acme").is_some() && of("zeta") < of("beta"), "{text}");
+    assert_eq!(shown_with(&world, "ask Hi --model acme/small --dry-run", &[]), text);
+}
+
+#[test]
+fn what_nobody_asked_for_is_no_note() {
+    let running = Running::new(Script::new().then(Reply::json(
+        200,
+        &json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}),
+    )));
+    let whole = manifest("acme", &running.base_url()).replace("required: [text, streaming, tools]", "required: [text]");
+    let world = quiet_world().with("agent/providers/acme.yaml", whole);
+    let text = shown_with(&world, "ask Hi --model acme/small --thinking high", &[("ACME_KEY", "k")]);
+    assert!(!text.contains("stream") && text.contains("note: dropped thinking: the model does not think"), "{text}");
+}
+
+#[test]
 fn mistakes_are_refused_before_anything_is_sent() {
     for (arguments, expected) in [
         ("--tool-choice get_time", "error: no tool get_time is offered\n"),
+        (
+            "--model demo --tool t.json",
+            "error: \"get time!\" is no name for a tool: providers take letters, digits, _ and -, at most 64 of them\n",
+        ),
         ("--tool-choice required", "error: a tool must be called and none is offered\n"),
         ("--api-key-env sk-123", "error: what follows --api-key-env is not the name of a variable that is set\n"),
         ("--model openai/text-embedding-3-small", "error: openai/text-embedding-3-small does not answer questions"),
     ] {
-        let text = shown_with(&quiet_world(), &format!("ask Hi {arguments}"), &[]);
+        let world = quiet_world().with("t.json", r#"{"name": "get time!"}"#);
+        let text = shown_with(&world, &format!("ask Hi {arguments}"), &[]);
         assert!(text.contains(expected) && text.ends_with("exit 2") && !text.contains("sk-123"), "{text}");
     }
 }

@@ -580,6 +580,7 @@ fn slips_are_told_at_every_level() {
     let written = manifest("acme", "http://127.0.0.1:9/v1")
         .replace("  base_url", "  embedings: /e\n  base_url")
         .replace("context_window", "context_widnow")
+        .replace("{ tool_call: true, reasoning: false }", "{ tool_calls: true, temperature: true }")
         .replace("capabilities:\n  required", "capabilities:\n  optinal: [vision]\n  required")
         .replace("error_classification:", "error_classification:\n  by_eror_code: {}")
         + "termination: { maping: {} }\nguardrails: { input_filter: [] }\nexperimental: { performence: {} }\n";
@@ -595,6 +596,10 @@ fn slips_are_told_at_every_level() {
     ] {
         assert!(shown.contains(&format!("{path} is not known and ignored; did you mean {meant}?")), "{path}: {shown}");
     }
+    // Others may say more of a model than we read: of those nothing is told.
+    let told = "warning[ring3.models]: \"tool_calls\" is not known and says nothing\n";
+    assert!(shown.contains(told) && shown.contains("help: did you mean tool_call?"), "{shown}");
+    assert!(!shown.contains("\"temperature\""), "{shown}");
 }
 
 #[test]

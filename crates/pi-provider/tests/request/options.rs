@@ -136,6 +136,19 @@ fn a_choice_that_cannot_be_made_is_dropped() {
 }
 
 #[test]
+fn parallel_tools_beside_a_choice_of_none_are_sent_or_listed() {
+    let options = Options { tool_choice: ToolChoice::None, parallel_tools: Some(false), ..Options::plain() };
+    let no_member = "dropped parallel_tools: the API has no member for it";
+    let expected: [&[&str]; 5] =
+        [&[], &[], &["dropped parallel_tools: no tool may be called"], &[no_member], &[no_member]];
+    for (adapter, expected) in DIALECTS.into_iter().zip(expected) {
+        let request = ask(&provider(adapter, json!({})), &tools(), &options).unwrap();
+        let told: Vec<String> = changes(&request.changes).into_iter().filter(|it| it.contains("parallel")).collect();
+        assert_eq!(told, expected, "{adapter}");
+    }
+}
+
+#[test]
 fn the_form_of_the_answer_is_written_as_each_api_has_it() {
     let schema = json!({"type": "object", "properties": {"a.b": {"type": "string"}}, "required": ["a.b"], "additionalProperties": false});
     let paths = ["/response_format", "/text/format", "/output_config/format", "/generationConfig", "/response_format"];
