@@ -23,7 +23,7 @@ pub use self::{
     berth::Berth,
     fault::JournalError,
     history::{Filter, Page, Told, ToldFinish},
-    keeper::{Keeper, Options, Reader, look, open},
+    keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open},
     recovery::Recovery,
-    store::{Retention, SCHEMA_VERSION},
+    store::{Extent, Retention, SCHEMA_VERSION},
 };

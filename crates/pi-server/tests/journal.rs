@@ -15,7 +15,7 @@ use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
     answer::{self, Answer},
     journal::{
-        Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Told,
+        Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Shortened, Told,
         audit::{self, Finding},
         open,
     },
@@ -283,6 +283,25 @@ async fn old_history_goes_and_what_is_remembered_stays() {
     let verdict = audit::verify(&bench.path()).unwrap();
     assert_eq!((verdict.commands, verdict.findings), (10, vec![]));
     assert_eq!(bench.open().2.records.len(), 10 * 2 + 2);
+}
+
+#[tokio::test]
+async fn what_went_while_the_server_ran_is_told() {
+    let bench = Bench::new();
+    let retention = Retention { count: 15, ..Retention::default() };
+    let (mut keeper, reader, _) = open(&bench.path(), Options { retention, ..options() }).unwrap();
+    let records: Vec<_> = (1..=40).flat_map(|n| [accepted(n, header(&format!("c{n}"))), finished(n, done())]).collect();
+    keeper.append(numbered(records)).await.unwrap();
+    keeper.forget((1..=30).map(Ticket).collect()).await.unwrap();
+    assert_eq!(reader.shortened(), Shortened::default());
+    let late = accepted(100_000, header("late"));
+    keeper.append(vec![(Sequence(81), late)]).await.unwrap();
+    // It is done when nobody waits any more, at the latest now.
+    drop(keeper);
+    let Shortened { times, commands, last: Some(last) } = reader.shortened() else { panic!("nothing went") };
+    assert_eq!((times, commands, last.at), (1, 26, Time(101_000)));
+    assert_eq!((last.before.commands, last.after.commands), (41, 15));
+    assert!(last.after.bytes <= last.before.bytes, "{last:?}");
 }
 
 #[tokio::test]

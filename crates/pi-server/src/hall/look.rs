@@ -16,7 +16,7 @@ use pi_wire::{
 };
 
 use super::{Hall, Outcome, told};
-use crate::journal::{Filter, SCHEMA_VERSION, Told, audit::hexadecimal};
+use crate::journal::{Filter, SCHEMA_VERSION, Shortened, Shortening, Told, audit::hexadecimal};
 
 impl Hall {
     pub(crate) fn health(&self) -> Health {
@@ -115,15 +115,7 @@ impl Hall {
                 max_age_ms: Some(kept.age_ms),
                 max_bytes: Some(kept.bytes),
             },
-            compaction: JournalCompaction {
-                runs: 0,
-                dropped_entries: 0,
-                last_compaction_at: None,
-                last_entries_before: 0,
-                last_entries_after: 0,
-                last_bytes_before: 0,
-                last_bytes_after: 0,
-            },
+            compaction: compaction(self.journal.shortened()),
         }
     }
 
@@ -160,6 +152,20 @@ impl Hall {
             max_items_returned: limit,
             max_items_allowed: limits::HISTORY,
         }))
+    }
+}
+
+fn compaction(shortened: Shortened) -> JournalCompaction {
+    let last = shortened.last;
+    let of = |extent: fn(&Shortening) -> u64| last.as_ref().map_or(0, extent);
+    JournalCompaction {
+        runs: shortened.times,
+        dropped_entries: shortened.commands,
+        last_compaction_at: last.map(|last| last.at.0),
+        last_entries_before: of(|last| last.before.commands),
+        last_entries_after: of(|last| last.after.commands),
+        last_bytes_before: of(|last| last.before.bytes),
+        last_bytes_after: of(|last| last.after.bytes),
     }
 }
 

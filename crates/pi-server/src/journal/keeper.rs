@@ -6,7 +6,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
@@ -26,7 +26,7 @@ use super::{
     history::{Filter, Page},
     lock::Lock,
     recovery::{Recovery, recover},
-    store::{Durability, Retention, Store, open_to_read},
+    store::{Durability, Extent, Retention, Store, open_to_read},
 };
 use crate::answer::Answer;
 
@@ -60,6 +60,24 @@ pub struct Reader {
     path: Arc<Path>,
     /// Records so far.
     written: Arc<AtomicU64>,
+    /// Not a message: looked at by whoever asks for numbers, changed once a minute at most.
+    shortened: Arc<Mutex<Shortened>>,
+}
+
+/// What went from the journal since the start, because it was too old or too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shortened {
+    pub times: u64,
+    pub commands: u64,
+    pub last: Option<Shortening>,
+}
+
+/// One time that something went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortening {
+    pub at: Time,
+    pub before: Extent,
+    pub after: Extent,
 }
 
 /// What a journal is opened with.
@@ -97,11 +115,13 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         now: Time(0),
         pruned: Time(0),
         written: Arc::clone(&written),
+        shortened: Arc::default(),
         _lock: lock,
     };
+    let shortened = Arc::clone(&desk.shortened);
     let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into(), written };
+    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
 }
 
@@ -181,6 +201,11 @@ impl Reader {
         self.written.load(Ordering::Relaxed)
     }
 
+    /// What went from it since the start.
+    pub fn shortened(&self) -> Shortened {
+        *self.shortened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn path(&self) -> PathBuf {
         self.path.to_path_buf()
     }
@@ -195,6 +220,7 @@ struct Desk {
     now: Time,
     pruned: Time,
     written: Arc<AtomicU64>,
+    shortened: Arc<Mutex<Shortened>>,
     _lock: Lock,
 }
 
@@ -240,13 +266,26 @@ impl Desk {
         }
         if self.now.since(self.pruned) >= PRUNE_EVERY_MS {
             self.pruned = self.now;
-            match self.store.prune(self.retention, self.now) {
-                Ok(0) => {}
-                Ok(count) => tracing::debug!(count, "old commands went from the journal"),
+            if let Err(error) = self.shorten() {
                 // It is tried again; meanwhile the journal is larger than it need be.
-                Err(error) => tracing::warn!(%error, "old commands stay in the journal"),
+                tracing::warn!(%error, "old commands stay in the journal");
             }
         }
+    }
+
+    /// Drops history beyond what is to be kept.
+    fn shorten(&mut self) -> Result<(), JournalError> {
+        let before = self.store.extent()?;
+        let count = self.store.prune(self.retention, self.now)?;
+        if count > 0 {
+            tracing::debug!(count, "old commands went from the journal");
+            let last = Shortening { at: self.now, before, after: self.store.extent()? };
+            let mut shortened = self.shortened.lock().unwrap_or_else(PoisonError::into_inner);
+            shortened.times += 1;
+            shortened.commands += u64::try_from(count).unwrap_or(0);
+            shortened.last = Some(last);
+        }
+        Ok(())
     }
 }
 

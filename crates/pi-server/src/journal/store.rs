@@ -33,6 +33,13 @@ pub struct Retention {
     pub bytes: u64,
 }
 
+/// How long a journal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub commands: u64,
+    pub bytes: u64,
+}
+
 impl Default for Retention {
     fn default() -> Self {
         Self { age_ms: 30 * 24 * 60 * 60 * 1000, count: 100_000, bytes: 1 << 30 }
@@ -181,6 +188,13 @@ impl Store {
         }
         transaction.commit()?;
         Ok(pruned)
+    }
+
+    /// How long it is.
+    pub(super) fn extent(&self) -> Result<Extent, JournalError> {
+        let commands =
+            self.connection.query_row(include_str!("sql/count_commands.sql"), [], |row| row.get::<_, i64>(0))?;
+        Ok(Extent { commands: u64::try_from(commands).unwrap_or(0), bytes: self.bytes()? })
     }
 
     /// Bytes in use, free pages not counted.
