@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
     thread,
+    time::Duration,
 };
 
 use nix::{
@@ -48,9 +49,14 @@ impl Serving {
 
     /// Kills the server with everything in its process group.
     pub(crate) fn end_group(&mut self) {
+        let group = self.id();
         // It may have ended by itself.
-        let _ = killpg(self.id(), Signal::SIGKILL);
+        let _ = killpg(group, Signal::SIGKILL);
         self.wait();
+        // We wait for the first of the group alone, and the server holds its journal as long as it dies.
+        while killpg(group, None).is_ok() {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Starts the server again by this command, and says whether it got as far as to listen.
