@@ -50,6 +50,11 @@ impl Client {
         self.socket.send(Message::text(frame.to_string())).await.map_err(Box::new)
     }
 
+    /// The same with any text.
+    pub async fn try_send_text(&mut self, text: &str) -> Result<(), Box<Error>> {
+        self.socket.send(Message::text(text)).await.map_err(Box::new)
+    }
+
     pub async fn send_text(&mut self, text: &str) {
         self.socket.send(Message::text(text)).await.expect("the server takes frames");
     }

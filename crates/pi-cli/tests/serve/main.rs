@@ -5,6 +5,7 @@ mod conformance;
 mod crash;
 mod door;
 mod events;
+mod hostile;
 mod journal;
 #[expect(dead_code, reason = "other suites look at more")]
 #[path = "../support/room.rs"]
