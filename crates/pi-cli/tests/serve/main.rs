@@ -1,5 +1,6 @@
 //! `pi serve`, the real binary, over real sockets and pipes.
 
+mod clients;
 mod commands;
 mod conformance;
 mod crash;
