@@ -12,20 +12,22 @@ use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
 use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy, typescript};
 
-/// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes, and
-/// turns of one conversation.
-const LONG: [(&str, &str); 5] = [
+/// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes,
+/// turns of one conversation, commands of a server's random clients, and frames that no sane client sends.
+const LONG: [(&str, &str); 7] = [
     ("PI_TEST_CASES", "5000"),
     ("PI_TEST_STEPS", "1000000"),
     ("PI_TEST_KILLS", "200"),
     ("PI_TEST_CRASHES", "500"),
     ("PI_TEST_TURNS", "10000"),
+    ("PI_TEST_COMMANDS", "100000"),
+    ("PI_TEST_FRAMES", "1000000"),
 ];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Also the long rounds: a million random steps, many more generated cases, ten thousand turns, two hundred deaths,
-    /// minutes of fuzzing, the release binary
+    /// a hundred thousand commands of random clients, a million hostile frames, minutes of fuzzing, the release binary
     #[arg(long)]
     full: bool,
 }
