@@ -167,24 +167,32 @@ pub async fn run(
     }
     app.write(&options.draft);
     let mut link = Link { actions, reports: told };
+    let serving = service.run(events, wanted, options.opening);
+    let showing = drive(&mut app, device, &mut link, options.colours);
+    let (wish, asked) = until_left(serving, showing, wishes, &reports).await?;
+    Ok(Outcome { asked: asked.filter(|asked| Wish::of(&asked.departure) == wish), wish, draft: app.written() })
+}
+
+/// Serves and shows until somebody wants to leave: answers where to, and the last extension that wanted to.
+async fn until_left(
+    serving: impl Future<Output = ()>,
+    showing: impl Future<Output = io::Result<Wish>>,
+    wishes: &mut mpsc::Receiver<pi_session::Wish>,
+    reports: &mpsc::Sender<Report>,
+) -> io::Result<(Wish, Option<pi_session::Wish>)> {
+    tokio::pin!(serving, showing);
     let mut asked = None;
-    let wish = {
-        let serving = service.run(events, wanted, options.opening);
-        let showing = drive(&mut app, device, &mut link, options.colours);
-        tokio::pin!(serving, showing);
-        let mut is_served = true;
-        loop {
-            tokio::select! {
-                wish = &mut showing => break wish?,
-                // The session is gone, but what it said last is still to be read.
-                () = &mut serving, if is_served => is_served = false,
-                Some(wish) = wishes.recv(), if asked.is_none() => {
-                    // The screen may be closed already.
-                    drop(reports.send(Report::Leave(Wish::of(&wish.departure))).await);
-                    asked = Some(wish);
-                }
+    let mut is_served = true;
+    loop {
+        tokio::select! {
+            wish = &mut showing => return Ok((wish?, asked)),
+            // The session is gone, but what it said last is still to be read.
+            () = &mut serving, if is_served => is_served = false,
+            Some(wish) = wishes.recv(), if asked.is_none() => {
+                // The screen may be closed already.
+                drop(reports.send(Report::Leave(Wish::of(&wish.departure))).await);
+                asked = Some(wish);
             }
         }
-    };
-    Ok(Outcome { asked: asked.filter(|asked| Wish::of(&asked.departure) == wish), wish, draft: app.written() })
+    }
 }

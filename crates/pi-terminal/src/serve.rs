@@ -11,7 +11,7 @@ use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_envelope::Envelope;
 use pi_session::{
     Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, Moment, PromptError, Prompted, Session,
-    SessionGone, Silence, Subscription,
+    SessionGone, Silence, Subscription, attached,
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
@@ -83,7 +83,7 @@ impl Service {
                         if is_offer(&event) {
                             work.push(Box::pin(self.clone().offer()));
                         }
-                        if matches!(*event, AgentEvent::AgentSettled { .. }) {
+                        if matches!(*event, AgentEvent::AgentSettled { .. } | AgentEvent::AutoCompactionEnd { .. }) {
                             work.push(Box::pin(self.clone().give_back()));
                         }
                         self.tell(Report::Event(event)).await;
@@ -451,7 +451,7 @@ fn fork_point(spoken: &Spoken) -> Option<Point> {
         entry: entry.clone(),
         depth: 0,
         who: "you".to_owned(),
-        text: user.content.text(),
+        text: attached::shown(&user.content.text()),
         label: None,
         is_current: true,
     })

@@ -6,6 +6,7 @@ use std::{
 };
 
 use pi_session::{
+    attached,
     file::{self, Viewed},
     tree::{Kind, Place, Tree},
 };
@@ -55,7 +56,7 @@ fn told(viewed: &Viewed, place: Place) -> Result<Option<(String, String)>, file:
     };
     let (who, text) = match entry {
         Entry::Message(entry) => match entry.message {
-            Message::User(user) => ("you", user.content.text()),
+            Message::User(user) => ("you", attached::shown(&user.content.text())),
             Message::Assistant(said) => ("model", said.content.iter().filter_map(Block::as_text).collect()),
             _ => return Ok(None),
         },

@@ -142,14 +142,7 @@ impl SessionFailure {
                 format!("write more of the id, or the file:{lines}")
             }
             Self::Find(FindError::Io(_)) => "check who may read the folder of sessions".to_owned(),
-            Self::Open(OpenError::InUse { .. }) => {
-                "close it there, or begin another one; `pi export` reads it meanwhile".to_owned()
-            }
-            Self::Open(OpenError::NotFound { .. }) => "check the name; `pi sessions` lists what there is".to_owned(),
-            Self::Open(OpenError::NotASession { .. } | OpenError::Unfinished { .. }) => {
-                "`pi sessions` lists those that can be used".to_owned()
-            }
-            Self::Open(OpenError::Io { .. }) => "check the file, its folder and who may use them".to_owned(),
+            Self::Open(error) => open_hint(error).to_owned(),
             Self::NobodyChooses { sessions } if sessions.is_empty() => {
                 "there is no session in this folder yet".to_owned()
             }
@@ -161,34 +154,8 @@ impl SessionFailure {
             Self::Fork(_) => "check the folder of sessions, and the disk".to_owned(),
             Self::Terminal(_) => "`pi -p` needs no terminal".to_owned(),
             Self::NoneYet => "begin one with `pi -p`; `pi sessions --all` lists those of other folders".to_owned(),
-            Self::Export(ExportError::Open(_)) => "`pi sessions` lists those that can be read".to_owned(),
-            Self::Export(ExportError::NoEnvelopes) => {
-                "sessions that Pi made, and those of which nobody kept envelopes, have none".to_owned()
-            }
-            Self::Export(ExportError::NoRequest { .. }) => {
-                "`pi export SESSION --envelope --list` lists the requests".to_owned()
-            }
-            Self::Export(ExportError::Read(_) | ExportError::Envelopes(_)) => {
-                "the file was changed or is damaged; check it and try again".to_owned()
-            }
-            Self::Input(InputError::UnknownSkill { .. }) => {
-                "`/skill:` in the chat lists those that there are; with a blank before it, it is said as it is".to_owned()
-            }
-            Self::Input(InputError::Missing { .. }) => {
-                "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
-                 before it"
-                    .to_owned()
-            }
-            Self::Input(InputError::NotAFile { .. }) => {
-                "name a file in it, or ask the agent to look into the folder".to_owned()
-            }
-            Self::Input(InputError::NotText { .. }) => {
-                "text and pictures (PNG, JPEG, GIF, WebP) can be attached; ask the agent to look into other files".to_owned()
-            }
-            Self::Input(InputError::Unreadable { problem: Problem::TooLarge { .. }, .. }) => {
-                "ask the agent to look into the file instead of attaching it".to_owned()
-            }
-            Self::Input(InputError::Unreadable { .. }) => "check the file and who may read it".to_owned(),
+            Self::Export(error) => export_hint(error).to_owned(),
+            Self::Input(error) => input_hint(error).to_owned(),
             Self::Start(_) => "the system refuses more threads; close some programs".to_owned(),
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => {
                 "go on with `pi --continue`: what was said is in the file".to_owned()
@@ -229,6 +196,49 @@ impl SessionFailure {
             | Self::Start(_) => Exit::Trouble,
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => Exit::No,
         }
+    }
+}
+
+/// What to do about a session that cannot be opened.
+fn open_hint(error: &OpenError) -> &'static str {
+    match error {
+        OpenError::InUse { .. } => "close it there, or begin another one; `pi export` reads it meanwhile",
+        OpenError::NotFound { .. } => "check the name; `pi sessions` lists what there is",
+        OpenError::NotASession { .. } | OpenError::Unfinished { .. } => "`pi sessions` lists those that can be used",
+        OpenError::Io { .. } => "check the file, its folder and who may use them",
+    }
+}
+
+/// What to do about one that cannot be exported.
+fn export_hint(error: &ExportError) -> &'static str {
+    match error {
+        ExportError::Open(_) => "`pi sessions` lists those that can be read",
+        ExportError::NoEnvelopes => "sessions that Pi made, and those of which nobody kept envelopes, have none",
+        ExportError::NoRequest { .. } => "`pi export SESSION --envelope --list` lists the requests",
+        ExportError::Read(_) | ExportError::Envelopes(_) => {
+            "the file was changed or is damaged; check it and try again"
+        }
+    }
+}
+
+/// What to do about something that cannot be said.
+fn input_hint(error: &InputError) -> &'static str {
+    match error {
+        InputError::UnknownSkill { .. } => {
+            "`/skill:` in the chat lists those that there are; with a blank before it, it is said as it is"
+        }
+        InputError::Missing { .. } => {
+            "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
+                 before it"
+        }
+        InputError::NotAFile { .. } => "name a file in it, or ask the agent to look into the folder",
+        InputError::NotText { .. } => {
+            "text and pictures (PNG, JPEG, GIF, WebP) can be attached; ask the agent to look into other files"
+        }
+        InputError::Unreadable { problem: Problem::TooLarge { .. }, .. } => {
+            "ask the agent to look into the file instead of attaching it"
+        }
+        InputError::Unreadable { .. } => "check the file and who may read it",
     }
 }
 
