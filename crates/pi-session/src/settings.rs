@@ -12,6 +12,7 @@ pub mod change;
 pub mod keys;
 mod layer;
 mod notice;
+mod place;
 mod resolve;
 pub mod trust;
 
@@ -29,7 +30,8 @@ use self::trust::Trust;
 pub use self::{
     layer::{Layer, Origin},
     notice::{Notice, Problem},
-    resolve::resolve,
+    place::Place,
+    resolve::{nearest, resolve},
 };
 use crate::{queue::Delivery, retry::RetrySettings};
 
@@ -160,6 +162,9 @@ pub struct Row {
     pub origin: Origin,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// Where the key stands in the file.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }
 
 /// Where the settings files are.

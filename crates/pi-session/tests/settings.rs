@@ -126,19 +126,21 @@ fn what_cannot_be_used_is_told_and_the_layer_below_counts() {
     let place = Place::with(
         r#"{"retry": {"maxRetries": 5}, "steeringMode": "all", "defaultProjectTrust": "never", "$schema": "x"}"#,
         r#"{"retry": {"maxRetries": -1, "tries": 2}, "steeringMode": "hunter2", "compactoin": {}, "images": true,
-            "defaultProjectTrust": "always", "skills": "one"}"#,
+            "defaultProjectTrust": "always", "skills": "one",
+            "server": {"listen": "0.0.0.0:1"}}"#,
     );
     let resolved = place.load(Trust::Trusted, Vec::new());
     let mut told = place.told(&resolved.notices);
     told.sort();
     insta::assert_snapshot!(told.join("\n"), @r"
-    work/.pi/settings.json: compactoin is not known; did you mean compaction?
-    work/.pi/settings.json: defaultProjectTrust counts only in your own settings
-    work/.pi/settings.json: images should be an object, not true
-    work/.pi/settings.json: retry.maxRetries should be a number, not -1
-    work/.pi/settings.json: retry.tries is not known; did you mean retry.maxRetries?
-    work/.pi/settings.json: skills should be a list of texts, not this text
-    work/.pi/settings.json: steeringMode should be one-at-a-time or all, not this text
+    work/.pi/settings.json:1:12: retry.maxRetries should be a number, not -1
+    work/.pi/settings.json:1:30: retry.tries is not known; did you mean retry.maxRetries?
+    work/.pi/settings.json:1:43: steeringMode should be one-at-a-time or all, not this text
+    work/.pi/settings.json:1:70: compactoin is not known; did you mean compaction?
+    work/.pi/settings.json:1:88: images should be an object, not true
+    work/.pi/settings.json:2:13: defaultProjectTrust counts only in your own settings
+    work/.pi/settings.json:2:46: skills should be a list of texts, not this text
+    work/.pi/settings.json:3:13: server counts only in your own settings
     ");
     assert_eq!(row(&resolved, "retry.maxRetries"), (json!(5), Origin::User));
     assert_eq!(row(&resolved, "steeringMode"), (json!("all"), Origin::User));

@@ -17,10 +17,13 @@ pub struct Key {
     /// The built-in value; `null` for none.
     pub default: Value,
     pub meaning: &'static str,
+    /// What a number counts: `ms`, `tokens`.
+    #[serde(default)]
+    pub unit: Option<&'static str>,
     /// A project cannot choose it.
     #[serde(default)]
     pub personal: bool,
-    /// Pi has it and this program does nothing with it: it is known, so that nobody is told of a mistake.
+    /// Sessions do nothing with it: Pi has it, or others read it. It is known, so that nobody is told of a mistake.
     #[serde(default)]
     pub unused: bool,
 }

@@ -8,7 +8,10 @@ use std::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::notice::{Notice, Problem};
+use super::{
+    notice::{Notice, Problem},
+    place::{self, Place},
+};
 
 /// A settings file that is larger is somebody's mistake.
 const LARGEST: u64 = 1 << 20;
@@ -31,13 +34,15 @@ pub struct Layer {
     /// Absent for what was not read from a file.
     pub file: Option<PathBuf>,
     pub members: Map<String, Value>,
+    /// What was read, to find places in; empty for what was not read from a file.
+    text: String,
 }
 
 impl Layer {
     /// What the environment or the arguments say, with the names of the file: `[("theme", "dark".into())]`.
     pub fn given<'a>(origin: Origin, members: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let members = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { origin, file: None, members }
+        Self { origin, file: None, members, text: String::new() }
     }
 
     /// Reads a file. One that does not exist says nothing.
@@ -58,9 +63,22 @@ impl Layer {
             serde_json::from_slice(text).map_err(|error| Notice::about(path, Problem::of_json(&error)))?
         };
         match value {
-            Value::Object(members) => Ok(Self { origin, file: Some(path.to_owned()), members }),
+            Value::Object(members) => {
+                // What was read as JSON is UTF-8; a file that is empty has no places.
+                let text = String::from_utf8_lossy(text).into_owned();
+                Ok(Self { origin, file: Some(path.to_owned()), members, text })
+            }
             _ => Err(Notice::about(path, Problem::NotAnObject)),
         }
+    }
+
+    /// Where `key`, which may have one dot, stands in the file.
+    pub fn place(&self, key: &str) -> Option<Place> {
+        if self.text.trim().is_empty() {
+            return None;
+        }
+        let steps: Vec<&str> = key.splitn(2, '.').collect();
+        place::find(&self.text, &steps)
     }
 
     /// The folder that paths in it are relative to.

@@ -5,13 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::layer::Origin;
+use super::{
+    layer::{Layer, Origin},
+    place::Place,
+};
 
 /// Something in the settings that was passed over. It is for people; nothing depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub origin: Origin,
     pub file: Option<PathBuf>,
+    /// Where the key stands in it.
+    pub place: Option<Place>,
     pub problem: Problem,
 }
 
@@ -34,15 +39,30 @@ pub enum Problem {
 }
 
 impl Notice {
+    /// About something in a layer.
+    pub(super) fn within(layer: &Layer, problem: Problem) -> Self {
+        let place = problem.key().and_then(|key| layer.place(key));
+        Self { origin: layer.origin, file: layer.file.clone(), place, problem }
+    }
+
     /// About a file as a whole; the file in `.pi` is the project's.
     pub(super) fn about(path: &Path, problem: Problem) -> Self {
         let is_project = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == ".pi");
         let origin = if is_project { Origin::Project } else { Origin::User };
-        Self { origin, file: Some(path.to_owned()), problem }
+        Self { origin, file: Some(path.to_owned()), place: None, problem }
     }
 }
 
 impl Problem {
+    /// The key that it is about.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::UnknownKey { key, .. } | Self::WrongType { key, .. } => Some(key),
+            Self::Personal { key } => Some(key),
+            Self::NotJson { .. } | Self::NotAnObject | Self::Unreadable { .. } | Self::Untrusted => None,
+        }
+    }
+
     pub(super) fn of_json(error: &serde_json::Error) -> Self {
         let told = error.to_string();
         // The place is told apart, so it need not be told twice.
@@ -53,9 +73,10 @@ impl Problem {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.file {
-            Some(file) => write!(f, "{}: {}", file.display(), self.problem),
-            None => write!(f, "{}: {}", self.origin, self.problem),
+        match (&self.file, self.place) {
+            (Some(file), Some(place)) => write!(f, "{}:{place}: {}", file.display(), self.problem),
+            (Some(file), None) => write!(f, "{}: {}", file.display(), self.problem),
+            (None, _) => write!(f, "{}: {}", self.origin, self.problem),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    path::PathBuf,
     str::FromStr,
     time::Duration,
 };
@@ -34,11 +33,8 @@ pub fn resolve(mut layers: Vec<Layer>) -> Resolved {
     let mut resolver = Resolver { layers: &layers, chosen: HashMap::new(), notices: strange(&layers) };
     let settings = resolver.settings();
     let Resolver { mut chosen, notices, .. } = resolver;
-    let row = |key: &'static Key| {
-        let (value, origin, file) = chosen.remove(key.key)?;
-        Some(Row { key: key.key, value, origin, file })
-    };
-    Resolved { settings, rows: keys::all().iter().filter_map(row).collect(), notices }
+    let rows = keys::all().iter().filter_map(|key| chosen.remove(key.key)).collect();
+    Resolved { settings, rows, notices }
 }
 
 /// A word that its type knows how to read.
@@ -53,7 +49,7 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Word<T> {
 struct Resolver<'a> {
     /// The strongest first.
     layers: &'a [Layer],
-    chosen: HashMap<&'static str, (Value, Origin, Option<PathBuf>)>,
+    chosen: HashMap<&'static str, Row>,
     notices: Vec<Notice>,
 }
 
@@ -129,18 +125,18 @@ impl Resolver<'_> {
             }
             match T::deserialize(value) {
                 Ok(read) => {
-                    self.chosen.insert(key.key, (value.clone(), layer.origin, layer.file.clone()));
+                    self.chosen.insert(key.key, row(key, value.clone(), Some(layer)));
                     return Some((read, layer));
                 }
                 Err(_) => self.note(layer, wrong_type(name, key.kind, value)),
             }
         }
-        self.chosen.insert(key.key, (key.default.clone(), Origin::BuiltIn, None));
+        self.chosen.insert(key.key, row(key, key.default.clone(), None));
         None
     }
 
     fn note(&mut self, layer: &Layer, problem: Problem) {
-        self.notices.push(Notice { origin: layer.origin, file: layer.file.clone(), problem });
+        self.notices.push(Notice::within(layer, problem));
     }
 
     fn location(&mut self, name: &'static str) -> Option<Location> {
@@ -165,8 +161,7 @@ impl Resolver<'_> {
             }
         }
         let all: Vec<&str> = locations.iter().map(|location| location.text.as_str()).collect();
-        let origin = strongest.map_or(Origin::BuiltIn, |layer| layer.origin);
-        self.chosen.insert(key.key, (all.into(), origin, strongest.and_then(|layer| layer.file.clone())));
+        self.chosen.insert(key.key, row(key, all.into(), strongest));
         locations
     }
 
@@ -180,31 +175,52 @@ impl Resolver<'_> {
     }
 }
 
+/// The value of a key and the layer that chose it, if one did.
+fn row(key: &'static Key, value: Value, layer: Option<&Layer>) -> Row {
+    Row {
+        key: key.key,
+        value,
+        origin: layer.map_or(Origin::BuiltIn, |layer| layer.origin),
+        file: layer.and_then(|layer| layer.file.clone()),
+        place: layer.and_then(|layer| layer.place(key.key)),
+    }
+}
+
 /// Keys that nobody knows, and groups that are none.
 fn strange(layers: &[Layer]) -> Vec<Notice> {
     let mut notices = Vec::new();
     for layer in layers {
-        let mut note = |problem| notices.push(Notice { origin: layer.origin, file: layer.file.clone(), problem });
+        let mut note = |problem| notices.push(Notice::within(layer, problem));
         for (name, value) in &layer.members {
-            match value {
-                _ if keys::find(name).is_some() && !name.contains('.') => {}
-                Value::Null if keys::is_group(name) => {}
-                Value::Object(group) if keys::is_group(name) => {
+            let known = keys::find(name).filter(|_| !name.contains('.'));
+            match (known, value) {
+                // Whoever reads it reads the person's own file.
+                (Some(key), _) if key.unused && key.personal && layer.origin == Origin::Project => {
+                    note(Problem::Personal { key: key.key });
+                }
+                (Some(_), _) => {}
+                (None, Value::Null) if keys::is_group(name) => {}
+                (None, Value::Object(group)) if keys::is_group(name) => {
                     let full = group.keys().map(|member| format!("{name}.{member}"));
                     full.filter(|key| keys::find(key).is_none()).for_each(|key| note(unknown(key)));
                 }
-                value if keys::is_group(name) => note(wrong_type(name, "an object", value)),
-                _ => note(unknown(name.clone())),
+                (None, value) if keys::is_group(name) => note(wrong_type(name, "an object", value)),
+                (None, _) => note(unknown(name.clone())),
             }
         }
     }
     notices
 }
 
+/// The word that somebody probably meant.
+pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    likeness::nearest(word, words).first().copied()
+}
+
 fn unknown(key: String) -> Problem {
     // Who misspells a group may mean the group.
     let known = keys::all().iter().flat_map(|key| [key.key, key.key.split('.').next().unwrap_or(key.key)]);
-    let meant = likeness::nearest(&key, known).first().copied();
+    let meant = nearest(&key, known);
     Problem::UnknownKey { key, meant }
 }
 

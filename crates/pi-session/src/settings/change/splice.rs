@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::settings::place::{Member, members};
+
 /// Why a text cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum NoObject {
@@ -23,13 +25,6 @@ pub fn splice(text: &str, path: &[&str], value: Option<&Value>) -> Result<String
         Value::Object(_) => Ok(format!("{mark}{}", change(body, path, value))),
         _ => Err(NoObject::Other),
     }
-}
-
-/// A member of an object: where its name and its value stand.
-struct Member {
-    name: String,
-    start: usize,
-    value: std::ops::Range<usize>,
 }
 
 /// `text` is a valid object with white space around it.
@@ -104,55 +99,6 @@ fn remove(text: &str, members: &[Member], at: usize) -> String {
         }
     };
     format!("{}{}", &text[..start], &text[end..])
-}
-
-/// The members of the object that `text` is. The text was read as JSON before, so brackets and quotes are where they belong.
-fn members(text: &str) -> Vec<Member> {
-    let bytes = text.as_bytes();
-    let skip = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let mut members = Vec::new();
-    let mut at = skip(skip(0) + 1);
-    while bytes[at] != b'}' {
-        let start = at;
-        let name_end = end_of_value(bytes, start);
-        let name = serde_json::from_str(&text[start..name_end]).expect("a name is a JSON text");
-        let value_start = skip(skip(name_end) + 1);
-        let value_end = end_of_value(bytes, value_start);
-        members.push(Member { name, start, value: value_start..value_end });
-        at = skip(value_end);
-        if bytes[at] == b',' {
-            at = skip(at + 1);
-        }
-    }
-    members
-}
-
-fn end_of_value(bytes: &[u8], start: usize) -> usize {
-    let mut depth = 0usize;
-    let mut at = start;
-    loop {
-        match bytes[at] {
-            b'"' => at = end_of_text(bytes, at) - 1,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-        let is_plain = !matches!(bytes[start], b'"' | b'{' | b'[');
-        let goes_on =
-            is_plain && at < bytes.len() && !matches!(bytes[at], b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
-        if depth == 0 && !goes_on {
-            return at;
-        }
-    }
-}
-
-fn end_of_text(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at + 1
 }
 
 #[cfg(test)]
