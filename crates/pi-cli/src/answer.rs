@@ -93,7 +93,7 @@ mod tests {
             dumb_terminal: false,
             home: None,
             agent_directory: None,
-            server_port: None,
+            server: Vec::new(),
         };
         for (line, on_stderr, on_terminal, elsewhere) in [
             ("pi envelop", true, true, false),

@@ -1,5 +1,6 @@
 //! The words that a person types.
 
+pub(crate) mod config;
 mod help;
 pub(crate) mod journal;
 pub(crate) mod model;
@@ -17,6 +18,7 @@ use clap::{
 use pi_provider::likeness;
 
 use self::{
+    config::ConfigArguments,
     journal::JournalCommand,
     model::{AskArguments, ModelsArguments, ProviderCommand},
     serve::ServeArguments,
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Completions(CompletionsArguments),
     /// Serve clients: the agent on a WebSocket, or on standard input and output
     Serve(Box<ServeArguments>),
+    /// Show every setting, who chose it, and what cannot be used
+    Config(Box<ConfigArguments>),
     /// Look at what the server wrote down about commands, and check it
     #[command(subcommand, arg_required_else_help = true)]
     Journal(JournalCommand),
@@ -377,6 +381,7 @@ impl Command {
             Command::Context(arguments) => arguments.json,
             Command::Export(arguments) => arguments.json,
             Command::Trust(arguments) => arguments.json,
+            Command::Config(arguments) => arguments.json,
             Command::Journal(JournalCommand::Show(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Verify(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
@@ -410,6 +415,7 @@ impl Command {
             | Command::ExtMessage(_)
             | Command::Policy(_)
             | Command::Journal(_)
+            | Command::Config(_)
             | Command::Serve(_) => return None,
         };
         let mut words = arguments.anything.iter().take_while(|word| *word != "--");

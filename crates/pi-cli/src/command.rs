@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 mod completions;
+mod config;
 mod context;
 mod diff;
 mod explain;
@@ -50,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Trust(arguments) => trust::run(arguments, environment, console),
         Command::Completions(arguments) => Ok(completions::run(arguments, console)),
         Command::Serve(arguments) => serve::run(arguments, environment, console),
+        Command::Config(arguments) => config::run(arguments, environment, console),
         Command::Journal(command) => journal::run(command, environment, console),
         Command::Ext(arguments) => later::ext(arguments),
     }

@@ -386,7 +386,7 @@ mod tests {
     use super::*;
 
     fn environment(no_color: bool, force_color: bool, dumb_terminal: bool) -> Environment {
-        Environment { no_color, force_color, dumb_terminal, home: None, agent_directory: None, server_port: None }
+        Environment { no_color, force_color, dumb_terminal, home: None, agent_directory: None, server: Vec::new() }
     }
 
     #[test]

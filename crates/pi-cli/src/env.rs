@@ -3,13 +3,14 @@
 use std::{ffi::OsString, path::PathBuf};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
-pub(crate) const VARIABLES: [(&str, &str); 10] = [
+pub(crate) const VARIABLES: [(&str, &str); 11] = [
     ("NO_COLOR", "no colours, if not empty"),
     ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
     ("TERM", "no colours and no progress, if dumb"),
     ("HOME", "what ~ means in paths that policy judges"),
     ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
     ("PI_SERVER_PORT", "the port of `pi serve`, if not 3141"),
+    ("PI_SERVER_<SETTING>", "a setting of the server, such as PI_SERVER_MAX_SESSIONS; `pi config server` lists them"),
     ("<PROVIDER>_API_KEY", "credential of a provider, unless its manifest names another variable"),
     ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "how providers are reached"),
     ("SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS", "certificates that providers may show"),
@@ -33,8 +34,8 @@ pub(crate) struct Environment {
     pub(crate) dumb_terminal: bool,
     pub(crate) home: Option<PathBuf>,
     pub(crate) agent_directory: Option<PathBuf>,
-    /// Where the server listens.
-    pub(crate) server_port: Option<String>,
+    /// What is said about the server: every variable whose name begins with `PI_SERVER_`, unless it is empty.
+    pub(crate) server: Vec<(String, String)>,
 }
 
 impl Environment {
@@ -49,7 +50,16 @@ impl Environment {
             dumb_terminal: filled("TERM").is_some_and(|value| value == "dumb"),
             agent_directory: chosen.or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent"))),
             home,
-            server_port: std::env::var("PI_SERVER_PORT").ok().filter(|port| !port.is_empty()),
+            server: server(),
         }
     }
+}
+
+/// In the order of their names, so that what is said about them has an order too.
+fn server() -> Vec<(String, String)> {
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let ours = all().map(|(name, value)| (text(name), text(value)));
+    let mut ours: Vec<_> = ours.filter(|(name, value)| name.starts_with("PI_SERVER_") && !value.is_empty()).collect();
+    ours.sort_unstable();
+    ours
 }

@@ -120,12 +120,12 @@ impl Failure {
                 Facts { file: failure.file(), problems: failure.problems(), exit: failure.exit() }
             }
             Failure::Session(failure) => Facts { exit: failure.exit(), ..Facts::none() },
+            Failure::Serve(failure) => Facts { problems: failure.problems(), ..Facts::none() },
             Failure::NotBuilt { .. } => Facts { exit: Exit::NotBuilt, ..Facts::none() },
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
-            | Failure::Serve(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_) => Facts::none(),
         }

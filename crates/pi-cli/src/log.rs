@@ -2,51 +2,47 @@
 
 use std::{
     fs::File,
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     sync::{Arc, Mutex},
 };
 
 use pi_redact::Redactor;
+use pi_server::settings::{LogForm, LogLevel};
 use tracing::Level;
 use tracing_subscriber::filter::LevelFilter;
 
-/// How a line looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+/// How lines look where somebody looks, or nobody does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// For people
     Text,
-    /// One JSON object per line
     Json,
 }
 
-/// What is told at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Least {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-impl Least {
-    const fn filter(self) -> LevelFilter {
-        match self {
-            Self::Off => LevelFilter::OFF,
-            Self::Error => LevelFilter::from_level(Level::ERROR),
-            Self::Warn => LevelFilter::from_level(Level::WARN),
-            Self::Info => LevelFilter::from_level(Level::INFO),
-            Self::Debug => LevelFilter::from_level(Level::DEBUG),
-            Self::Trace => LevelFilter::from_level(Level::TRACE),
+impl Form {
+    pub(crate) fn of(form: LogForm) -> Self {
+        match form {
+            LogForm::Auto if io::stderr().is_terminal() => Self::Text,
+            LogForm::Text => Self::Text,
+            LogForm::Auto | LogForm::Json => Self::Json,
         }
     }
 }
 
+const fn filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::from_level(Level::ERROR),
+        LogLevel::Warn => LevelFilter::from_level(Level::WARN),
+        LogLevel::Info => LevelFilter::from_level(Level::INFO),
+        LogLevel::Debug => LevelFilter::from_level(Level::DEBUG),
+        LogLevel::Trace => LevelFilter::from_level(Level::TRACE),
+    }
+}
+
 /// From here on events are told. What looks like a secret, or is one, is not.
-pub(crate) fn start(least: Least, form: Form, redactor: Arc<Redactor>) -> io::Result<()> {
+pub(crate) fn start(level: LogLevel, form: Form, redactor: Arc<Redactor>) -> io::Result<()> {
     let writer = Mutex::new(Discreet { to: standard_error()?, redactor });
-    let lines = tracing_subscriber::fmt().with_max_level(least.filter()).with_writer(writer).with_ansi(false);
+    let lines = tracing_subscriber::fmt().with_max_level(filter(level)).with_writer(writer).with_ansi(false);
     let set = match form {
         Form::Text => tracing::subscriber::set_global_default(lines.compact().finish()),
         Form::Json => tracing::subscriber::set_global_default(lines.json().flatten_event(true).finish()),

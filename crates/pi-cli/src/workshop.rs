@@ -39,7 +39,7 @@ use pi_transcript::Block;
 
 use self::{model::Answering, seat::Seat};
 use crate::{
-    arguments::talk::ToldArguments,
+    arguments::talk::{ToldArguments, ToolArguments},
     asking,
     console::Console,
     env::{self, Environment},
@@ -71,9 +71,7 @@ pub(crate) struct Rules {
 /// What somebody chose for all sessions of a process.
 pub(crate) struct Kit<'a> {
     pub(crate) told: &'a ToldArguments,
-    /// The only tools that are offered; if none is named, the usual ones.
-    pub(crate) tools: &'a [String],
-    pub(crate) no_tools: bool,
+    pub(crate) offered: &'a ToolArguments,
     /// Of all providers that sessions of this process ask.
     pub(crate) breakers: Breakers,
 }
@@ -106,14 +104,23 @@ impl Ground {
 
     /// The same of another folder, which is absolute and without links.
     pub(crate) fn at(directory: PathBuf, environment: &Environment) -> Self {
+        let (decisions, trust, resolved) = Self::resolve(&directory, environment);
+        Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices }
+    }
+
+    /// What was decided about the project, and the settings with who said what.
+    pub(crate) fn resolve(
+        directory: &Path,
+        environment: &Environment,
+    ) -> (Decisions, settings::trust::Trust, settings::Resolved) {
         let agent = environment.agent_directory.as_deref();
         let decisions = agent.map(Decisions::read).unwrap_or_default();
         // What holds where nobody decided is the person's to say, so their own file is read first.
         let untrusted = settings::trust::Trust::Untrusted;
         let own = settings::load(&Files { agent, project: None, trust: untrusted }, Vec::new());
-        let trust = decisions.trust(&directory, own.settings.default_project_trust);
-        let resolved = settings::load(&Files { agent, project: Some(&directory), trust }, Vec::new());
-        Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices }
+        let trust = decisions.trust(directory, own.settings.default_project_trust);
+        let resolved = settings::load(&Files { agent, project: Some(directory), trust }, Vec::new());
+        (decisions, trust, resolved)
     }
 
     /// Says what is odd about the settings. That those of a project are not used is told with what else is not.
@@ -313,16 +320,17 @@ fn active_tools(
     tools: &Registry,
     console: &mut Console,
 ) -> Result<Vec<String>, Failure> {
-    if kit.no_tools {
+    let ToolArguments { tools: wanted, no_tools } = kit.offered;
+    if *no_tools {
         return Ok(Vec::new());
     }
     let known = |name: &String| tools.get(name).is_some();
     let names = || tools.names().map(str::to_owned).collect();
-    if let Some(name) = kit.tools.iter().find(|name| !known(name)) {
+    if let Some(name) = wanted.iter().find(|name| !known(name)) {
         return Err(SessionFailure::NoSuchTool { name: name.clone(), names: names() }.into());
     }
-    if !kit.tools.is_empty() {
-        return Ok(kit.tools.to_vec());
+    if !wanted.is_empty() {
+        return Ok(wanted.clone());
     }
     let mut active = settings.tools(&DEFAULT_ACTIVE);
     for name in active.extract_if(.., |name| !known(name)) {

@@ -82,7 +82,7 @@ impl Server {
         let options =
             journal::Options { retention: settings.retention, ceiling_bytes: settings.journal_bytes, redactor };
         let (keeper, reader, recovery) = journal::open(&settings.journal(), options)?;
-        let config = Config { max_pending_per_client: settings.pending, ..Config::standard(now().0) };
+        let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
         let report = report(&reader, &recovery);
         let Recovery { records, berths, malformed: _ } = recovery;
         let rooms = Rooms::new(settings.sessions);

@@ -1,6 +1,21 @@
 //! What an operator may choose.
+//!
+//! [`Settings`] is what a server is started with. [`resolve`](resolve()) makes them of what was said in the person's settings file, in
+//! variables and in arguments, and tells where each value comes from; [`KEYS`] lists every name with its range and unit.
+
+mod keys;
+mod list;
+mod resolve;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use pi_engine::Config;
+
+pub use self::{
+    keys::{Key, Kind, Number, Unit, find},
+    list::KEYS,
+    resolve::{Fault, Origin, Problem, Resolved, Row, Said, resolve, said_in, said_in_file},
+};
 
 use crate::{feed, journal, rates, speaker::Pace};
 
@@ -30,6 +45,52 @@ pub struct Settings {
     pub retention: journal::Retention,
     /// The journal never gets larger than this.
     pub journal_bytes: u64,
+    /// How long commands may take and how long their outcomes are known. Its epoch, and what a client may have pending, are
+    /// set when the server starts.
+    pub engine: Config,
+    pub log: Log,
+}
+
+/// What is told of the server's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Log {
+    pub level: LogLevel,
+    pub form: LogForm,
+}
+
+/// What is told at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    pub const WORDS: [(&str, Self); 6] = [
+        ("off", Self::Off),
+        ("error", Self::Error),
+        ("warn", Self::Warn),
+        ("info", Self::Info),
+        ("debug", Self::Debug),
+        ("trace", Self::Trace),
+    ];
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogForm {
+    /// Text on a terminal, else JSON.
+    Auto,
+    Text,
+    Json,
+}
+
+impl LogForm {
+    pub const WORDS: [(&str, Self); 3] = [("auto", Self::Auto), ("text", Self::Text), ("json", Self::Json)];
 }
 
 /// How a connection that nobody holds any more is found.
@@ -65,6 +126,8 @@ impl Settings {
             drain: Duration::from_secs(30),
             retention: journal::Retention::default(),
             journal_bytes: 4 << 30,
+            engine: Config::standard(0),
+            log: Log { level: LogLevel::Info, form: LogForm::Auto },
         }
     }
 

@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look into sessions", &["sessions", "session", "export", "context"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
-    ("Run", &["trust", "serve", "journal", "ext", "completions", "help"]),
+    ("Run", &["trust", "config", "serve", "journal", "ext", "completions", "help"]),
 ];
 
 const EXAMPLES: [(&str, &str); 10] = [

@@ -26,18 +26,14 @@ pub(crate) struct TalkArguments {
     pub(crate) who: ModelArguments,
     #[command(flatten)]
     pub(crate) told: ToldArguments,
-    /// The only tools that are offered, such as read,grep,find,ls
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "no_tools", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) tools: Vec<String>,
-    /// Offer no tools
-    #[arg(long)]
-    pub(crate) no_tools: bool,
+    #[command(flatten)]
+    pub(crate) offered: ToolArguments,
 }
 
 impl TalkArguments {
     /// What holds for every session that these arguments begin.
     pub(crate) fn kit(&self) -> Kit<'_> {
-        Kit { told: &self.told, tools: &self.tools, no_tools: self.no_tools, breakers: Breakers::new() }
+        Kit { told: &self.told, offered: &self.offered, breakers: Breakers::new() }
     }
 }
 
@@ -63,9 +59,27 @@ pub(crate) struct SessionArguments {
     /// Keep nothing of it
     #[arg(long, conflicts_with = "last")]
     pub(crate) no_session: bool,
+    #[command(flatten)]
+    pub(crate) kept: KeptArguments,
+}
+
+/// Where sessions are kept.
+#[derive(Args)]
+pub(crate) struct KeptArguments {
     /// Keep sessions below this folder instead of the agent directory
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
+}
+
+/// Which tools the model may call.
+#[derive(Args)]
+pub(crate) struct ToolArguments {
+    /// The only tools that are offered, such as read,grep,find,ls
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "no_tools", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) tools: Vec<String>,
+    /// Offer no tools
+    #[arg(long)]
+    pub(crate) no_tools: bool,
 }
 
 /// Who answers.

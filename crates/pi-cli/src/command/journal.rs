@@ -198,7 +198,7 @@ fn compact(
 }
 
 /// Hides what the environment says is secret, and what looks like it.
-fn redactor() -> Redactor {
+pub(super) fn redactor() -> Redactor {
     let readable = env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Redactor::new(Options { secrets: scrub::secrets(readable), evidence: Evidence::Shapes, personal: Personal::Keep })
 }

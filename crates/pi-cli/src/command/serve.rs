@@ -17,7 +17,7 @@ use pi_server::{
     door::{Door, NotLoopback, Rule},
     journal::{self, JournalError},
     server::{Server, StartError},
-    settings::Settings,
+    settings::{Origin, Problem, Resolved, Settings},
     transport::{http, stdio},
     workshop::Workshop,
 };
@@ -25,7 +25,7 @@ use tokio::{io::BufReader, net::TcpListener, sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::floor::{Counter, Floor, Sent};
-use super::talk::stop::Stops;
+use super::{config, talk::stop::Stops};
 use crate::{
     arguments::serve::ServeArguments,
     console::{Console, Tone},
@@ -42,8 +42,6 @@ use crate::{
     },
 };
 
-/// Where the server listens unless somebody says otherwise.
-const PORT: u16 = 3141;
 /// Servers on standard input that may run beside each other.
 const MOST_BESIDE: usize = 64;
 /// How long clients have to read the last that is said to them.
@@ -54,7 +52,12 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let settings = settings(arguments, environment)?;
+    let agent = environment.agent_directory.as_deref().ok_or(ServeFailure::Homeless)?;
+    let resolved = config::resolved(&arguments.settings, Some(agent), environment);
+    if arguments.check_config {
+        config::show_server(&resolved, console);
+    }
+    let settings = settings(resolved, arguments, console)?;
     if let Some(at) = settings.listen
         && arguments.insecure_no_auth
         && !at.ip().is_loopback()
@@ -64,8 +67,7 @@ pub(crate) fn run(
     if arguments.check_config {
         return runtime::start_many()?.block_on(check(arguments, &settings, environment, console));
     }
-    let usual = if io::stderr().is_terminal() { log::Form::Text } else { log::Form::Json };
-    let form = arguments.log_format.unwrap_or(usual);
+    let form = log::Form::of(settings.log.form);
     if form == log::Form::Json {
         // What would be said in words becomes lines of the log.
         console.hold_notes();
@@ -83,16 +85,20 @@ fn log_notes(console: &mut Console) {
     }
 }
 
-fn settings(arguments: &ServeArguments, environment: &Environment) -> Result<Settings, ServeFailure> {
-    let agent = environment.agent_directory.clone().ok_or(ServeFailure::Homeless)?;
-    let usual = Settings::usual(agent.join("server"));
-    let port = environment.server_port.as_deref().map(|port| {
-        port.parse().ok().filter(|port| *port != 0).ok_or_else(|| ServeFailure::Port { text: port.to_owned() })
-    });
-    let port: u16 = port.transpose()?.unwrap_or(PORT);
-    let listen = arguments.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], port)));
-    let listens = !arguments.stdio || arguments.listen.is_some();
-    Ok(Settings { listen: listens.then_some(listen), hosts: arguments.hosts.clone(), ..usual })
+/// With what the server starts: a limit that somebody meant and misspelt must not be passed over.
+fn settings(resolved: Resolved, arguments: &ServeArguments, console: &mut Console) -> Result<Settings, ServeFailure> {
+    let Resolved { settings, rows, problems } = resolved;
+    let (fatal, odd): (Vec<_>, Vec<_>) = problems.into_iter().partition(Problem::is_fatal);
+    for problem in &odd {
+        console.note(&problem.to_string());
+    }
+    if !fatal.is_empty() {
+        return Err(ServeFailure::Settings { problems: fatal });
+    }
+    // On pipes it listens only if that is said here and now.
+    let is_said = rows.iter().any(|row| row.key.name == "listen" && matches!(row.origin, Origin::Flag(_)));
+    let listen = settings.listen.filter(|_| !arguments.stdio || is_said);
+    Ok(Settings { listen, ..settings })
 }
 
 /// Says with what the server would start; why it could not, if so.
@@ -109,22 +115,16 @@ async fn check(
     if !arguments.stdio {
         journal::look(&settings.journal()).map_err(|error| ServeFailure::Start(StartError::Journal(error)))?;
     }
-    let listen = settings.listen.map_or("nowhere".to_owned(), |at| at.to_string());
     let auth = if arguments.insecure_no_auth { "none" } else { "token" };
     let rows = [
         ("model", prepared.model),
-        ("listen", listen),
         ("stdio", arguments.stdio.to_string()),
         ("auth", auth.to_owned()),
         ("folder", settings.folder.display().to_string()),
         ("journal", settings.journal().display().to_string()),
-        ("sessions", format!("at most {}", settings.sessions)),
-        ("connections", format!("at most {}", settings.connections)),
-        ("commands a minute", format!("{} for a client, {} in all", settings.rates.client, settings.rates.global)),
-        ("message", format!("at most {} bytes", settings.frame.bytes)),
     ];
     for (name, value) in rows {
-        console.line(&format!("{name:<18} {value}"));
+        console.line(&format!("{name:<8} {value}"));
     }
     Ok(Exit::Success)
 }
@@ -169,9 +169,9 @@ async fn serve(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let Prepared { ground, redactor, model: _ } = prepare(arguments, environment, console).await?;
-    log::start(arguments.log, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
+    log::start(settings.log.level, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
     let breakers = Breakers::new();
-    let sessions = seat::project(arguments.session_dir.as_deref(), &ground, environment);
+    let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let (counter, orders) =
         Counter::open(sessions.map(|project| project.sessions), ground.directory.clone(), breakers.clone());
     // Before anything is written: a port that is taken is the usual mistake.

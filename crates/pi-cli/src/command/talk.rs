@@ -120,7 +120,7 @@ async fn sit(
         return Err(seat::nobody_chooses(&arguments.session, &ground, environment)?);
     }
     let mut providers = Providers::load(&arguments.who.sources, environment, console)?;
-    let project = seat::project(arguments.session.session_dir.as_deref(), &ground, environment)
+    let project = seat::project(arguments.session.kept.session_dir.as_deref(), &ground, environment)
         .filter(|_| !arguments.session.no_session);
     let (seat, answering, opening) = match start {
         Start::First(words) => {

@@ -2,14 +2,15 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use pi_server::{door::NotLoopback, journal::JournalError, lobby::Crowded, server::StartError};
+use pi_server::{door::NotLoopback, journal::JournalError, lobby::Crowded, server::StartError, settings};
+use pi_transcript::json::Problem;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeFailure {
     #[error("there is no place for the server's files: no home folder")]
     Homeless,
-    #[error("PI_SERVER_PORT is {text:?}, which is no port")]
-    Port { text: String },
+    #[error("the server's settings cannot be used")]
+    Settings { problems: Vec<settings::Problem> },
     #[error("cannot listen on {at}")]
     Bind { at: SocketAddr, source: io::Error },
     #[error(transparent)]
@@ -31,10 +32,16 @@ pub(crate) enum ServeFailure {
 }
 
 impl ServeFailure {
+    /// What is wrong in what was read, if it was.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let Self::Settings { problems } = self else { return Vec::new() };
+        problems.iter().map(|it| Problem { path: String::new(), message: it.to_string() }).collect()
+    }
+
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Homeless => "set HOME, or PI_CODING_AGENT_DIR to a folder".to_owned(),
-            Self::Port { .. } => "a port is a number from 1 to 65535; --listen takes an address as well".to_owned(),
+            Self::Settings { .. } => "`pi config server` shows every setting and who chose it".to_owned(),
             Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
                 "another server is there, maybe one of pi; --listen 127.0.0.1:0 takes any port that is free".to_owned()
             }

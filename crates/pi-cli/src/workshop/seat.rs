@@ -85,7 +85,7 @@ impl Seat {
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let project = project(arguments.session_dir.as_deref(), ground, environment);
+        let project = project(arguments.kept.session_dir.as_deref(), ground, environment);
         if arguments.no_session {
             return Ok(Self::nowhere(ground));
         }
@@ -213,7 +213,8 @@ pub(crate) fn nobody_chooses(
     ground: &Ground,
     environment: &Environment,
 ) -> Result<Failure, Failure> {
-    let project = project(arguments.session_dir.as_deref(), ground, environment).ok_or(SessionFailure::Homeless)?;
+    let project =
+        project(arguments.kept.session_dir.as_deref(), ground, environment).ok_or(SessionFailure::Homeless)?;
     let sessions = directory::list(&project).map_err(|error| missed(error.into(), &project))?;
     Ok(SessionFailure::NobodyChooses { sessions }.into())
 }

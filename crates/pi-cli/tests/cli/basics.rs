@@ -48,6 +48,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
 
     Run:
       trust        Use what a project brings: settings, skills, templates, models
+      config       Show every setting, who chose it, and what cannot be used
       serve        Serve clients: the agent on a WebSocket, or on standard input and output
       journal      Look at what the server wrote down about commands, and check it
       ext          Install, allow and deny extensions (not built yet)
@@ -130,6 +131,9 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       HOME                                              what ~ means in paths that policy judges
       PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
       PI_SERVER_PORT                                    the port of `pi serve`, if not 3141
+      PI_SERVER_<SETTING>                               a setting of the server, such as
+                                                        PI_SERVER_MAX_SESSIONS; `pi config server` lists
+                                                        them
       <PROVIDER>_API_KEY                                credential of a provider, unless its manifest
                                                         names another variable
       HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY      how providers are reached

@@ -5,6 +5,7 @@ mod ask;
 mod asked;
 mod attached;
 mod basics;
+mod config;
 mod documents;
 mod envelope;
 mod ext_message;

@@ -31,7 +31,13 @@ impl Serving {
 
     /// With more arguments.
     pub(crate) fn with(script: Script, arguments: &[&str]) -> Self {
+        Self::prepared(script, arguments, |_| {})
+    }
+
+    /// With more arguments, in a room in which something was done before.
+    pub(crate) fn prepared(script: Script, arguments: &[&str], before: impl FnOnce(&Room)) -> Self {
         let room = Room::new(script);
+        before(&room);
         let (child, address) = launch(&room, room.pi_to(&["serve"]), arguments);
         Self { room, child, address: address.unwrap_or_else(|said| panic!("it says {said:?}")) }
     }

@@ -128,7 +128,7 @@ pub(super) fn try_out(
 }
 
 fn kit(arguments: &ServeArguments, breakers: Breakers) -> Kit<'_> {
-    Kit { told: &arguments.told, tools: &arguments.tools, no_tools: arguments.no_tools, breakers }
+    Kit { told: &arguments.told, offered: &arguments.offered, breakers }
 }
 
 impl Floor<'_> {
@@ -179,7 +179,7 @@ impl Floor<'_> {
         ground: &Ground,
         console: &mut Console,
     ) -> Result<(Seat, Option<String>), MakeError> {
-        let project = seat::project(self.arguments.session_dir.as_deref(), ground, self.environment);
+        let project = seat::project(self.arguments.kept.session_dir.as_deref(), ground, self.environment);
         let Some(project) = project else { return Ok((Seat::nowhere(ground), None)) };
         match conversation {
             Conversation::New { parent: None } => Ok((Seat::begin(&project), None)),

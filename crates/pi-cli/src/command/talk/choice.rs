@@ -33,7 +33,7 @@ pub(super) async fn seat(
     if !arguments.resume {
         return at(Seat::take(arguments, ground, environment, console)?);
     }
-    let project = seat::project(arguments.session_dir.as_deref(), ground, environment);
+    let project = seat::project(arguments.kept.session_dir.as_deref(), ground, environment);
     let project = project.ok_or(SessionFailure::Homeless)?;
     let stored = directory::list(&project).map_err(|error| seat::missed(error.into(), &project))?;
     if stored.is_empty() {
