@@ -52,6 +52,7 @@ struct Totals {
     successes: u64,
     failures: u64,
     probes: u64,
+    waited: Duration,
     last_failure: Option<Duration>,
     last_change: Duration,
     last_access: Duration,
@@ -63,6 +64,8 @@ struct Totals {
 pub struct Permit {
     epoch: u64,
     kind: Kind,
+    /// When it was given.
+    at: Duration,
 }
 
 /// What a call that was let through says about the provider.
@@ -123,6 +126,8 @@ pub struct History {
     pub failures: u64,
     /// Calls that were to find out whether the provider is back.
     pub probes: u64,
+    /// How long all those took together that succeeded, until that was known.
+    pub waited: Duration,
     pub last_failure: Option<Duration>,
     pub last_change: Duration,
     pub last_access: Duration,
@@ -226,15 +231,15 @@ impl Breaker {
     fn leave(&mut self, now: Duration) -> Result<Permit, Duration> {
         self.totals.last_access = now;
         match self.state {
-            State::Closed => Ok(self.permit(Kind::Usual)),
+            State::Closed => Ok(self.permit(Kind::Usual, now)),
             State::Open { until } if now < until => Err(until - now),
             State::Open { .. } => {
                 self.change(State::HalfOpen { probing: true }, now);
-                Ok(self.permit(Kind::Probe))
+                Ok(self.permit(Kind::Probe, now))
             }
             State::HalfOpen { probing: false } => {
                 self.state = State::HalfOpen { probing: true };
-                Ok(self.permit(Kind::Probe))
+                Ok(self.permit(Kind::Probe, now))
             }
             State::HalfOpen { probing: true } => Err(self.settings.recovery),
         }
@@ -244,19 +249,22 @@ impl Breaker {
     /// before it. What is left alone are calls that are not begun yet.
     pub fn admit_again(&mut self, now: Duration) -> Permit {
         self.totals.calls += 1;
-        self.leave(now).unwrap_or_else(|_| self.permit(Kind::Again))
+        self.leave(now).unwrap_or_else(|_| self.permit(Kind::Again, now))
     }
 
-    fn permit(&mut self, kind: Kind) -> Permit {
+    fn permit(&mut self, kind: Kind, now: Duration) -> Permit {
         self.totals.probes += u64::from(kind == Kind::Probe);
-        Permit { epoch: self.epoch, kind }
+        Permit { epoch: self.epoch, kind, at: now }
     }
 
     /// Takes the outcome of a call that was let through.
     #[expect(clippy::needless_pass_by_value, reason = "a permit is used up by its outcome")]
     pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Duration) {
         match outcome {
-            Outcome::Succeeded | Outcome::Answered => self.totals.successes += 1,
+            Outcome::Succeeded | Outcome::Answered => {
+                self.totals.successes += 1;
+                self.totals.waited += now.saturating_sub(permit.at);
+            }
             Outcome::Failed => {
                 self.totals.failures += 1;
                 self.totals.last_failure = Some(now);
@@ -343,6 +351,7 @@ impl Totals {
             successes: self.successes,
             failures: self.failures,
             probes: self.probes,
+            waited: self.waited,
             last_failure: self.last_failure.map(ago),
             last_change: ago(self.last_change),
             last_access: ago(self.last_access),
@@ -389,6 +398,7 @@ mod tests {
             successes: 3,
             failures: 3,
             probes: 0,
+            waited: Duration::ZERO,
             last_failure: Some(seconds(1)),
             last_change: seconds(1),
             last_access: seconds(1),
@@ -397,6 +407,17 @@ mod tests {
         let expected = Snapshot { state: CircuitState::Open, calls: 6, failures: 3, opened: 1, retry_in, history };
         assert_eq!(breaker.snapshot(seconds(3)), expected);
         assert_eq!(breaker.admit(seconds(3)), Err(seconds(29)));
+    }
+
+    #[test]
+    fn time_of_calls_that_succeeded_is_summed() {
+        let mut breaker = Breaker::new(Settings::default());
+        for (from, to, outcome) in [(1, 3, Outcome::Succeeded), (2, 6, Outcome::Answered), (3, 9, Outcome::Failed)] {
+            let permit = breaker.admit(seconds(from)).expect("the circuit is closed");
+            breaker.report(permit, outcome, seconds(to));
+        }
+        let History { successes, waited, .. } = breaker.snapshot(seconds(9)).history;
+        assert_eq!((successes, waited), (2, seconds(6)));
     }
 
     #[test]

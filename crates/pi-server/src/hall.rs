@@ -14,7 +14,7 @@ mod survey;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -98,7 +98,6 @@ pub struct Counts {
     pub refused_sessions: AtomicU64,
     pub refused_busy: AtomicU64,
     pub journal_errors: AtomicU64,
-    pub is_journal_lost: AtomicBool,
 }
 
 impl Counts {
@@ -149,11 +148,11 @@ impl Host for Hall {
             Event::Announced(announcement) => self.lobby.announce(&announcement),
             Event::JournalLost { error } => {
                 Counts::count(&self.counts.journal_errors);
-                self.counts.is_journal_lost.store(true, Ordering::Relaxed);
+                self.lobby.journal_is(Some(format!("{error} ({})", self.journal.path().display())));
                 tracing::error!(error, "the journal cannot be written; commands that change something are refused");
             }
             Event::JournalBack => {
-                self.counts.is_journal_lost.store(false, Ordering::Relaxed);
+                self.lobby.journal_is(None);
                 tracing::info!("the journal can be written again");
             }
             Event::Drained => tracing::debug!("every command has its answer"),

@@ -63,6 +63,8 @@ pub struct Lobby {
     connections: RwLock<HashMap<ConnectionId, Arc<Connection>>>,
     /// Not a task: put in by whoever reads a connection, taken out by the engine's task, never held for long.
     waiting: Mutex<HashMap<Request, Waiting>>,
+    /// Why the journal cannot be written, while it cannot. Not a task: changed when that changes.
+    trouble: RwLock<Option<String>>,
 }
 
 impl Lobby {
@@ -74,6 +76,7 @@ impl Lobby {
             salt: Secret::random(),
             connections: RwLock::default(),
             waiting: Mutex::default(),
+            trouble: RwLock::default(),
         }
     }
 
@@ -116,21 +119,37 @@ impl Lobby {
         self.waiting().remove(&request)
     }
 
+    /// The journal cannot be written, for this reason; or it can again.
+    pub fn journal_is(&self, trouble: Option<String>) {
+        *self.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    /// Why the journal cannot be written, if it cannot.
+    pub fn journal_trouble(&self) -> Option<String> {
+        self.trouble.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same for somebody whose command was not written down, just before it could be again perhaps.
+    fn why(&self) -> String {
+        self.journal_trouble().unwrap_or_else(|| "it could not be written a moment ago".to_owned())
+    }
+
     /// Answers somebody.
     pub fn answer(&self, waiting: &Waiting, header: &Header, outcome: &Outcome<Answer>, replay: Replay) {
-        respond(waiting.id.as_ref(), header, outcome, replay, |response| send(&waiting.connection, frame(response)));
+        let ended = Ended { header, outcome, replay, why: &|| self.why() };
+        ended.respond(waiting.id.as_ref(), |response| send(&waiting.connection, frame(response)));
     }
 
     /// Tells somebody that the command was not admitted.
     pub fn refuse(&self, waiting: &Waiting, header: &Header, refusal: &Refusal) {
-        let answer = answer::failure(&translate(refusal));
+        let answer = answer::failure(&translate(refusal, &|| self.why()));
         send(&waiting.connection, frame(&answer::response(waiting.id.as_ref(), kind(header), &answer, None)));
     }
 
     /// Tells whoever wants to hear it what became of a command.
     pub fn announce(&self, announcement: &Announcement<Answer>) {
         let connections = self.connections.read().unwrap_or_else(PoisonError::into_inner);
-        let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt };
+        let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt, why: &|| self.why() };
         for connection in connections.values() {
             let is_own = connection.identity.client == announcement.header.client;
             match (connection.lifecycle(), is_own) {
@@ -170,22 +189,23 @@ struct Texts<'a> {
     own: Option<Bytes>,
     others: Option<Bytes>,
     salt: &'a Secret,
+    why: &'a dyn Fn() -> String,
 }
 
 impl Texts<'_> {
     fn own(&mut self) -> Bytes {
-        let Self { announcement, own, .. } = self;
-        own.get_or_insert_with(|| frame(&event(announcement, None))).clone()
+        let Self { announcement, own, why, .. } = self;
+        own.get_or_insert_with(|| frame(&event(announcement, None, why))).clone()
     }
 
     fn others(&mut self) -> Bytes {
-        let Self { announcement, others, salt, .. } = self;
-        others.get_or_insert_with(|| frame(&event(announcement, Some(opaque(announcement, salt))))).clone()
+        let Self { announcement, others, salt, why, .. } = self;
+        others.get_or_insert_with(|| frame(&event(announcement, Some(opaque(announcement, salt)), why))).clone()
     }
 }
 
 /// The event for the client itself, or for others under another name.
-fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>) -> ServerEvent {
+fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>, why: &dyn Fn() -> String) -> ServerEvent {
     let Announcement { id, header, phase } = announcement;
     let own = CommandPhase {
         command_id: id.as_str().into(),
@@ -203,7 +223,8 @@ fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>) -> Serv
         Phase::Accepted => ServerEvent::CommandAccepted { data },
         Phase::Started => ServerEvent::CommandStarted { data },
         Phase::Finished { outcome, replay } => {
-            let response = respond(None, header, outcome, *replay, |response| FinishedCommand::of(data, response));
+            let ended = Ended { header, outcome, replay: *replay, why };
+            let response = ended.respond(None, |response| FinishedCommand::of(data, response));
             let data = match opaque {
                 Some(name) => response.for_others(name),
                 None => response,
@@ -219,25 +240,30 @@ fn opaque(announcement: &Announcement<Answer>, salt: &Secret) -> CommandId {
     CommandId(format!("other:{}", hexadecimal(&Secret::digest(&text)[..8])))
 }
 
-/// Makes the response to a command and does something with it.
-fn respond<T>(
-    id: Option<&CommandId>,
-    header: &Header,
-    outcome: &Outcome<Answer>,
+/// A command that ended.
+struct Ended<'a> {
+    header: &'a Header,
+    outcome: &'a Outcome<Answer>,
     replay: Replay,
-    then: impl FnOnce(&Response<&RawValue>) -> T,
-) -> T {
-    let made;
-    let answer = match &outcome.ending {
-        Ending::Succeeded(answer) | Ending::Failed { body: answer, .. } => answer,
-        Ending::Broken(failure) => {
-            made = answer::broken(failure);
-            &made
-        }
-    };
-    let mut response = answer::response(id, kind(header), answer, outcome.version);
-    response.replayed = replay == Replay::Replayed;
-    then(&response)
+    /// Why the journal could not be written, for a command that ended because of that.
+    why: &'a dyn Fn() -> String,
+}
+
+impl Ended<'_> {
+    /// Makes the response to it and does something with it.
+    fn respond<T>(&self, id: Option<&CommandId>, then: impl FnOnce(&Response<&RawValue>) -> T) -> T {
+        let made;
+        let answer = match &self.outcome.ending {
+            Ending::Succeeded(answer) | Ending::Failed { body: answer, .. } => answer,
+            Ending::Broken(failure) => {
+                made = answer::broken(failure, &(self.why)());
+                &made
+            }
+        };
+        let mut response = answer::response(id, kind(self.header), answer, self.outcome.version);
+        response.replayed = self.replay == Replay::Replayed;
+        then(&response)
+    }
 }
 
 fn kind(header: &Header) -> &'static str {
@@ -251,7 +277,7 @@ fn send(connection: &Connection, frame: Bytes) {
 }
 
 /// The engine knows no protocol; these are the protocol's words for why it did not admit a command.
-fn translate(refusal: &Refusal) -> Error {
+fn translate(refusal: &Refusal, why: &dyn Fn() -> String) -> Error {
     match refusal {
         Refusal::ConflictingId { id, before, now } => conflict(Twice::Id, id.as_str(), before, now),
         Refusal::ConflictingKey { key, before, now } => conflict(Twice::IdempotencyKey, key.as_str(), before, now),
@@ -259,7 +285,7 @@ fn translate(refusal: &Refusal) -> Error {
         Refusal::TooManyPending { limit } => {
             Error::TooManyPending { scope: PendingScope::Client, max: u64::try_from(*limit).unwrap_or(u64::MAX) }
         }
-        Refusal::JournalUnavailable => Error::JournalUnavailable,
+        Refusal::JournalUnavailable => Error::JournalUnavailable { reason: why() },
         Refusal::ShuttingDown => Error::ShuttingDown,
         Refusal::ShutDown => Error::ShutDown,
     }

@@ -182,7 +182,7 @@ async fn an_ending_of_the_engine_is_said_again_in_the_same_words() {
     let said =
         |answer: &Answer| serde_json::to_value(answer::response(None, "set_session_name", answer, None)).unwrap();
     assert_eq!(*error, failure.to_string());
-    assert_eq!(said(body), said(&answer::broken(&failure)));
+    assert_eq!(said(body), said(&answer::broken(&failure, "")));
     assert_eq!(said(body)["timedOut"], true);
 }
 

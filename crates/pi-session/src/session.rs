@@ -14,7 +14,7 @@ use pi_exthost::{
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    ContextUsage, EntryId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
+    ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
     message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -162,6 +162,15 @@ impl Session {
     /// Every model that can be asked, those of extensions first.
     pub async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
         self.ask(Request::Models).await
+    }
+
+    /// The variables in which a credential for this model was looked for, if that is what it lacks.
+    pub async fn missing_credential(
+        &self,
+        provider: ProviderId,
+        model: ModelId,
+    ) -> Result<Option<Vec<String>>, SessionGone> {
+        self.ask(|reply| Request::MissingCredential(provider, model, reply)).await
     }
 
     /// What is wrong with what extensions offer.

@@ -149,6 +149,8 @@ pub enum Error {
     AnswerRefused(pi_transcript::question::Misfit),
     #[error("Model not found: {provider}/{model_id}")]
     ModelNotFound { provider: ProviderId, model_id: ModelId },
+    #[error("Model {provider}/{model_id} has no credential: set {}", .variables.join(" or "))]
+    NoCredential { provider: ProviderId, model_id: ModelId, variables: Vec<String> },
     #[error(transparent)]
     NotFound(Missing),
     #[error("Queue changed: expected revision {expected}, got {actual}")]
@@ -164,10 +166,10 @@ pub enum Error {
     Refused { reason: String },
     #[error("Durable journal initialization failed: {reason}")]
     JournalNotOpened { reason: String },
-    #[error("Durable journal is not available")]
-    JournalUnavailable,
-    #[error("Durable journal append failed for command '{command}'")]
-    JournalFailed { command: &'static str },
+    #[error("Durable journal is not available: {reason}")]
+    JournalUnavailable { reason: String },
+    #[error("Durable journal append failed for command '{command}': {reason}")]
+    JournalFailed { command: &'static str, reason: String },
     #[error("Session file cannot be written: {reason}")]
     StorageFailed { reason: String },
     #[error("Command '{command}' needs the role {}", role_text(*.role))]
@@ -233,12 +235,13 @@ impl Error {
             Self::RequestMismatch(_) => Facts::about("requestId", ErrorCode::RequestMismatch),
             Self::AnswerRefused(_) => Facts::about("response", ErrorCode::AnswerRefused),
             Self::ModelNotFound { .. } => Facts::of(ErrorCode::ModelNotFound),
+            Self::NoCredential { .. } => Facts::about("provider", ErrorCode::ModelNotFound),
             Self::NotFound(_) => Facts::of(ErrorCode::NotFound),
             Self::QueueChanged { .. } => Facts::about("revision", ErrorCode::QueueChanged),
             Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
             Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
             Self::Refused { .. } => Facts::of(ErrorCode::Refused),
-            Self::JournalNotOpened { .. } | Self::JournalUnavailable => Facts::of(ErrorCode::JournalUnavailable),
+            Self::JournalNotOpened { .. } | Self::JournalUnavailable { .. } => Facts::of(ErrorCode::JournalUnavailable),
             Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
             Self::Forbidden { .. } => Facts::of(ErrorCode::Forbidden),
         }

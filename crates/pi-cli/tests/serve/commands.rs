@@ -167,3 +167,22 @@ async fn listed(client: &mut Client) -> [Value; 2] {
     let stored = client.ask(&json!({"type": "list_stored_sessions", "id": "stored"})).await;
     [listed["data"]["sessions"][0].clone(), stored["data"]["sessions"][0].clone()]
 }
+
+#[test]
+fn model_without_a_key_is_told_with_the_variable_to_set() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let set = |id: &str, provider: &str, model: &str| json!({"type": "set_model", "id": id, "sessionId": "s", "provider": provider, "modelId": model});
+        check(
+            &client.ask(&set("1", "openai", "gpt-5.5")).await,
+            &json!({"success": false, "code": "model_not_found", "field": "provider",
+                "error": "Model openai/gpt-5.5 has no credential: set OPENAI_API_KEY"}),
+        );
+        check(
+            &client.ask(&set("2", "scripted", "nobody")).await,
+            &json!({"success": false, "code": "model_not_found", "error": "Model not found: scripted/nobody"}),
+        );
+        check(&client.ask(&set("3", "scripted", "other")).await, &json!({"success": true}));
+    });
+}

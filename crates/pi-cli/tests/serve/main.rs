@@ -8,6 +8,7 @@ mod crash;
 mod door;
 mod events;
 mod hostile;
+mod full_disk;
 mod journal;
 #[expect(dead_code, reason = "other suites look at more")]
 #[path = "../support/room.rs"]

@@ -185,7 +185,12 @@ async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) ->
     let models = session.models().await?;
     let found = models.into_iter().find(|choice| choice.provider() == provider && choice.id() == model.as_str());
     let Some(choice) = found else {
-        return Ok(Err(Error::ModelNotFound { provider: provider.clone(), model_id: model.clone() }.into()));
+        let (provider, model_id) = (provider.clone(), model.clone());
+        let missing = session.missing_credential(provider.clone(), model_id.clone()).await?;
+        return Ok(Err(match missing {
+            Some(variables) => Error::NoCredential { provider, model_id, variables }.into(),
+            None => Error::ModelNotFound { provider, model_id }.into(),
+        }));
     };
     session.set_model(Arc::clone(&choice)).await?;
     Ok(told(Data::SetModel(ChosenModel { model: choice.model().clone() })))

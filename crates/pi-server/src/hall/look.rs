@@ -21,8 +21,8 @@ use crate::journal::{Filter, SCHEMA_VERSION, Shortened, Shortening, Told, audit:
 impl Hall {
     pub(crate) fn health(&self) -> Health {
         let mut issues = Vec::new();
-        if self.counts.is_journal_lost.load(Ordering::Relaxed) {
-            issues.push("the journal cannot be written; commands that change something are refused".to_owned());
+        if let Some(trouble) = self.lobby.journal_trouble() {
+            issues.push(format!("{trouble}; commands that change something are refused"));
         }
         let open: Vec<_> =
             self.workshop.circuits().into_iter().filter(|circuit| circuit.state != CircuitState::Closed).collect();

@@ -19,7 +19,7 @@ pub enum JournalError {
     /// A later release wrote it.
     #[error("{} has schema version {found}; this version of pi knows {known}", .path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
-    #[error("the journal's disk is full")]
+    #[error("the journal's disk is full; make room on it")]
     Full(#[source] rusqlite::Error),
     #[error("the journal cannot be read or written")]
     Database(#[source] rusqlite::Error),

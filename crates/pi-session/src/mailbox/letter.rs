@@ -9,7 +9,7 @@ use pi_exthost::{
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    ContextUsage, EntryId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
+    ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
     message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::oneshot;
@@ -77,6 +77,8 @@ pub(crate) enum Request {
     Commands(oneshot::Sender<Vec<port::CommandInfo>>),
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
+    /// The variables in which a credential for this model was looked for in vain.
+    MissingCredential(ProviderId, ModelId, oneshot::Sender<Option<Vec<String>>>),
     Complaints(oneshot::Sender<Vec<Complaint>>),
     SetModel(Arc<Choice>, ModelSource, oneshot::Sender<()>),
     CycleModel(Direction, oneshot::Sender<Option<Arc<Choice>>>),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pi_provider::CallError;
 use pi_transcript::{ModelId, ProviderId};
 
 use super::Mailbox;
@@ -36,6 +37,15 @@ impl Mailbox {
 
     pub(super) fn is_usable(&self, choice: &Choice) -> bool {
         self.parts.models.has_credential(choice)
+    }
+
+    /// The variables in which a credential was looked for, if that is what this model lacks.
+    pub(super) fn missing_credential(&self, provider: &ProviderId, model: &ModelId) -> Option<Vec<String>> {
+        let choice = self.model_named(provider, model).ok()?;
+        let lack = self.parts.models.lack(&choice)?;
+        let CallError::NoCredential { looked_in, .. } = lack else { return None };
+        // Files are looked into as well, and have paths.
+        Some(looked_in.into_iter().filter(|name| !name.contains(['/', '\\'])).collect())
     }
 
     /// What is wrong with what extensions offer.

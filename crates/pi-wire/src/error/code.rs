@@ -178,7 +178,10 @@ impl ErrorCode {
             Self::ModelNotFound => Some("get_available_models lists the models with credentials"),
             Self::QueueChanged => Some("get_queue shows what waits now"),
             Self::AnswerRefused => Some("the question is still open: answer it again"),
-            Self::JournalUnavailable | Self::StorageFailed => Some("see the server's log; reads still work"),
+            Self::JournalUnavailable => Some(
+                "see that the journal's disk has room; the server goes on by itself then, and reads work meanwhile",
+            ),
+            Self::StorageFailed => Some("see the server's log; reads still work"),
             Self::Internal => Some("please report this with the server's log"),
             Self::InvalidJson
             | Self::NotAnObject

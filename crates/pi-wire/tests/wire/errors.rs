@@ -76,9 +76,9 @@ fn every_failure_of_the_engine_has_its_words() {
         (Error::Panicked { command: "bash" }, ErrorCode::Internal, "Command 'bash' failed: its handler panicked"),
         (Error::Cancelled { command: "bash" }, ErrorCode::Aborted, "Command 'bash' was cancelled"),
         (
-            Error::JournalFailed { command: "bash" },
+            Error::JournalFailed { command: "bash", reason: "no space".into() },
             ErrorCode::StorageFailed,
-            "Durable journal append failed for command 'bash'",
+            "Durable journal append failed for command 'bash': no space",
         ),
         (Error::CancelledByShutdown, ErrorCode::Interrupted, "Command cancelled because server shutdown completed"),
         (
@@ -120,7 +120,11 @@ fn every_refusal_of_the_engine_has_its_words() {
             ErrorCode::TooManyPending,
             "Too many pending commands for this client (max 100)",
         ),
-        (Error::JournalUnavailable, ErrorCode::JournalUnavailable, "Durable journal is not available"),
+        (
+            Error::JournalUnavailable { reason: "no space".into() },
+            ErrorCode::JournalUnavailable,
+            "Durable journal is not available: no space",
+        ),
         (Error::ShuttingDown, ErrorCode::ShuttingDown, "Server is shutting down"),
         (Error::ShutDown, ErrorCode::ShuttingDown, "Server has completed shutdown"),
     ];
@@ -134,6 +138,11 @@ fn every_refusal_of_the_engine_has_its_words() {
 #[test]
 fn limits_and_missing_things_are_named() {
     check([
+        (
+            Error::NoCredential { provider: "p".into(), model_id: "m".into(), variables: vec!["A".into(), "B".into()] },
+            ErrorCode::ModelNotFound,
+            "Model p/m has no credential: set A or B",
+        ),
         (
             Error::RateLimited { scope: RateScope::UiResponses, per_minute: 60, retry_after_ms: 10 },
             ErrorCode::RateLimited,

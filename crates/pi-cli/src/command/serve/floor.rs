@@ -226,6 +226,15 @@ fn unopened(error: &OpenError) -> MakeError {
     }
 }
 
+/// Milliseconds until it was known that a call succeeded.
+fn average(history: breaker::History) -> Amount {
+    let calls = u32::try_from(history.successes).unwrap_or(u32::MAX);
+    let average = history.waited.checked_div(calls).unwrap_or_default();
+    // Less than a millisecond is more than nothing.
+    let milliseconds = average.as_millis().max(u128::from(!average.is_zero()));
+    Amount::from(u32::try_from(milliseconds).unwrap_or(u32::MAX))
+}
+
 /// A breaker in the protocol's words. How slow a provider is, is no failure here.
 fn circuit(provider: ProviderId, seen: &Snapshot, now: u64) -> CircuitBreakerMetrics {
     let history = seen.history;
@@ -246,7 +255,7 @@ fn circuit(provider: ProviderId, seen: &Snapshot, now: u64) -> CircuitBreakerMet
         total_slow_calls: 0,
         total_successes: history.successes,
         total_failures: history.failures,
-        avg_latency_ms: Amount::from(0_u32),
+        avg_latency_ms: average(history),
         half_open_calls: history.probes,
     }
 }

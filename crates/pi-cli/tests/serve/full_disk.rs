@@ -1,0 +1,117 @@
+//! The disk of the journal is full: what changes something is refused with the reason, reads go on, and when there is room
+//! again so does everything else, without a restart.
+//!
+//! The server's folder is a small disk in memory, which only the server sees: it is mounted in a namespace of its own.
+
+use std::{
+    fs::OpenOptions,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use pi_testkit::{Client, Script};
+use serde_json::json;
+
+use crate::{
+    room::make_folder,
+    serving::{Serving, fits},
+};
+
+/// Mounts the small disk at its first argument and becomes the rest.
+const MOUNT: &str = r#"mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@""#;
+
+/// The command, with a small disk where the server keeps its files.
+#[expect(clippy::disallowed_methods, reason = "unshare is a program of the machine")]
+fn cramped(command: &Command, folder: &PathBuf) -> Command {
+    let mut cramped = Command::new("unshare");
+    cramped.args(["--user", "--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(folder);
+    cramped.arg(command.get_program()).args(command.get_args());
+    cramped.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    cramped
+}
+
+/// Whether this machine lets us mount anything.
+fn can_mount() -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = cramped(&nothing(), &folder.path().to_owned());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[expect(clippy::disallowed_methods, reason = "true is a program of the machine")]
+fn nothing() -> Command {
+    Command::new("true")
+}
+
+#[test]
+fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
+    if !can_mount() {
+        return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
+    }
+    let mut serving = Serving::start(Script::new());
+    serving.end(nix::sys::signal::Signal::SIGTERM);
+    let folder = serving.room.at("agent/server");
+    make_folder(&folder);
+    let mut command = serving.room.pi_to(&["serve"]);
+    command.arg("--insecure-no-auth");
+    assert!(serving.start_as(cramped(&command, &folder)), "it does not start");
+    // Where the server's own view of its folder is seen from outside.
+    let inside = PathBuf::from(format!("/proc/{}/root{}", serving.id(), folder.display()));
+    let filler = inside.join("filler");
+    serving.block_on(async {
+        let mut client = Client::connect(&serving.url("?clientId=c"), None).await.expect("anybody is let in");
+        let made = client.ask(&json!({"type": "create_session", "id": "make", "sessionId": "s"})).await;
+        assert_eq!(made["success"], true, "{made}");
+        let name = |number: usize| {
+            json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": "x".repeat(200)})
+        };
+        fill(&filler);
+        // What the journal has of its own room may do for a few more.
+        let mut number = 0;
+        let refused = loop {
+            let answer = client.ask(&name(number)).await;
+            if answer["success"] == false {
+                break answer;
+            }
+            number += 1;
+            assert!(number < 2000, "the disk is full, and the journal is written all the same");
+        };
+        let error = refused["error"].as_str().expect("a reason");
+        assert!(error.contains("the journal's disk is full; make room on it"), "{refused}");
+        assert!(error.contains("agent/server/journal.sqlite"), "{refused}");
+        let later = client.ask(&name(5000)).await;
+        assert!(fits(&later, &json!({"success": false, "code": "journal_unavailable"})), "{later}");
+        assert!(later["hint"].as_str().is_some_and(|hint| hint.contains("reads work meanwhile")), "{later}");
+        let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        assert_eq!(state["success"], true, "{state}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        assert!(health["data"]["issues"][0].as_str().is_some_and(|issue| issue.contains("disk is full")), "{health}");
+        remove(&filler);
+        let mut number = 6000;
+        loop {
+            let answer = client.ask(&name(number)).await;
+            if answer["success"] == true {
+                break;
+            }
+            number += 1;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            assert!(number < 6400, "there is room again, and nothing is written: {answer}");
+        }
+        let health = client.ask(&json!({"type": "health_check", "id": "h2"})).await;
+        assert!(fits(&health, &json!({"data": {"healthy": true}})), "{health}");
+    });
+}
+
+/// Takes all the room that there is.
+fn fill(path: &PathBuf) {
+    let mut file = OpenOptions::new().create(true).append(true).open(path).expect("there is room for a file");
+    for size in [1 << 16, 1 << 12, 1 << 8, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the world of these tests is made of files")]
+fn remove(path: &PathBuf) {
+    std::fs::remove_file(path).expect("it is there");
+}
