@@ -1,12 +1,13 @@
 //! Who may come in.
 
 use pi_testkit::{Client, Script, client::refused};
+use serde_json::json;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
 };
 
-use crate::serving::Serving;
+use crate::{house::House, serving::Serving};
 
 async fn status(url: &str, token: Option<&str>) -> u16 {
     match Client::connect(url, token).await {
@@ -17,13 +18,22 @@ async fn status(url: &str, token: Option<&str>) -> u16 {
 
 /// One request as it stands; the status and the body.
 async fn http(serving: &Serving, request: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(&serving.address).await.expect("it listens");
+    let (status, _, body) = request_to(&serving.address, request).await;
+    (status, body)
+}
+
+/// One request as it stands, after which the server closes the connection; the status, the headers and the body.
+async fn request_to(address: &str, request: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.write_all(request.as_bytes()).await.expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("it answers");
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default();
-    (status, body)
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (status_of(head), head.to_owned(), body.to_owned())
+}
+
+fn status_of(head: &str) -> u16 {
+    head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
 }
 
 fn get(path: &str, host: &str, more: &str) -> String {
@@ -78,4 +88,65 @@ fn without_auth_this_machine_comes_in_and_nobody_else_is_served() {
     assert!(!refused.status.success());
     let told = String::from_utf8_lossy(&refused.stderr);
     assert!(told.contains("without a token only this machine may be served"), "{told}");
+}
+
+/// Asks for a WebSocket with these headers; the status.
+async fn upgrade(house: &House, host: &str, more: &str) -> u16 {
+    let request = format!(
+        "GET /ws HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n"
+    );
+    let mut stream = TcpStream::connect(&house.address).await.expect("it listens");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut first = String::new();
+    // What became a WebSocket stays open.
+    BufReader::new(stream).read_line(&mut first).await.expect("it answers");
+    status_of(&first)
+}
+
+/// Brings a ticket as a page does; the status and the headers.
+async fn login(house: &House, ticket: &str, kind: &str, origin: &str) -> (u16, String) {
+    let body = json!({ "ticket": ticket }).to_string();
+    let request = format!(
+        "POST /login HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: {kind}\r\norigin: {origin}\r\ncontent-length: {}\r\n\r\n{body}",
+        house.address,
+        body.len()
+    );
+    let (status, head, _) = request_to(&house.address, &request).await;
+    (status, head)
+}
+
+#[tokio::test]
+async fn ticket_of_a_browser_becomes_a_cookie_once() {
+    const JSON: &str = "application/json";
+    let house = House::open(Script::new(), &[]).await;
+    let own = house.address.clone();
+    let here = format!("http://{own}");
+    let ticket = house.ticket();
+    // Whoever may not come in does not use the ticket up.
+    assert_eq!(login(&house, &ticket, JSON, "https://evil.example").await.0, 403);
+    assert_eq!(login(&house, &ticket, "text/plain", &here).await.0, 415, "a form of another site sends no JSON");
+    assert_eq!(login(&house, "guessed", JSON, &here).await.0, 401);
+    let (status, head) = login(&house, &ticket, JSON, &here).await;
+    assert_eq!(status, 204, "{head}");
+    let line = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    let (cookie, rules) = line.split_once("; ").expect("rules");
+    assert_eq!(rules, "Path=/; HttpOnly; SameSite=Strict");
+    let value = cookie.strip_prefix("pi_session=").expect("its name");
+    assert!(value.len() >= 43 && value != ticket && value != house.token());
+    assert_eq!(login(&house, &ticket, JSON, &here).await.0, 401, "it works once");
+    for (host, more, expected) in [
+        (&*own, format!("cookie: a=b; {cookie}\r\norigin: {here}\r\n"), 101),
+        (&own, format!("cookie: {cookie}\r\n"), 101),
+        (&own, format!("origin: {here}\r\n"), 401),
+        (&own, format!("cookie: pi_session=guessed\r\norigin: {here}\r\n"), 401),
+        (&own, format!("cookie: {cookie}\r\norigin: https://evil.example\r\n"), 403),
+        (&own, format!("cookie: {cookie}\r\norigin: http://127.0.0.1:1\r\n"), 403),
+        (&own, format!("cookie: {cookie}\r\norigin: null\r\n"), 403),
+        ("evil.example", format!("cookie: {cookie}\r\norigin: {here}\r\n"), 403),
+    ] {
+        assert_eq!(upgrade(&house, host, &more).await, expected, "{host} {more}");
+    }
+    let (status, _, body) = request_to(&own, &get("/metrics", &own, &format!("cookie: {cookie}\r\n"))).await;
+    assert!(status == 200 && body.contains("pi_server_sessions"), "{body}");
 }

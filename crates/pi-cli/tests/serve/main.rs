@@ -9,7 +9,9 @@ mod door;
 mod events;
 mod hostile;
 mod full_disk;
+mod house;
 mod journal;
+mod questions;
 #[expect(dead_code, reason = "other suites look at more")]
 #[path = "../support/room.rs"]
 mod room;
