@@ -147,6 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn a_check_costs_the_same_whatever_happened_before() {
+        let rates = rates(1_000_000, 1_000_000, 1);
+        let one = ClientName::from("one");
+        // What is kept of a client is one number, however often it came.
+        let kept: Vec<usize> = (0..3)
+            .map(|_| {
+                (0..1000).for_each(|_| assert_eq!(rates.count(&one), Ok(())));
+                rates.client.len()
+            })
+            .collect();
+        assert_eq!(kept, [1, 1, 1]);
+    }
+
+    #[test]
     fn answers_are_counted_by_session() {
         let rates = rates(1, 1, 1);
         let (one, other) = (SessionId::from("s1"), SessionId::from("s2"));
