@@ -10,8 +10,12 @@ pub(crate) enum Style {
     Gemini,
 }
 
-/// A word of an answer, as long as usual.
-const PIECE: &str = " token";
+/// Words of an answer, as long as usual; no two neighbours are the same, as in a real one.
+const WORDS: [&str; 8] = [" token", " is", " a", " word", " that", " models", " say", ".\n"];
+
+fn word(number: usize) -> &'static str {
+    WORDS[number % WORDS.len()]
+}
 
 impl Style {
     pub(crate) const ALL: [Self; 3] = [Self::Openai, Self::Anthropic, Self::Gemini];
@@ -55,8 +59,7 @@ fn openai(pieces: usize) -> Vec<Bytes> {
         }))
     };
     let mut frames = vec![chunk(json!({"role": "assistant", "content": "", "refusal": null}), Value::Null)];
-    let piece = chunk(json!({"content": PIECE}), Value::Null);
-    frames.extend(std::iter::repeat_n(piece, pieces));
+    frames.extend((0..pieces).map(|number| chunk(json!({"content": word(number)}), Value::Null)));
     frames.push(chunk(json!({}), json!("stop")));
     frames.push(data(&json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1794787113, "model": "gpt-5.4-mini", "choices": [],
@@ -74,9 +77,10 @@ fn anthropic(pieces: usize) -> Vec<Bytes> {
         event(&json!({"type": "message_start", "message": message})),
         event(&json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})),
     ];
-    let piece =
-        event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": PIECE}}));
-    frames.extend(std::iter::repeat_n(piece, pieces));
+    frames.extend((0..pieces).map(|number| {
+        let delta = json!({"type": "text_delta", "text": word(number)});
+        event(&json!({"type": "content_block_delta", "index": 0, "delta": delta}))
+    }));
     frames.push(event(&json!({"type": "content_block_stop", "index": 0})));
     frames.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": {"output_tokens": pieces}})));
     frames.push(event(&json!({"type": "message_stop"})));
@@ -84,18 +88,18 @@ fn anthropic(pieces: usize) -> Vec<Bytes> {
 }
 
 fn gemini(pieces: usize) -> Vec<Bytes> {
-    let chunk = |text: &str, finish: Option<&str>| {
+    let chunk = |text: &str, counted: usize, finish: Option<&str>| {
         let mut candidate = json!({"content": {"parts": [{"text": text}], "role": "model"}, "index": 0});
         if let Some(finish) = finish {
             candidate["finishReason"] = finish.into();
         }
         data(&json!({
             "candidates": [candidate],
-            "usageMetadata": {"promptTokenCount": 12, "candidatesTokenCount": pieces, "totalTokenCount": pieces + 12},
+            "usageMetadata": {"promptTokenCount": 12, "candidatesTokenCount": counted, "totalTokenCount": counted + 12},
             "modelVersion": "gemini-3-flash", "responseId": "AbCdEfGhIjKlMnOp",
         }))
     };
-    let mut frames: Vec<Bytes> = std::iter::repeat_n(chunk(PIECE, None), pieces).collect();
-    frames.push(chunk("", Some("STOP")));
+    let mut frames: Vec<Bytes> = (0..pieces).map(|number| chunk(word(number), number, None)).collect();
+    frames.push(chunk("", pieces, Some("STOP")));
     frames
 }
