@@ -30,6 +30,7 @@ mod rules;
 mod thinking;
 mod tools;
 mod turn;
+mod writer;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -131,8 +132,7 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     if let Some((name, value)) = &activation.header {
         address::set(&mut headers, name, value);
     }
-    let mut body = Vec::with_capacity(plan.size());
-    serde_json::to_writer(&mut body, &Body { plan: &plan, members: &members })
+    let body = writer::write(&Body { plan: &plan, members: &members }, plan.size())
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
     Ok(Request { method, address, headers, body, changes, dialect, mode, provider_thinking: activation.value })

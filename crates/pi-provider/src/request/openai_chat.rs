@@ -14,6 +14,7 @@ use super::{
     rules::Rules,
     tools::Offer,
     turn::{Answer, Part, Turn},
+    writer::TEXT_OF_JSON,
 };
 use crate::{call::ToolChoice, dialect::Dialect};
 
@@ -271,13 +272,12 @@ struct Function<'p> {
     arguments: JsonText<'p>,
 }
 
-/// JSON as a text.
+/// JSON as a text, where the [writer](super::writer) of bodies writes it.
 pub(super) struct JsonText<'p>(pub(super) &'p Map<String, Value>);
 
 impl Serialize for JsonText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = serde_json::to_string(self.0).map_err(serde::ser::Error::custom)?;
-        serializer.serialize_str(&text)
+        serializer.serialize_newtype_struct(TEXT_OF_JSON, self.0)
     }
 }
 
