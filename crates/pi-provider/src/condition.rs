@@ -107,6 +107,12 @@ impl Condition {
         self.0.any_path(test)
     }
 
+    /// Whether it holds in all texts of one shape or in none of them. `is_fixed` says whether the text at a place is part of
+    /// the shape.
+    pub(crate) fn is_of_shape(&self, is_fixed: &dyn Fn(&Path) -> bool) -> bool {
+        self.0.is_of_shape(is_fixed)
+    }
+
     /// What is to be found wherever the condition holds.
     pub(crate) fn needs(&self) -> Vec<Need<'_>> {
         let mut needs = Vec::new();
@@ -171,6 +177,25 @@ impl Node {
             Self::Exists(path) | Self::Like(path, _) => test(path),
             Self::Not(node) => node.any_path(test),
             Self::All(nodes) | Self::Any(nodes) => nodes.iter().any(|node| node.any_path(test)),
+        }
+    }
+
+    fn is_of_shape(&self, is_fixed: &dyn Fn(&Path) -> bool) -> bool {
+        let fits = |path: &Path, literal: &Literal| match literal {
+            // No text and no count is one of these.
+            Literal::Null | Literal::Bool(_) => !path.has_filter(),
+            Literal::Text(_) => is_fixed(path),
+            Literal::Number(_) => false,
+        };
+        match self {
+            Self::Exists(path) => !path.has_filter(),
+            Self::Compare(Operand::Path(path), Comparison::Equal | Comparison::NotEqual, Operand::Literal(literal)) => {
+                fits(path, literal)
+            }
+            Self::In(Operand::Path(path), literals) => literals.iter().all(|literal| fits(path, literal)),
+            Self::Compare(..) | Self::In(Operand::Literal(_), _) | Self::Like(..) => false,
+            Self::Not(node) => node.is_of_shape(is_fixed),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(|node| node.is_of_shape(is_fixed)),
         }
     }
 

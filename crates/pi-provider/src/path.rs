@@ -146,6 +146,11 @@ impl Path {
         }
     }
 
+    /// Whether it looks at what is in a place before it goes on.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Filter(_)))
+    }
+
     /// Whether it can lead to at most one place.
     pub(crate) fn is_single(&self) -> bool {
         self.single

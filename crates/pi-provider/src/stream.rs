@@ -29,7 +29,7 @@ use self::{
     finish::FinishWords,
     framing::{FRAME_LIMIT, Form, Frame, Framing},
     interpreter::{Interpreter, Knowledge},
-    rule::{FrameCondition, Mapping, RuleError, Selection},
+    rule::{FrameCondition, Mapping, Match, Recipe, RuleError, Selection},
     thought::Thought,
     usage::UsagePaths,
 };
@@ -45,7 +45,7 @@ use crate::{
         tree::{Scalar, Tree},
     },
     secret::hiding,
-    tape::{Tape, View},
+    tape::{Shape, Tape, View},
 };
 
 /// Says what an error inside a stream means. The argument has a member `error`, as in answers that are refused.
@@ -117,16 +117,23 @@ pub enum Outcome {
 /// What a decoder knows beside the bytes that it has not read yet.
 struct Reader {
     tape: Tape,
-    interpreter: Interpreter,
-    classify: Classifier,
-    /// A stop condition was fulfilled.
-    stopped: bool,
+    meaning: Meaning,
     /// The done signal was seen, and the end was said.
     done: bool,
     /// The bytes are over: a frame that comes now was never closed, and may be half of one.
     is_last: bool,
     malformed: u64,
     unread: u64,
+}
+
+/// What is made of frames once they are read.
+struct Meaning {
+    interpreter: Interpreter,
+    classify: Classifier,
+    /// What the rules find in frames like the last one.
+    recipe: Option<Recipe>,
+    /// A stop condition was fulfilled.
+    stopped: bool,
 }
 
 impl Pipeline {
@@ -192,18 +199,8 @@ impl Pipeline {
         let judge = Arc::clone(&self.compiled);
         let classify: Classifier =
             Box::new(move |error| classify_event(&judge.manifest, error, &SHAPES, SystemTime::UNIX_EPOCH));
-        let interpreter = Interpreter::new(random);
-        let tape = Tape::new();
-        let reader = Reader {
-            tape,
-            interpreter,
-            classify,
-            stopped: false,
-            done: false,
-            is_last: false,
-            malformed: 0,
-            unread: 0,
-        };
+        let meaning = Meaning { interpreter: Interpreter::new(random), classify, recipe: None, stopped: false };
+        let reader = Reader { tape: Tape::new(), meaning, done: false, is_last: false, malformed: 0, unread: 0 };
         let tags = &compiled.manifest.contract.capability_contracts.generative.reasoning_mode.text_tags;
         let thought = Thought::new(tags);
         Decoder { compiled, framing, reader, thought }
@@ -212,6 +209,7 @@ impl Pipeline {
     /// Reads an answer that was not streamed.
     pub fn read_whole(&self, body: &str, out: &mut Vec<StreamEvent>) -> Ending {
         let mut decoder = self.start();
+        decoder.reader.tape = Tape::for_one_text();
         let from = out.len();
         decoder.reader.take(&decoder.compiled, Frame { event: "", id: "", data: body }, out);
         decoder.end(from, out)
@@ -222,7 +220,7 @@ impl Decoder {
     /// Judges errors inside the stream with the caller's knowledge: the clock, and the secrets that must not be repeated.
     #[must_use]
     pub fn classify_with(mut self, classify: Classifier) -> Self {
-        self.reader.classify = classify;
+        self.reader.meaning.classify = classify;
         self
     }
 
@@ -259,14 +257,15 @@ impl Decoder {
     /// Says the end, and decides what is still held back of the events from this place on.
     fn end(&mut self, from: usize, out: &mut Vec<StreamEvent>) -> Ending {
         let reader = &mut self.reader;
-        let is_complete = reader.done || reader.stopped || reader.interpreter.is_finished();
+        let Meaning { interpreter, stopped, .. } = &mut reader.meaning;
+        let is_complete = reader.done || *stopped || interpreter.is_finished();
         let outcome = match is_complete {
-            _ if reader.interpreter.failed => Outcome::Failed,
+            _ if interpreter.failed => Outcome::Failed,
             true => Outcome::Complete,
             false => Outcome::Truncated,
         };
         if outcome == Outcome::Complete && !reader.done {
-            reader.interpreter.end(out);
+            interpreter.end(out);
         }
         if let Some(thought) = &mut self.thought {
             thought.apply(out, from);
@@ -285,61 +284,35 @@ impl Reader {
         }
         if compiled.done.iter().any(|signal| signal == data) {
             self.done = true;
-            if !self.interpreter.failed {
-                self.interpreter.end(out);
+            if !self.meaning.interpreter.failed {
+                self.meaning.interpreter.end(out);
             }
             return;
         }
         let members = [("event", frame.event), ("data", frame.data)];
         let members = if frame.event.is_empty() { &members[1..] } else { &members[..] };
-        // The tape is taken out because the frame borrows it while the rest of the reader changes.
-        let mut tape = std::mem::take(&mut self.tape);
         let added = if compiled.uses_envelope { members } else { &[] };
-        let read = tape.read_wanted(data, compiled.mapping.wanted(), added);
+        let read = self.tape.read_wanted(data, compiled.mapping.wanted(), added);
         match read.map(|view| (view, view.scalar())) {
             Ok((view, Scalar::Object)) => {
-                self.map(compiled, view, out);
+                self.meaning.map(compiled, view, view.shape(), out);
             }
             Ok((view, Scalar::Array)) => view.elements().for_each(|element| {
-                self.map(compiled, element, out);
+                self.meaning.map(compiled, element, None, out);
             }),
             Err(_) if self.is_last && data.starts_with(['{', '[']) => self.unread += 1,
             Err(fault) if data.starts_with(['{', '[']) => self.malformed(&fault, out),
             Ok((_, Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_))) | Err(_) => {
-                if !self.map(compiled, tape.object(members), out) {
+                if !self.meaning.map(compiled, self.tape.object(members), None, out) {
                     self.unread += 1;
                 }
             }
         }
-        self.tape = tape;
-    }
-
-    /// Applies the rules; whether one applied.
-    fn map(&mut self, compiled: &Compiled, frame: View<'_>, out: &mut Vec<StreamEvent>) -> bool {
-        let holds =
-            |condition: &Option<FrameCondition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
-        let is_passed = compiled.selector.is_none() || holds(&compiled.selector);
-        let selection = if is_passed { Selection::Passed } else { Selection::HeldBack };
-        let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
-        let interpreter = &mut self.interpreter;
-        let mut applied = false;
-        compiled.mapping.each(frame, selection, &mut |event| {
-            applied = true;
-            interpreter.apply(event, knowledge, out);
-        });
-        if holds(&compiled.flush) {
-            interpreter.flush_calls(out);
-        }
-        if holds(&compiled.stop) {
-            self.stopped = true;
-            applied = true;
-        }
-        applied
     }
 
     fn malformed(&mut self, fault: &serde_json::Error, out: &mut Vec<StreamEvent>) {
         self.malformed += 1;
-        self.interpreter.failed = true;
+        self.meaning.interpreter.failed = true;
         let failure = Failure {
             code: ErrorCode::ServerError,
             status: None,
@@ -350,6 +323,40 @@ impl Reader {
             limits: None,
         };
         out.push(StreamEvent::StreamError { failure });
+    }
+}
+
+impl Meaning {
+    /// Applies the rules; whether one applied. `shape` is that of the frame, where frames like it came before.
+    fn map(&mut self, compiled: &Compiled, frame: View<'_>, shape: Option<Shape>, out: &mut Vec<StreamEvent>) -> bool {
+        let holds =
+            |condition: &Option<FrameCondition>| condition.as_ref().is_some_and(|condition| condition.holds(frame));
+        let is_passed = compiled.selector.is_none() || holds(&compiled.selector);
+        let selection = if is_passed { Selection::Passed } else { Selection::HeldBack };
+        let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
+        let interpreter = &mut self.interpreter;
+        let mut applied = false;
+        let mut apply = |event: Match<'_, '_>| {
+            applied = true;
+            interpreter.apply(event, knowledge, out);
+        };
+        match self.recipe.as_ref().filter(|recipe| recipe.is_for(shape, selection)) {
+            Some(recipe) => compiled.mapping.follow(recipe, frame, &mut apply),
+            None => {
+                compiled.mapping.each(frame, selection, &mut apply);
+                let shape = shape.filter(|_| compiled.selector.as_ref().is_none_or(FrameCondition::is_of_shape));
+                let learn = |shape| compiled.mapping.recipe(frame, shape, selection, &compiled.usage);
+                self.recipe = shape.and_then(learn);
+            }
+        }
+        if holds(&compiled.flush) {
+            interpreter.flush_calls(out);
+        }
+        if holds(&compiled.stop) {
+            self.stopped = true;
+            applied = true;
+        }
+        applied
     }
 }
 

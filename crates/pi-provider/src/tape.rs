@@ -39,8 +39,17 @@ pub struct Tape {
     takes_notes: bool,
     /// The shape that the nodes have; names in them are read from it.
     mould: Option<Box<Mould>>,
+    /// How many moulds there have been.
+    moulds: u64,
+    /// The text that was read last fitted into the mould.
+    is_moulded: bool,
     patience: Patience,
 }
+
+/// What texts have in common that fitted into the same mould: they have the same nodes in the same places, and differ only in
+/// what texts and counts say. Texts that tell conditions apart are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape(u64);
 
 #[derive(Debug, Clone, Copy)]
 enum Node {
@@ -86,8 +95,15 @@ impl Tape {
             noted: Vec::new(),
             takes_notes: false,
             mould: None,
+            moulds: 0,
+            is_moulded: false,
             patience: Patience::default(),
         }
+    }
+
+    /// One that reads a single text, of which no other will have the shape.
+    pub(crate) fn for_one_text() -> Self {
+        Self { patience: Patience::ENDLESS, ..Self::new() }
     }
 
     /// Reads one JSON text; nothing but white space may follow it.
@@ -135,9 +151,10 @@ impl Tape {
 
     /// Reads a text that may have the shape of the one before.
     fn read_shaped(&mut self, text: &str, wanted: &Arc<Wanted>) -> Result<(), serde_json::Error> {
-        if let Some(mould) = &self.mould {
+        if let Some(mould) = &mut self.mould {
             self.unescaped.clear();
             if mould.fits(text, wanted, &mut self.nodes, &mut self.unescaped) {
+                self.is_moulded = true;
                 self.seen = mould.seen();
                 self.patience.reward();
                 return Ok(());
@@ -149,6 +166,7 @@ impl Tape {
         if filled.is_ok() && has_notes && self.unescaped.is_empty() {
             let mould = Mould::new(wanted, text, &mut self.nodes, &self.noted, self.seen);
             self.mould = mould.map(Box::new);
+            self.moulds += 1;
         }
         filled
     }
@@ -175,6 +193,7 @@ impl Tape {
     fn clear(&mut self) {
         self.seen = Seen::NOTHING;
         self.mould = None;
+        self.is_moulded = false;
         self.noted.clear();
         self.nodes.clear();
         self.nodes.shrink_to(KEPT / size_of::<Node>());

@@ -243,7 +243,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{stream::rule::Mapping, tape::Tape};
+    use crate::{
+        stream::{
+            rule::{Emission, Mapping, Match, Recipe, Selection},
+            usage::{Counts, UsagePaths},
+        },
+        tape::{Tape, View},
+    };
 
     /// Frames out of the names and words that the rules ask for, mostly where they ask for them, and a few others.
     fn any_frame() -> impl Strategy<Value = Value> {
@@ -328,6 +334,98 @@ mod tests {
                 let found = mapping.map(kept.read_wanted(&text, mapping.wanted(), &[]).unwrap());
                 prop_assert_eq!(found, expected, "{:?}", dialect);
             }
+        }
+
+        #[test]
+        fn rules_find_in_frames_of_one_shape_what_they_find_in_each(frame in any_frame(), salts in prop::collection::vec(0..5_u64, 2..9)) {
+            for (mapping, dialect) in MAPPINGS.iter().zip(Dialect::ALL) {
+                let mut tape = Tape::new();
+                let mut recipe = None;
+                for salt in &salts {
+                    let text = varied(&frame, *salt, &mut 0).to_string();
+                    let found = found(mapping, tape.read_wanted(&text, mapping.wanted(), &[]).unwrap(), &mut recipe);
+                    let mut fresh = Tape::new();
+                    let expected =
+                        self::found(mapping, fresh.read_wanted(&text, mapping.wanted(), &[]).unwrap(), &mut None);
+                    prop_assert_eq!(found, expected, "{:?}", dialect);
+                }
+            }
+        }
+    }
+
+    /// The same frame with other texts and counts in some places.
+    fn varied(value: &Value, salt: u64, place: &mut u64) -> Value {
+        *place += 1;
+        let is_other = (*place * salt) % 3 == 1;
+        match value {
+            Value::String(text) if is_other => json!(format!("{text}{salt}")),
+            Value::Number(number) if is_other => json!(number.as_u64().unwrap_or(0) + salt),
+            Value::Array(list) => list.iter().map(|value| varied(value, salt, place)).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(name, value)| (name.clone(), varied(value, salt, place))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        }
+    }
+
+    /// What the rules find, by the recipe where there is one; else one is made.
+    fn found(mapping: &Mapping, frame: View<'_>, recipe: &mut Option<Recipe>) -> Vec<(Emission, u32, Counts)> {
+        let usage = UsagePaths::new(&IndexMap::new()).unwrap();
+        let mut found = Vec::new();
+        let mut take = |event: Match<'_, '_>| {
+            let mut counts = Counts::default();
+            event.count(&usage, &mut counts);
+            found.push((event.to_emission(), event.candidate(), counts));
+        };
+        match recipe.as_ref().filter(|recipe| recipe.is_for(frame.shape(), Selection::Passed)) {
+            Some(recipe) => mapping.follow(recipe, frame, &mut take),
+            None => {
+                mapping.each(frame, Selection::Passed, &mut take);
+                let shape = frame.shape();
+                *recipe = shape.and_then(|shape| mapping.recipe(frame, shape, Selection::Passed, &usage));
+            }
+        }
+        found
+    }
+
+    /// Whether frames like this one are read by a recipe from the third of them on.
+    fn has_recipe(mapping: &Mapping, frame: &Value) -> bool {
+        let (mut tape, mut recipe) = (Tape::new(), None);
+        for salt in 1..4 {
+            let text = varied(frame, salt, &mut 0).to_string();
+            found(mapping, tape.read_wanted(&text, mapping.wanted(), &[]).unwrap(), &mut recipe);
+        }
+        recipe.is_some()
+    }
+
+    #[test]
+    fn the_usual_frames_of_streams_have_recipes() {
+        let frames = [
+            json!({"id": "a", "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": null}], "usage": null}),
+            json!({"candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}, "index": 0}],
+                "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 2}, "modelVersion": "m"}),
+        ];
+        for (dialect, frame) in [Dialect::OpenaiChat, Dialect::GeminiGenerate].into_iter().zip(&frames) {
+            let mapping = Mapping::new(combine(Some(DialectRules::of(dialect)), None, None).unwrap());
+            assert!(has_recipe(&mapping, frame), "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn rules_that_look_at_what_differs_have_no_recipe() {
+        let frame = json!({"n": 1, "kind": "x", "list": [{"type": "a", "text": "y"}]});
+        for (condition, path, expected) in [
+            ("$.kind", "$.n", true),
+            ("$.n != null && !$.gone", "$.list[*].text", true),
+            ("$.n > 0", "$.n", false),
+            ("$.kind == 'z' || $.n", "$.n", false),
+            ("$.kind =~ '*'", "$.n", false),
+            ("$.kind == $.list[0].text || $.n", "$.n", false),
+            ("$.n", "$.list[?(@.type == 'a')].text", false),
+        ] {
+            let rule = json!({"match": condition, "emit": "Other", "extract": {"field": path}});
+            let mapping = Mapping::compile(&[serde_json::from_value(rule).unwrap()]).unwrap();
+            assert_eq!(has_recipe(&mapping, &frame), expected, "{condition} {path}");
         }
     }
 }

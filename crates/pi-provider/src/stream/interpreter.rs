@@ -175,12 +175,7 @@ impl Interpreter {
     fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
         self.refuse(event);
         let mut told = (None, None, None);
-        let counted = event.field(Role::Usage);
-        match counted {
-            Some(Found::InFrame(usage)) => knowledge.usage.add(usage, &mut self.counts),
-            Some(Found::Literal(usage)) => knowledge.usage.add(usage, &mut self.counts),
-            None => {}
-        }
+        let counted = event.count(knowledge.usage, &mut self.counts);
         let [prompt, completion, total] =
             [Role::PromptTokens, Role::CompletionTokens, Role::TotalTokens].map(|role| event.number(role));
         self.counts.raise(prompt, completion, total);

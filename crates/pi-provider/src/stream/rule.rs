@@ -4,12 +4,15 @@
 //! them the manifest's names. What they mean is decided by the interpreter.
 
 mod found;
+mod recipe;
 mod word;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::found::Places;
+pub(super) use self::recipe::Recipe;
 pub use self::{
     found::{Emission, Found, Match, uuid},
     word::{EVENTS, FIELDS, Kind, Role},
@@ -52,6 +55,8 @@ pub struct CompiledRule {
     selected: bool,
     /// What must be in a frame for the condition to hold anywhere in it.
     needed: Seen,
+    /// The shape of a frame alone decides where it applies and where its fields are.
+    is_of_shape: bool,
 }
 
 /// A condition on whole frames.
@@ -59,6 +64,7 @@ pub struct CompiledRule {
 pub struct FrameCondition {
     condition: Condition,
     needed: Seen,
+    is_of_shape: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -113,11 +119,14 @@ impl Mapping {
         rules.iter().enumerate().map(compile).collect::<Result<Vec<_>, _>>().map(Self::new)
     }
 
-    pub fn new(rules: Vec<CompiledRule>) -> Self {
+    pub fn new(mut rules: Vec<CompiledRule>) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         let mut wanted = Wanted::nothing();
-        for mut rule in rules {
+        for rule in &mut rules {
             rule.want(&mut wanted);
+        }
+        for mut rule in rules {
+            rule.is_of_shape = rule.depends_on_shape_only(&wanted);
             let spine = rule.spine();
             rule.bind(&spine);
             match groups.last_mut() {
@@ -131,7 +140,8 @@ impl Mapping {
     /// Prepares a condition that will be asked of the same frames.
     pub fn condition(&mut self, condition: Condition) -> FrameCondition {
         let needed = Arc::make_mut(&mut self.wanted).add_condition(&condition);
-        FrameCondition { condition, needed }
+        let is_of_shape = condition.is_of_shape(&|path| self.wanted.tells_apart_at(path));
+        FrameCondition { condition, needed, is_of_shape }
     }
 
     /// What a frame must be read for.
@@ -155,7 +165,7 @@ impl Mapping {
             }
             group.spine.each(frame, &mut |scope| {
                 for rule in &group.rules {
-                    let found = Match { rule, scope };
+                    let found = Match { rule, places: Places::Scope(scope) };
                     let is_candidate = seen.has_all(rule.needed) && (selection == Selection::Passed || !rule.selected);
                     if is_candidate && rule.condition.holds_in(scope) && found.is_filled() {
                         visit(found);
@@ -173,6 +183,11 @@ impl Mapping {
 }
 
 impl FrameCondition {
+    /// Whether it holds in all frames of one shape or in none of them.
+    pub(super) fn is_of_shape(&self) -> bool {
+        self.is_of_shape
+    }
+
     pub fn holds(&self, frame: View<'_>) -> bool {
         frame.seen().has_all(self.needed) && self.condition.holds(frame)
     }
@@ -204,6 +219,7 @@ impl CompiledRule {
             candidate,
             selected,
             needed: Seen::NOTHING,
+            is_of_shape: false,
         })
     }
 
@@ -255,6 +271,12 @@ impl CompiledRule {
         for path in self.fields.iter().filter_map(CompiledField::path).chain(&self.candidate) {
             wanted.add(path);
         }
+    }
+
+    /// Asked before it is bound, and after all rules have wanted what they look at.
+    fn depends_on_shape_only(&self, wanted: &Wanted) -> bool {
+        let mut paths = self.fields.iter().filter_map(CompiledField::path).chain(&self.candidate);
+        self.condition.is_of_shape(&|path| wanted.tells_apart_at(path)) && !paths.any(Path::has_filter)
     }
 
     fn any_path(&self, test: &mut dyn FnMut(&Path) -> bool) -> bool {

@@ -12,6 +12,7 @@ use crate::{
         syntax::SyntaxError,
         tree::{Scalar, Tree},
     },
+    tape::View,
 };
 
 /// Where the counts are, compiled.
@@ -46,6 +47,23 @@ struct Places<P> {
     cache_write_beside: Vec<P>,
     cache_write_1h: Vec<P>,
     cost: Vec<P>,
+}
+
+/// What is counted; see `rules/usage.yaml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Count {
+    Prompt,
+    PromptBeside,
+    Completion,
+    Total,
+    ReasoningWithin,
+    ReasoningBeside,
+    CacheReadWithin,
+    CacheReadBeside,
+    CacheWriteWithin,
+    CacheWriteBeside,
+    CacheWrite1h,
+    Cost,
 }
 
 /// What has been counted so far, in the provider's terms. Counts of a stream never shrink, so the largest is the latest;
@@ -107,32 +125,79 @@ impl UsagePaths {
 
     /// Reads the usage of an answer or of a frame, and adds what it says to what was known.
     pub fn add<'a, T: Tree<'a>>(&self, usage: T, counts: &mut Counts) {
-        let places = &self.places;
+        self.each(usage, &mut |count, place| counts.add(count, place));
+    }
+
+    /// Where the counts of a usage are in every text of its shape; `None` if that depends on more than the shape.
+    pub(super) fn places(&self, usage: View<'_>) -> Option<Box<[(Count, u32)]>> {
+        if self.places.all().iter().any(|(_, paths)| paths.iter().any(|place| place.path.has_filter())) {
+            return None;
+        }
+        let mut places = Vec::new();
+        self.each(usage, &mut |count, view| places.push((count, view.place())));
+        Some(places.into())
+    }
+
+    /// Hands on each count that is there.
+    fn each<'a, T: Tree<'a>>(&self, usage: T, visit: &mut dyn FnMut(Count, T)) {
         let mut present = 0;
         usage.each_name(&mut |name| {
             let bit = self.names.iter().find(|(own, _)| **own == *name).map_or(0, |(_, bit)| *bit);
             present |= bit;
         });
-        let is_present = |path: &&UsagePath| path.first & present == path.first;
-        let count = |count: &mut Option<u64>, paths: &[UsagePath]| {
-            raise(count, paths.iter().filter(is_present).find_map(|place| whole(&place.path, usage)));
-        };
-        count(&mut counts.prompt, &places.prompt);
-        count(&mut counts.prompt_beside, &places.prompt_beside);
-        count(&mut counts.completion, &places.completion);
-        count(&mut counts.total, &places.total);
-        count(&mut counts.reasoning_within, &places.reasoning_within);
-        count(&mut counts.reasoning_beside, &places.reasoning_beside);
-        count(&mut counts.cache_read_within, &places.cache_read_within);
-        count(&mut counts.cache_read_beside, &places.cache_read_beside);
-        count(&mut counts.cache_write_within, &places.cache_write_within);
-        count(&mut counts.cache_write_beside, &places.cache_write_beside);
-        count(&mut counts.cache_write_1h, &places.cache_write_1h);
-        counts.cost = places.cost.iter().filter(is_present).find_map(|place| money(&place.path, usage)).or(counts.cost);
+        for (count, paths) in self.places.all() {
+            let is_present = |path: &&UsagePath| path.first & present == path.first;
+            let mut places = paths.iter().filter(is_present).filter_map(|place| place.path.first(usage));
+            if let Some(place) = places.find(|place| count.is_at(*place)) {
+                visit(count, place);
+            }
+        }
+    }
+}
+
+impl Count {
+    /// Whether what stands at a place can be this count.
+    fn is_at<'a, T: Tree<'a>>(self, place: T) -> bool {
+        match self {
+            Self::Cost => money(place).is_some(),
+            Self::Prompt
+            | Self::PromptBeside
+            | Self::Completion
+            | Self::Total
+            | Self::ReasoningWithin
+            | Self::ReasoningBeside
+            | Self::CacheReadWithin
+            | Self::CacheReadBeside
+            | Self::CacheWriteWithin
+            | Self::CacheWriteBeside
+            | Self::CacheWrite1h => whole(place).is_some(),
+        }
     }
 }
 
 impl Counts {
+    /// Adds what stands at the place of a count.
+    pub(super) fn add<'a, T: Tree<'a>>(&mut self, count: Count, place: T) {
+        let known = match count {
+            Count::Cost => {
+                self.cost = money(place).or(self.cost);
+                return;
+            }
+            Count::Prompt => &mut self.prompt,
+            Count::PromptBeside => &mut self.prompt_beside,
+            Count::Completion => &mut self.completion,
+            Count::Total => &mut self.total,
+            Count::ReasoningWithin => &mut self.reasoning_within,
+            Count::ReasoningBeside => &mut self.reasoning_beside,
+            Count::CacheReadWithin => &mut self.cache_read_within,
+            Count::CacheReadBeside => &mut self.cache_read_beside,
+            Count::CacheWriteWithin => &mut self.cache_write_within,
+            Count::CacheWriteBeside => &mut self.cache_write_beside,
+            Count::CacheWrite1h => &mut self.cache_write_1h,
+        };
+        raise(known, whole(place));
+    }
+
     /// Adds counts that a rule names one by one.
     pub fn raise(&mut self, prompt: Option<u64>, completion: Option<u64>, total: Option<u64>) {
         raise(&mut self.prompt, prompt);
@@ -170,6 +235,24 @@ impl Counts {
 }
 
 impl<P> Places<P> {
+    /// All of them, each with what it counts.
+    fn all(&self) -> [(Count, &[P]); 12] {
+        [
+            (Count::Prompt, &self.prompt),
+            (Count::PromptBeside, &self.prompt_beside),
+            (Count::Completion, &self.completion),
+            (Count::Total, &self.total),
+            (Count::ReasoningWithin, &self.reasoning_within),
+            (Count::ReasoningBeside, &self.reasoning_beside),
+            (Count::CacheReadWithin, &self.cache_read_within),
+            (Count::CacheReadBeside, &self.cache_read_beside),
+            (Count::CacheWriteWithin, &self.cache_write_within),
+            (Count::CacheWriteBeside, &self.cache_write_beside),
+            (Count::CacheWrite1h, &self.cache_write_1h),
+            (Count::Cost, &self.cost),
+        ]
+    }
+
     fn map<Q>(self, change: &mut dyn FnMut(P) -> Q) -> Places<Q> {
         let mut all = |paths: Vec<P>| paths.into_iter().map(&mut *change).collect();
         Places {
@@ -208,20 +291,22 @@ fn raise(count: &mut Option<u64>, new: Option<u64>) {
     *count = (*count).max(new);
 }
 
-fn whole<'a, T: Tree<'a>>(path: &Path, usage: T) -> Option<u64> {
-    match path.first(usage)?.scalar() {
+/// The count at a place, if there is one.
+fn whole<'a, T: Tree<'a>>(place: T) -> Option<u64> {
+    match place.scalar() {
         Scalar::Number(number) => number.as_u64().or_else(|| {
             // Cohere counts in doubles.
             let double = number.as_f64().filter(|double| double.fract() == 0.0 && (0.0..1e15).contains(double));
             double.map(|double| double as u64)
         }),
-        _ => None,
+        Scalar::Null | Scalar::Bool(_) | Scalar::Text(_) | Scalar::Array | Scalar::Object => None,
     }
 }
 
-fn money<'a, T: Tree<'a>>(path: &Path, usage: T) -> Option<f64> {
-    match path.first(usage)?.scalar() {
+/// The money at a place, if there is some.
+fn money<'a, T: Tree<'a>>(place: T) -> Option<f64> {
+    match place.scalar() {
         Scalar::Number(number) => number.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
-        _ => None,
+        Scalar::Null | Scalar::Bool(_) | Scalar::Text(_) | Scalar::Array | Scalar::Object => None,
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The frames of a stream repeat each other letter for letter, but for a few texts and numbers. A [`Mould`] knows where
 //! these *gaps* are. A text that fits into it is not parsed: what stands between the gaps is compared, the gaps are
-//! read, and the nodes of the text before are right but for them. Whatever does not fit is parsed as if there were no
-//! mould, so that it decides nothing but the speed.
+//! read, and the nodes of the text before are right but for them. A gap that has never changed, such as the name of the
+//! model, is compared like what stands around it. Whatever does not fit is parsed as if there were no mould, so that it
+//! decides nothing but the speed.
 
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub(super) struct Mould {
     /// The text from which it was made.
     pub(super) text: String,
     gaps: Vec<Gap>,
+    /// Those that have changed already.
+    live: Vec<Gap>,
     seen: Seen,
 }
 
@@ -71,6 +74,9 @@ pub(super) fn is_worth(text: &str) -> bool {
 }
 
 impl Patience {
+    /// No mould is worth being made.
+    pub(super) const ENDLESS: Self = Self { left: u32::MAX, next: MOST_PATIENCE };
+
     /// A text is about to be parsed; whether a mould is to be made from it.
     pub(super) fn is_over(&mut self) -> bool {
         let is_over = self.left == 0;
@@ -89,7 +95,7 @@ impl Patience {
 
 impl Mould {
     /// Makes a mould of a text that has just been read, and whose strings had no escapes. Nodes that stay the same from now
-    /// on are changed to say so. `None` if a number has no name by which its place is found.
+    /// on are changed to say so. `None` if a number is no count, or has no name by which its place is found.
     pub(super) fn new(
         wanted: &Arc<Wanted>,
         text: &str,
@@ -107,12 +113,13 @@ impl Mould {
                 span.source = Source::Mould;
             }
         }
-        Some(Self { wanted: Arc::clone(wanted), text: text.to_owned(), gaps, seen })
+        Some(Self { wanted: Arc::clone(wanted), text: text.to_owned(), gaps, live: Vec::new(), seen })
     }
 
     /// The bytes that it holds.
     pub(super) fn memory(&self) -> usize {
-        size_of::<Self>() + self.text.capacity() + self.gaps.capacity() * size_of::<Gap>()
+        let gaps = self.gaps.capacity() + self.live.capacity();
+        size_of::<Self>() + self.text.capacity() + gaps * size_of::<Gap>()
     }
 
     /// What is seen in every text that fits.
@@ -121,14 +128,32 @@ impl Mould {
     }
 
     /// Fills the nodes from a text. If it does not fit, they are of no further use.
-    pub(super) fn fits(&self, text: &str, wanted: &Arc<Wanted>, nodes: &mut [Node], unescaped: &mut String) -> bool {
-        Arc::ptr_eq(&self.wanted, wanted) && self.fill(text, nodes, unescaped).is_some()
+    pub(super) fn fits(
+        &mut self,
+        text: &str,
+        wanted: &Arc<Wanted>,
+        nodes: &mut [Node],
+        unescaped: &mut String,
+    ) -> bool {
+        if !Arc::ptr_eq(&self.wanted, wanted) {
+            return false;
+        }
+        if self.fill(&self.live, text, nodes, unescaped).is_some() {
+            return true;
+        }
+        unescaped.clear();
+        if self.fill(&self.gaps, text, nodes, unescaped).is_none() {
+            return false;
+        }
+        self.settle(text, nodes);
+        true
     }
 
-    fn fill(&self, text: &str, nodes: &mut [Node], unescaped: &mut String) -> Option<()> {
+    /// Fills these gaps; all others must be as they were.
+    fn fill(&self, gaps: &[Gap], text: &str, nodes: &mut [Node], unescaped: &mut String) -> Option<()> {
         let (own, bytes) = (self.text.as_bytes(), text.as_bytes());
         let (mut behind, mut at) = (0, 0);
-        for gap in &self.gaps {
+        for gap in gaps {
             let between = own.get(behind..gap.start)?;
             bytes.get(at..)?.starts_with(between).then_some(())?;
             at += between.len();
@@ -144,6 +169,31 @@ impl Mould {
         }
         (bytes.get(at..)? == own.get(behind..)?).then_some(())
     }
+
+    /// Finds out which gaps have changed, now or before, after all have been filled from this text. Texts of the others are
+    /// read from the mould from now on, where their places stay.
+    fn settle(&mut self, text: &str, nodes: &mut [Node]) {
+        let (own, bytes) = (self.text.as_bytes(), text.as_bytes());
+        let mut before = std::mem::take(&mut self.live).into_iter().peekable();
+        let (mut behind, mut at) = (0, 0);
+        for gap in &self.gaps {
+            at += gap.start - behind;
+            behind = gap.end;
+            let rest = &bytes[at..];
+            let length = match gap.kind {
+                GapKind::Text => closing_quote(rest).unwrap_or(0),
+                GapKind::Number => rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+            };
+            at += length;
+            let was_live = before.next_if(|live| live.start == gap.start).is_some();
+            if was_live || rest[..length] != own[gap.start..gap.end] {
+                self.live.push(*gap);
+            } else if let (GapKind::Text, Some(place)) = (gap.kind, gap.node) {
+                let (start, length) = (narrow(gap.start), narrow(length));
+                nodes[place] = Node::Text(Span { start, length, source: Source::Mould });
+            }
+        }
+    }
 }
 
 /// The string whose first character is at this place, and how long it is written.
@@ -155,7 +205,8 @@ fn read_text(text: &str, at: usize, unescaped: &mut String) -> Option<(Node, usi
         let decoded: String = serde_json::from_str(text.get(at - 1..=at + end)?).ok()?;
         return Some((Node::Text(Span::kept(unescaped, &decoded)), end));
     }
-    let has_control = rest[..end].iter().any(|byte| *byte < 0x20);
+    // Without an end in the middle, so that many bytes are compared at once.
+    let has_control = rest[..end].iter().fold(false, |found, byte| found | (*byte < 0x20));
     let span = Span { start: narrow(at), length: narrow(end), source: Source::Text };
     (!has_control).then_some((Node::Text(span), end))
 }
@@ -183,19 +234,23 @@ fn closing_quote(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the numbers among the nodes begin, each behind the name of its member.
+/// Where the numbers among the nodes begin, each behind the name of its member. All are counts, so that the nodes of all
+/// texts that fit are alike.
 fn places_of_numbers(text: &str, nodes: &[Node]) -> Option<Vec<(usize, usize)>> {
-    let numbers = nodes.iter().enumerate().filter(|(_, node)| match node {
-        Node::Unsigned(_) | Node::Signed(_) | Node::Float(_) => true,
-        Node::Null | Node::Bool(_) | Node::Text(_) | Node::Array { .. } | Node::Object { .. } => false,
-    });
-    let place = |(place, _): (usize, _)| {
-        let Some(Node::Text(name)) = nodes.get(place.checked_sub(1)?) else { return None };
-        let behind = text.get((name.start + name.length) as usize..)?.strip_prefix('"')?;
-        let number = behind.trim_start().strip_prefix(':')?.trim_start();
-        Some((text.len() - number.len(), place))
-    };
-    numbers.map(place).collect()
+    let mut numbers = Vec::new();
+    for (place, node) in nodes.iter().enumerate() {
+        match node {
+            Node::Unsigned(_) => {
+                let Some(Node::Text(name)) = nodes.get(place.checked_sub(1)?) else { return None };
+                let behind = text.get((name.start + name.length) as usize..)?.strip_prefix('"')?;
+                let number = behind.trim_start().strip_prefix(':')?.trim_start();
+                numbers.push((text.len() - number.len(), place));
+            }
+            Node::Signed(_) | Node::Float(_) => return None,
+            Node::Null | Node::Bool(_) | Node::Text(_) | Node::Array { .. } | Node::Object { .. } => {}
+        }
+    }
+    Some(numbers)
 }
 
 /// Every string that is no name, and every number, of a text that is known to be JSON.

@@ -4,7 +4,7 @@ use std::{fmt, iter};
 
 use serde_json::{Map, Number, Value};
 
-use super::{Node, Source, Span, Tape, wanted::Seen};
+use super::{Node, Shape, Source, Span, Tape, wanted::Seen};
 use crate::path::tree::{Scalar, Tree, position};
 
 /// A place in JSON that a [`Tape`] has read.
@@ -31,6 +31,11 @@ impl<'a> View<'a> {
     /// What was seen in the whole text that this is a part of.
     pub fn seen(self) -> Seen {
         self.tape.seen
+    }
+
+    /// The shape of the whole text that this is a part of, if others had it before.
+    pub fn shape(self) -> Option<Shape> {
+        self.tape.is_moulded.then_some(Shape(self.tape.moulds))
     }
 
     pub fn is_null(self) -> bool {
@@ -69,7 +74,13 @@ impl<'a> View<'a> {
         self.tape.nodes.get(self.at as usize).copied().unwrap_or(Node::Null)
     }
 
-    fn at(self, at: u32) -> Self {
+    /// Where on the tape it stands: the same in all texts of one [shape](super::Shape).
+    pub(crate) fn place(self) -> u32 {
+        self.at
+    }
+
+    /// What stands at a place of the same tape.
+    pub(crate) fn at(self, at: u32) -> Self {
         Self { at, ..self }
     }
 

@@ -151,6 +151,19 @@ impl Wanted {
         !self.place(at).texts.is_empty()
     }
 
+    /// Whether the texts at the end of a path are told apart, so that they are the same in all texts of one shape.
+    pub(crate) fn tells_apart_at(&self, path: &Path) -> bool {
+        let mut at = path.starts_at_root().then_some(PlaceId::ROOT);
+        for segment in path.segments() {
+            at = at.and_then(|at| match segment {
+                Segment::Member(name) => self.member(at, name),
+                Segment::Element(_) | Segment::Each => self.element(at),
+                Segment::Number(..) | Segment::Filter(_) => None,
+            });
+        }
+        at.is_some_and(|at| self.tells_apart(at))
+    }
+
     /// Where a member belongs; `None` if nobody wants it.
     pub(super) fn member(&self, at: PlaceId, name: &str) -> Option<PlaceId> {
         let place = self.place(at);

@@ -15,7 +15,9 @@ pub struct Sse {
     after_return: bool,
     /// Some line has been read, so that a byte order mark would be an ordinary character.
     begun: bool,
+    /// The last name of an event; that of this one only if it has one.
     event: String,
+    has_event: bool,
     id: String,
     data: Vec<u8>,
     /// A line of data has been read, perhaps an empty one.
@@ -31,6 +33,7 @@ impl Sse {
             after_return: false,
             begun: false,
             event: String::new(),
+            has_event: false,
             id: String::new(),
             data: Vec::new(),
             has_data: false,
@@ -58,6 +61,13 @@ impl Sse {
             self.after_return = rest.first() == Some(&b'\r');
             bytes = &rest[1..];
             if self.line.is_empty() {
+                if let Some(data) = self.whole_data(line, rest) {
+                    self.check(line.len())?;
+                    self.begun = true;
+                    self.visit(data, visit);
+                    bytes = &rest[2..];
+                    continue;
+                }
                 self.take_line(line, visit)?;
             } else {
                 self.line.extend_from_slice(line);
@@ -66,6 +76,12 @@ impl Sse {
         }
         self.line.extend_from_slice(bytes);
         self.check(self.line.len())
+    }
+
+    /// The data of an event, if it is this line and the next one is empty, so that it need not be kept.
+    fn whole_data<'a>(&self, line: &'a [u8], rest: &[u8]) -> Option<&'a [u8]> {
+        let data = line.strip_prefix(b"data:").filter(|_| rest.starts_with(b"\n\n") && !self.has_data)?;
+        Some(data.strip_prefix(b" ").unwrap_or(data))
     }
 
     pub(super) fn finish(&mut self, visit: &mut dyn FnMut(Frame<'_>)) -> Result<(), FrameTooLarge> {
@@ -107,8 +123,12 @@ impl Sse {
                 self.has_data = true;
             }
             b"event" => {
-                self.event.clear();
-                self.event.push_str(&text(value));
+                self.has_event = true;
+                // Most events of a stream have the same name.
+                if self.event.as_bytes() != value {
+                    self.event.clear();
+                    self.event.push_str(&text(value));
+                }
             }
             b"id" if memchr(0, value).is_none() => {
                 self.id.clear();
@@ -124,13 +144,20 @@ impl Sse {
     }
 
     fn dispatch(&mut self, visit: &mut dyn FnMut(Frame<'_>)) {
-        if !self.data.is_empty() {
-            visit(Frame { event: &self.event, id: &self.id, data: &text(&self.data) });
-        }
-        self.data.clear();
-        self.data.shrink_to(KEPT);
+        let mut data = mem::take(&mut self.data);
+        self.visit(&data, visit);
+        data.clear();
+        data.shrink_to(KEPT);
+        self.data = data;
         self.has_data = false;
-        self.event.clear();
+    }
+
+    /// Hands on an event with this data; one without any is none.
+    fn visit(&mut self, data: &[u8], visit: &mut dyn FnMut(Frame<'_>)) {
+        let event = if mem::take(&mut self.has_event) { self.event.as_str() } else { "" };
+        if !data.is_empty() {
+            visit(Frame { event, id: &self.id, data: &text(data) });
+        }
     }
 
     fn check(&self, length: usize) -> Result<(), FrameTooLarge> {

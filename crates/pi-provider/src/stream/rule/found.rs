@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{CompiledField, CompiledRule, Kind, Role, Source};
-use crate::tape::View;
+use super::{CompiledField, CompiledRule, Kind, Role, Source, recipe::Step};
+use crate::{
+    stream::usage::{Counts, UsagePaths},
+    tape::View,
+};
 
 /// An event with its fields by the manifest's names.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +21,16 @@ pub struct Emission {
 #[derive(Clone, Copy)]
 pub struct Match<'m, 'a> {
     pub(super) rule: &'m CompiledRule,
-    pub(super) scope: &'m [View<'a>],
+    pub(super) places: Places<'m, 'a>,
+}
+
+/// Where the fields of a rule are.
+#[derive(Clone, Copy)]
+pub(super) enum Places<'m, 'a> {
+    /// Where their paths lead from here.
+    Scope(&'m [View<'a>]),
+    /// Where they were in another frame of the same shape.
+    Known { frame: View<'a>, step: &'m Step },
 }
 
 /// The value of a field.
@@ -39,7 +51,8 @@ impl<'m, 'a> Match<'m, 'a> {
 
     /// The value of the field with this meaning; `null` counts as absent.
     pub fn field(self, role: Role) -> Option<Found<'m, 'a>> {
-        self.rule.fields.iter().filter(|field| field.role == role).find_map(|field| self.value(field))
+        let mut fields = self.rule.fields.iter().enumerate().filter(|(_, field)| field.role == role);
+        fields.find_map(|(place, field)| self.value(place, field))
     }
 
     pub fn text(self, role: Role) -> Option<&'m str>
@@ -56,28 +69,70 @@ impl<'m, 'a> Match<'m, 'a> {
     /// Which of several answers it belongs to.
     pub fn candidate(self) -> u32 {
         let told = self.number(Role::CandidateIndex);
-        let found = || self.rule.candidate.as_ref().and_then(|path| path.first_in(self.scope)).and_then(View::as_u64);
+        let found = || self.candidate_view().and_then(View::as_u64);
         told.or_else(found).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
     }
 
     pub fn to_emission(self) -> Emission {
-        let value = |field: &CompiledField| match &field.source {
+        let value = |place: usize, field: &CompiledField| match &field.source {
             Source::Generated => Some(Value::String(uuid(&mut fastrand::Rng::new()))),
-            Source::Path(_) | Source::Literal(_) => self.value(field).map(Found::to_value),
+            Source::Path(_) | Source::Literal(_) => self.value(place, field).map(Found::to_value),
         };
-        let fields = self.rule.fields.iter().filter_map(|field| Some((field.name.to_string(), value(field)?)));
+        let fields = self.rule.fields.iter().enumerate();
+        let fields = fields.filter_map(|(place, field)| Some((field.name.to_string(), value(place, field)?)));
         Emission { name: self.rule.name.to_string(), fields: fields.collect() }
+    }
+
+    /// Adds what the frame counts, and says whether it counts anything.
+    pub(in crate::stream) fn count(self, paths: &UsagePaths, counts: &mut Counts) -> Option<Found<'m, 'a>> {
+        let usage = self.field(Role::Usage)?;
+        match (usage, self.places) {
+            (Found::InFrame(_), Places::Known { frame, step: Step { counts: Some(known), .. } }) => {
+                known.iter().for_each(|(count, place)| counts.add(*count, frame.at(*place)));
+            }
+            (Found::InFrame(usage), Places::Known { .. } | Places::Scope(_)) => paths.add(usage, counts),
+            (Found::Literal(usage), _) => paths.add(usage, counts),
+        }
+        Some(usage)
     }
 
     /// In an array, elements without the primary field give no event.
     pub(super) fn is_filled(self) -> bool {
-        let primary = self.rule.primary.filter(|_| self.scope.len() > 1);
-        primary.is_none_or(|place| self.value(&self.rule.fields[place]).is_some())
+        let is_element = match self.places {
+            Places::Scope(scope) => scope.len() > 1,
+            Places::Known { .. } => false,
+        };
+        let primary = self.rule.primary.filter(|_| is_element);
+        primary.is_none_or(|place| self.at(place).is_some())
     }
 
-    fn value(self, field: &'m CompiledField) -> Option<Found<'m, 'a>> {
+    /// What the path of a field leads to, unless that is `null`.
+    pub(super) fn at(self, place: usize) -> Option<View<'a>> {
+        match self.places {
+            Places::Scope(scope) => self.rule.fields[place].path()?.first_in(scope).filter(|view| !view.is_null()),
+            Places::Known { frame, step } => step.fields[place].map(|at| frame.at(at)),
+        }
+    }
+
+    /// Where it stands which of several answers it belongs to.
+    pub(super) fn candidate_view(self) -> Option<View<'a>> {
+        match self.places {
+            Places::Scope(scope) => self.rule.candidate.as_ref()?.first_in(scope),
+            Places::Known { frame, step } => step.candidate.map(|at| frame.at(at)),
+        }
+    }
+
+    /// The usage that the frame has for it.
+    pub(super) fn usage_view(self) -> Option<View<'a>> {
+        match self.field(Role::Usage)? {
+            Found::InFrame(view) => Some(view),
+            Found::Literal(_) => None,
+        }
+    }
+
+    fn value(self, place: usize, field: &'m CompiledField) -> Option<Found<'m, 'a>> {
         match &field.source {
-            Source::Path(path) => path.first_in(self.scope).filter(|view| !view.is_null()).map(Found::InFrame),
+            Source::Path(_) => self.at(place).map(Found::InFrame),
             Source::Literal(value) => Some(Found::Literal(value)),
             Source::Generated => None,
         }
