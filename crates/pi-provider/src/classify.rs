@@ -23,7 +23,7 @@ use self::{
 };
 use crate::{
     error::{ErrorCode, Failure},
-    limits::{Limits, asked_wait},
+    limits::{Limits, asked_wait, header},
     manifest::Manifest,
 };
 
@@ -79,7 +79,7 @@ pub fn classify_event(manifest: &Manifest, error: &Value, redactor: &Redactor, r
 
 /// The provider's number of the request, if a header has it.
 pub fn request_id(headers: &HeaderMap) -> Option<String> {
-    let text = Builtin::get().places.request_id_headers.iter().find_map(|name| headers.get(name)?.to_str().ok())?;
+    let text = Builtin::get().places.request_id_headers.iter().find_map(|name| header(headers, name))?;
     Some(shortened(text, LONGEST_CODE).into_owned())
 }
 

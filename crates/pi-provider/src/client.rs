@@ -218,8 +218,16 @@ impl Client {
 
     async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
         let Terms { manifest, prepared, mode, credential, deadline, attempts, .. } = terms;
-        let changed = within(None, deadline, self.change(target, &mut request, prepared)).await;
-        let (replaced_by, findings) = changed.map_err(|overrun| overrun.into_error(&manifest.id))??;
+        let mut replaced_by = Vec::new();
+        let findings = prepared.guardrails.filter_request(&mut request)?;
+        if findings.iter().any(Finding::is_masked) {
+            replaced_by.push(Replacer::Guardrail);
+        }
+        if let Some(interceptor) = self.inner.interceptor.as_deref() {
+            let replaced = within(None, deadline, intercept(interceptor, target, &mut request)).await;
+            let replaced = replaced.map_err(|overrun| overrun.into_error(&manifest.id))??;
+            replaced_by.extend(replaced);
+        }
         let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
         facts.changes = std::mem::take(&mut request.changes);
         let outgoing = outgoing(manifest, request)?;
@@ -257,36 +265,6 @@ impl Client {
         Answer::new(terms, facts, source, pass, self.inner.timeouts.idle())
     }
 
-    /// Lets filters and the interceptor see the request, and change it.
-    async fn change(
-        &self,
-        target: &Target<'_>,
-        request: &mut Request,
-        prepared: &Prepared,
-    ) -> Result<(Vec<Replacer>, Vec<Finding>), CallError> {
-        let mut replaced_by = Vec::new();
-        let findings = prepared.guardrails.filter_request(request)?;
-        if findings.iter().any(Finding::is_masked) {
-            replaced_by.push(Replacer::Guardrail);
-        }
-        if let Some(interceptor) = self.inner.interceptor.as_deref() {
-            let payload = request.payload()?;
-            let draft = Draft {
-                provider: &target.manifest.id,
-                model: target.model,
-                payload: &payload,
-                headers: &request.headers,
-            };
-            if let Interception::Replaced { payload, headers } = interceptor.intercept(draft).await? {
-                replaced_by.push(Replacer::Interceptor);
-                request.body =
-                    payload.map_or_else(|| std::mem::take(&mut request.body), |it| it.to_string().into_bytes());
-                request.headers = headers.unwrap_or_else(|| std::mem::take(&mut request.headers));
-            }
-        }
-        Ok((replaced_by, findings))
-    }
-
     fn exchange<'a>(
         &'a self,
         manifest: &'a Manifest,
@@ -315,6 +293,25 @@ impl Client {
             attempts: Attempts::Client,
         })
     }
+}
+
+/// Lets the interceptor see the request, and change it.
+async fn intercept(
+    interceptor: &dyn Interceptor,
+    target: &Target<'_>,
+    request: &mut Request,
+) -> Result<Option<Replacer>, CallError> {
+    let payload = request.payload()?;
+    let draft =
+        Draft { provider: &target.manifest.id, model: target.model, payload: &payload, headers: &request.headers };
+    let Interception::Replaced { payload, headers } = interceptor.intercept(draft).await? else { return Ok(None) };
+    if let Some(payload) = payload {
+        request.body = payload.to_string().into_bytes();
+    }
+    if let Some(headers) = headers {
+        request.headers = headers;
+    }
+    Ok(Some(Replacer::Interceptor))
 }
 
 /// The request as HTTP has it; the body is not copied.

@@ -124,7 +124,13 @@ fn as_milliseconds<S: serde::Serializer>(time: &Option<Duration>, serializer: S)
 
 /// The first header that is there and readable.
 fn first<'a>(headers: &'a HeaderMap, own: Option<&str>, usual: &[String]) -> Option<&'a str> {
-    own.into_iter().chain(usual.iter().map(String::as_str)).find_map(|name| headers.get(name)?.to_str().ok())
+    own.into_iter().chain(usual.iter().map(String::as_str)).find_map(|name| header(headers, name))
+}
+
+/// A header, if it is there and readable. Answers have few headers and are asked for many that they do not have: comparing
+/// names takes less than making a key of each.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.iter().find(|(own, _)| own.as_str().eq_ignore_ascii_case(name))?.1.to_str().ok()
 }
 
 #[cfg(test)]

@@ -249,7 +249,7 @@ impl Probe {
         let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
         let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
         let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
-        let response = transport.send(outgoing, &[]).await.ok()?;
+        let response = transport.send(&outgoing, &[]).await.ok()?;
         if !response.status().is_success() {
             return None;
         }

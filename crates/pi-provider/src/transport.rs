@@ -88,7 +88,7 @@ pub struct Transport {
     proxies: Proxies,
 }
 
-/// A request that is ready but for the credential. Clones share the body.
+/// A request that is ready but for the credential.
 #[derive(Clone)]
 pub struct Outgoing {
     pub method: Method,
@@ -143,30 +143,31 @@ impl Transport {
     }
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
-    pub async fn send(&self, outgoing: Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
-        let Outgoing { method, mut url, mut headers, body, hidden: _ } = outgoing;
+    pub async fn send(&self, outgoing: &Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
+        let Outgoing { method, url, headers, body, hidden: _ } = outgoing;
+        let mut request = reqwest::Request::new(method.clone(), url.clone());
+        *request.headers_mut() = headers.clone();
         for attachment in attachments {
             match attachment {
                 Attachment::Header { name, value } => {
-                    headers.insert(name, value.clone());
+                    request.headers_mut().insert(name, value.clone());
                 }
                 Attachment::Query { name, value } => {
-                    url.query_pairs_mut().append_pair(name, value.expose());
+                    request.url_mut().query_pairs_mut().append_pair(name, value.expose());
                 }
             }
         }
-        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("pi/", env!("CARGO_PKG_VERSION"))));
-        let mut request = reqwest::Request::new(method, url.clone());
-        *request.headers_mut() = headers;
-        *request.body_mut() = Some(body.into());
+        let agent = HeaderValue::from_static(concat!("pi/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().entry(USER_AGENT).or_insert(agent);
+        *request.body_mut() = Some(body.clone().into());
         self.http.execute(request).await.map_err(|error| {
             if error.is_connect() && error.is_timeout() {
                 return TransportFault::ConnectTimeout { after: self.connect_timeout };
             }
             let error = error.without_url();
             tracing::debug!(error = &error as &dyn std::error::Error, "no server was reached");
-            let way = if self.proxies.lead_to(&url) { Way::Proxied } else { Way::Direct };
-            TransportFault::Unreachable(Obstacle::of(&error, &url, way))
+            let way = if self.proxies.lead_to(url) { Way::Proxied } else { Way::Direct };
+            TransportFault::Unreachable(Obstacle::of(&error, url, way))
         })
     }
 }

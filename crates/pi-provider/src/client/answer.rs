@@ -48,7 +48,7 @@ pub struct Answer {
     pass: Option<Pass>,
     secret: Option<Secret>,
     /// Not here while a piece is waited for.
-    watch: Option<Watch>,
+    watch: Option<Box<Watch>>,
     idle: Patience,
     deadline: Option<Deadline>,
     cancel: CancellationToken,
@@ -123,13 +123,21 @@ impl Answer {
                 None if matches!(self.source, Source::Over) => return None,
                 None => {}
             }
-            let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
-            let fetched = watch.over(self.fetch()).await;
-            self.watch = Some(watch);
-            let fetched = match fetched {
-                Ok(fetched) => fetched,
-                Err(Interruption::Cancelled) => return Some(Err(self.fail(CallError::Cancelled))),
-                Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
+            let fetched = if let Source::Whole(body) = &mut self.source
+                && !self.cancel.is_cancelled()
+            {
+                // Nothing is waited for.
+                let body = std::mem::take(body);
+                self.read_whole(&body)
+            } else {
+                let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
+                let fetched = watch.over(self.fetch()).await;
+                self.watch = Some(watch);
+                match fetched {
+                    Ok(fetched) => fetched,
+                    Err(Interruption::Cancelled) => return Some(Err(self.fail(CallError::Cancelled))),
+                    Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
+                }
             };
             if let Err(error) = fetched {
                 // What came before is still an answer, as far as it goes.
@@ -140,8 +148,8 @@ impl Answer {
         }
     }
 
-    fn new_watch(&self) -> Watch {
-        Watch::new(self.cancel.clone(), self.idle, self.deadline)
+    fn new_watch(&self) -> Box<Watch> {
+        Box::new(Watch::new(self.cancel.clone(), self.idle, self.deadline))
     }
 
     /// Reads the rest of it.

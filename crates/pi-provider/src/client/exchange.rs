@@ -139,7 +139,7 @@ impl Exchange<'_> {
     }
 
     async fn begin(&self, has_begun: &AtomicBool) -> Result<Begun, CallError> {
-        let sent = self.transport.send(self.outgoing.clone(), &self.attachments).await;
+        let sent = self.transport.send(&self.outgoing, &self.attachments).await;
         let response = sent.map_err(|fault| self.fault(fault))?;
         let status = response.status();
         let mut response = Inflow::of(response);
