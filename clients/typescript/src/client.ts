@@ -1,5 +1,5 @@
 import { Backoff } from "./backoff.js";
-import { Closed, ConnectionLost, IncompatibleServer, PiError } from "./errors.js";
+import { Closed, ConnectionLost, IncompatibleServer, PiError, Refused } from "./errors.js";
 import { Session } from "./session.js";
 import type { Transport, TransportFactory } from "./transport.js";
 import {
@@ -23,12 +23,16 @@ export type CommandOf<Name extends CommandName> = Omit<Extract<Command, { type: 
 export interface ClientOptions {
   /** Who this is, across connections. One is made up otherwise. */
   clientId?: string;
-  /** Whose lifecycle events to be sent; none unless asked for. */
+  /** Whose lifecycle events `onEvent` brings; none unless asked for. */
   lifecycle?: Lifecycle;
   /** Whether to connect again when the connection is lost. */
   reconnect?: boolean;
-  /** How often to try before giving up; for ever unless said. */
+  /** How often `connect` tries before it rejects; three times unless said. */
+  connectAttempts?: number;
+  /** How often a connection that was lost is tried for; for ever unless said. */
   attempts?: number;
+  /** How long a server may take to say hello, each time; ten seconds unless said. */
+  helloMs?: number;
   firstWaitMs?: number;
   longestWaitMs?: number;
 }
@@ -56,8 +60,6 @@ export type ConnectionState =
 
 interface Pending {
   frame: string;
-  name: CommandName;
-  retries: number;
   resolve(response: SuccessResponse): void;
   reject(error: Error): void;
 }
@@ -79,9 +81,14 @@ export class PiClient {
   private readonly sessions = new Map<string, Session>();
   private readonly eventListeners = new Set<(event: ServerEvent) => void>();
   private readonly stateListeners = new Set<(state: ConnectionState) => void>();
+  private readonly startListeners = new Map<string, () => void>();
+  /** What the server is asked for; more than listeners are told once somebody wants to know of starts. */
+  private lifecycle: Lifecycle;
+  private lifecycleChange: Promise<unknown> | undefined;
   private readonly backoff: Backoff;
   private attempt = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private helloTimer: ReturnType<typeof setTimeout> | undefined;
   private current: ConnectionState = { state: "connecting", attempt: 1 };
   private opening: { resolve(): void; reject(error: Error): void } | undefined;
   private isClosed = false;
@@ -91,10 +98,15 @@ export class PiClient {
     private readonly options: ClientOptions = {},
   ) {
     this.clientId = options.clientId ?? `ts-${crypto.randomUUID()}`;
+    this.lifecycle = options.lifecycle ?? "none";
     this.backoff = new Backoff(options.firstWaitMs ?? 250, options.longestWaitMs ?? 15_000);
   }
 
-  /** Connects; resolves when the server has said hello. */
+  /**
+   * Connects; resolves when the server has said hello. Rejects with {@link Refused} if the server does not let us in, and
+   * with {@link ConnectionLost} after so many attempts as `connectAttempts` says. Once this has worked, a connection that
+   * is lost is made again by itself.
+   */
   connect(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.opening = { resolve, reject };
@@ -141,7 +153,7 @@ export class PiClient {
         ...(ifSessionVersion === undefined ? {} : { ifSessionVersion }),
       });
       try {
-        return (await this.send(id, command.type, frame, options.signal)) as SuccessResponse<Name>;
+        return (await this.send(id, frame, options.signal)) as SuccessResponse<Name>;
       } catch (error) {
         const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type) : undefined;
         if (wait === undefined) {
@@ -187,15 +199,27 @@ export class PiClient {
       return;
     }
     this.isClosed = true;
-    clearTimeout(this.timer);
-    this.transport?.close();
-    this.transport = undefined;
-    this.setState({ state: "closed", reason });
-    this.rejectAll(new Closed());
+    this.endWith(new Closed(), reason);
   }
 
-  /** Of a command that the session sends by itself: not waited for beyond this connection. */
-  private send(id: string, name: CommandName, frame: string, signal: AbortSignal | undefined): Promise<SuccessResponse> {
+  /**
+   * Calls back when the server begins to run the command with this id. Resolves to a function that ends it, or to nothing
+   * if this server does not tell.
+   */
+  async onStart(id: string, listener: () => void): Promise<(() => void) | undefined> {
+    if (!this.has("lifecycle")) {
+      return undefined;
+    }
+    this.startListeners.set(id, listener);
+    if (this.lifecycle === "none") {
+      this.lifecycle = "own";
+      this.lifecycleChange = this.request({ type: "set_lifecycle", lifecycle: "own" });
+    }
+    await this.lifecycleChange;
+    return () => this.startListeners.delete(id);
+  }
+
+  private send(id: string, frame: string, signal: AbortSignal | undefined): Promise<SuccessResponse> {
     return new Promise((resolve, reject) => {
       const stop = () => {
         this.pending.delete(id);
@@ -208,8 +232,6 @@ export class PiClient {
       const settled = () => signal?.removeEventListener("abort", stop);
       this.pending.set(id, {
         frame,
-        name,
-        retries: 0,
         resolve: (response) => (settled(), resolve(response)),
         reject: (error) => (settled(), reject(error)),
       });
@@ -223,7 +245,8 @@ export class PiClient {
   private waitFor(error: PiError, name: CommandName): { ms: number; identity: "sameId" | "newId" } | undefined {
     const code = error.code as keyof typeof RETRY | undefined;
     const identity = code === undefined ? "never" : (RETRY[code] ?? "never");
-    const isRead = COMMANDS[name].effect === "read";
+    // Plain JavaScript may send what is no command; the server's answer says so.
+    const isRead = (COMMANDS as Partial<typeof COMMANDS>)[name]?.effect === "read";
     // A failure that is the command's outcome stands, unless nothing can have come of it.
     if (identity === "never" || (identity === "newId" && !isRead)) {
       return undefined;
@@ -234,7 +257,7 @@ export class PiClient {
   private dial(): void {
     this.attempt += 1;
     this.setState({ state: "connecting", attempt: this.attempt });
-    const query = new URLSearchParams({ clientId: this.clientId, lifecycle: this.options.lifecycle ?? "none" });
+    const query = new URLSearchParams({ clientId: this.clientId, lifecycle: this.lifecycle });
     const transport = this.open(query)({
       frame: (text) => {
         if (this.transport === transport) {
@@ -246,8 +269,18 @@ export class PiClient {
           this.lost(reason);
         }
       },
+      refused: (status, text) => {
+        if (this.transport === transport) {
+          this.refused(new Refused(status, text));
+        }
+      },
     });
     this.transport = transport;
+    const patience = this.options.helloMs ?? 10_000;
+    this.helloTimer = setTimeout(() => {
+      this.lost(`the server said nothing for ${patience} ms`);
+      transport.close();
+    }, patience);
   }
 
   private hear(text: string): void {
@@ -266,12 +299,28 @@ export class PiClient {
       case "session_deleted":
         this.sessions.get(message.data.sessionId)?.gone();
         break;
+      case "command_started":
+        this.startListeners.get(message.data.commandId)?.();
+        if (this.hidesLifecycle) {
+          return;
+        }
+        break;
+      case "command_accepted":
+      case "command_finished":
+        if (this.hidesLifecycle) {
+          return;
+        }
+        break;
       default:
         break;
     }
     for (const listener of this.eventListeners) {
       listener(message);
     }
+  }
+
+  private get hidesLifecycle(): boolean {
+    return (this.options.lifecycle ?? "none") === "none";
   }
 
   private answer(response: Response): void {
@@ -290,12 +339,9 @@ export class PiClient {
   }
 
   private greet(ready: ServerReady): void {
+    clearTimeout(this.helloTimer);
     if (ready.protocolVersion.split(".")[0] !== PROTOCOL_VERSION.split(".")[0]) {
-      const error = new IncompatibleServer(ready.protocolVersion, PROTOCOL_VERSION);
-      this.opening?.reject(error);
-      this.opening = undefined;
-      this.rejectAll(error);
-      this.close(error.message);
+      this.endWith(new IncompatibleServer(ready.protocolVersion, PROTOCOL_VERSION));
       return;
     }
     this.ready = ready;
@@ -304,12 +350,14 @@ export class PiClient {
     this.opening?.resolve();
     this.opening = undefined;
     // First what was listened to, then what waits: events of a run come before its answer.
-    const resumed = [...this.sessions.values()].map((session) => session.resume());
-    for (const { frame } of [...this.pending.values()]) {
+    const waiting = [...this.pending.values()];
+    for (const session of this.sessions.values()) {
+      session.resume();
+    }
+    for (const { frame } of waiting) {
       this.transport?.send(frame);
     }
     this.setState({ state: "live" });
-    void Promise.allSettled(resumed);
   }
 
   /** A session gets events that were missed. */
@@ -318,16 +366,17 @@ export class PiClient {
   }
 
   private lost(reason: string): void {
+    clearTimeout(this.helloTimer);
     this.transport = undefined;
     this.ready = undefined;
+    if (this.opening !== undefined && this.attempt >= this.connectAttempts) {
+      const advice = this.options.reconnect === false ? "" : "; does the server run (`pi serve`), and here?";
+      this.endWith(new ConnectionLost(`${reason}${advice}`));
+      return;
+    }
     const isLast = this.attempt >= (this.options.attempts ?? Number.POSITIVE_INFINITY);
     if (this.isClosed || this.options.reconnect === false || isLast) {
-      const error = new ConnectionLost(reason);
-      this.opening?.reject(error);
-      this.opening = undefined;
-      this.isClosed = true;
-      this.setState({ state: "closed", reason });
-      this.rejectAll(error);
+      this.endWith(new ConnectionLost(reason));
       return;
     }
     const wait = this.backoff.next();
@@ -335,7 +384,34 @@ export class PiClient {
     this.timer = setTimeout(() => this.dial(), wait);
   }
 
-  private rejectAll(error: Error): void {
+  private get connectAttempts(): number {
+    if (this.options.reconnect === false) {
+      return 1;
+    }
+    return this.options.connectAttempts ?? Math.min(3, this.options.attempts ?? 3);
+  }
+
+  /** The server answered and did not open a connection. Another attempt may help only if an earlier one did. */
+  private refused(refusal: Refused): void {
+    if (this.opening !== undefined && FINAL.includes(refusal.status)) {
+      this.endWith(refusal);
+    } else {
+      this.lost(refusal.message);
+    }
+  }
+
+  /** There will be no connection any more. */
+  private endWith(error: Error, reason = error.message): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.helloTimer);
+    const transport = this.transport;
+    this.transport = undefined;
+    this.ready = undefined;
+    transport?.close();
+    this.opening?.reject(error);
+    this.opening = undefined;
+    this.setState({ state: "closed", reason });
     for (const pending of [...this.pending.values()]) {
       pending.reject(error);
     }
@@ -349,6 +425,9 @@ export class PiClient {
     }
   }
 }
+
+/** Answers to a first connection that no further attempt would change; others, such as 503, may pass. */
+const FINAL = [400, 401, 403, 404];
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -28,6 +28,41 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
+/** The server is there and does not let this client in. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  /** What to do about it, for people. */
+  readonly hint: string;
+
+  constructor(
+    readonly status: number,
+    /** In the server's own words. */
+    readonly reason: string,
+  ) {
+    const hint = ADVICE[status] ?? "look at what the server writes to its log";
+    super(`${reason} (HTTP ${status}): ${hint}`);
+    this.hint = hint;
+  }
+}
+
+const ADVICE: Record<number, string> = {
+  400: "look at clientId and lifecycle, which stand in the address",
+  401:
+    "give the token of this server; `pi serve` says at its start in which file it is, " +
+    "and it is found by itself if PI_CODING_AGENT_DIR is the server's and the server was started once",
+  403: "use a name that the server knows, such as 127.0.0.1, or start it with --host NAME",
+  404: "use the server's address alone, or its path /ws; is it a pi server?",
+};
+
+/** The connection was away for so long that some of the text was not heard. */
+export class TextMissed extends Error {
+  override readonly name = "TextMissed";
+
+  constructor() {
+    super("too much was missed while the connection was away; read the whole text with messages()");
+  }
+}
+
 /** The server speaks another major version of the protocol. */
 export class IncompatibleServer extends Error {
   override readonly name = "IncompatibleServer";

@@ -12,16 +12,16 @@ import { type SocketConstructor, type TransportFactory, webSocket } from "./tran
 export * from "./index.js";
 
 export interface NodeOptions extends ClientOptions {
-  /** `ws://127.0.0.1:3141` unless said otherwise. */
+  /** This machine and the port of `PI_SERVER_PORT`, or 3141, unless said otherwise. */
   url?: string;
-  /** Read from the server's token file unless said otherwise. */
+  /** Read from the server's token file (see {@link readToken}) unless said otherwise. */
   token?: string;
 }
 
-/** Connects to a server over a WebSocket. */
+/** Connects to a server over a WebSocket. Rejects if there is none, or if it does not let us in. */
 export async function connect(options: NodeOptions = {}): Promise<PiClient> {
   const token = options.token ?? (await readToken());
-  const url = options.url ?? "ws://127.0.0.1:3141";
+  const url = options.url ?? `ws://127.0.0.1:${process.env.PI_SERVER_PORT || 3141}`;
   const socket = WebSocket as unknown as SocketConstructor;
   const client = new PiClient(
     (query) => webSocket(withQuery(url, query), token === undefined ? { socket } : { socket, token }),
@@ -31,22 +31,38 @@ export async function connect(options: NodeOptions = {}): Promise<PiClient> {
   return client;
 }
 
-/** The token of the server of this user, if it has been started once. */
-export async function readToken(file = join(homedir(), ".pi", "agent", "server", "token")): Promise<string | undefined> {
+/**
+ * The token of the server of this user, if it has been started once: `server/token` in the agent folder, which is that of
+ * `PI_CODING_AGENT_DIR` or `~/.pi/agent`.
+ */
+export async function readToken(file = join(agentFolder(), "server", "token")): Promise<string | undefined> {
   try {
     return (await readFile(file, "utf8")).trim();
-  } catch {
-    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+      return undefined; // A server may do without; if it does not, it says so.
+    }
+    throw error;
   }
 }
 
-/** Starts a server of one's own and talks to it on its standard streams. It ends with the client. */
+function agentFolder(): string {
+  return process.env.PI_CODING_AGENT_DIR || join(homedir(), ".pi", "agent");
+}
+
+/**
+ * Starts a server of one's own and talks to it on its standard streams. It ends with the client. `clientId` and `lifecycle`
+ * are told to it as `--client-id` and `--lifecycle`, unless the arguments have them already.
+ */
 export async function launch(
   command: string,
   argumentsOf: string[] = ["serve", "--stdio"],
   options: ClientOptions = {},
 ): Promise<PiClient> {
-  const client = new PiClient(() => stdio(command, argumentsOf), { reconnect: false, ...options });
+  const client = new PiClient((query) => stdio(command, [...argumentsOf, ...flags(query, argumentsOf)]), {
+    reconnect: false,
+    ...options,
+  });
   await client.connect();
   return client;
 }
@@ -66,6 +82,16 @@ function stdio(command: string, argumentsOf: string[]): TransportFactory {
       close: () => child.stdin.end(),
     };
   };
+}
+
+/** What a WebSocket has in its address, as arguments. */
+function flags(query: URLSearchParams, given: string[]): string[] {
+  const names = [["clientId", "--client-id"], ["lifecycle", "--lifecycle"]] as const;
+  const isGiven = (flag: string) => given.some((word) => word === flag || word.startsWith(`${flag}=`));
+  return names.flatMap(([name, flag]) => {
+    const value = query.get(name);
+    return value === null || isGiven(flag) ? [] : [flag, value];
+  });
 }
 
 function withQuery(url: string, query: URLSearchParams): string {

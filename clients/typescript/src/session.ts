@@ -1,3 +1,4 @@
+import { ask, type AskOptions } from "./ask.js";
 import type { CommandOf, PiClient, RequestOptions } from "./client.js";
 import { PiError } from "./errors.js";
 import type {
@@ -23,8 +24,8 @@ export interface SessionListener {
   event?(event: SessionEvent, seq: number): void;
   /** Too much was missed to be told: this is what the session is now. What was said is read with `messages`. */
   snapshot?(snapshot: SessionSnapshot): void;
-  /** The session was unloaded. */
-  gone?(): void;
+  /** The session was unloaded, or `reason` says why it can no longer be listened to. It is the last that a listener hears. */
+  gone?(reason?: PiError): void;
 }
 
 /** A session of the server: what it is asked, the version that it has, the events that it brings. */
@@ -34,6 +35,9 @@ export class Session {
   private listeners = new Set<SessionListener>();
   private at: { epoch: string; seq: number } | undefined;
   private replayUntil = 0;
+  private isJoined = false;
+  /** A subscription that is under way. */
+  private joining: Promise<void> | undefined;
 
   constructor(
     private readonly client: PiClient,
@@ -96,68 +100,65 @@ export class Session {
     await this.request({ type: "extension_ui_response", requestId, response });
   }
 
-  /** Listens to what happens from now on, across connections. Returns a function that ends it. */
+  /**
+   * Listens to what happens from now on, across connections. Returns a function that ends it. Rejects if the session is not
+   * there; a session that goes later is told with `gone`, and its listeners are forgotten.
+   */
   async subscribe(listener: SessionListener): Promise<() => Promise<void>> {
     this.listeners.add(listener);
-    if (this.listeners.size === 1) {
-      await this.resume();
+    this.joining ??= this.isJoined ? undefined : this.join();
+    try {
+      await this.joining;
+    } catch (error) {
+      this.listeners.delete(listener);
+      throw error;
     }
     return async () => {
-      this.listeners.delete(listener);
-      if (this.listeners.size === 0) {
+      if (this.listeners.delete(listener) && this.listeners.size === 0) {
         this.at = undefined;
+        this.isJoined = false;
         await this.client.request({ type: "unsubscribe", sessionId: this.id });
       }
     };
   }
 
-  /** Text of the model as it comes, until the run ends. */
-  async *ask(message: string, options: RequestOptions = {}): AsyncGenerator<string, void> {
-    const pieces: string[] = [];
-    let wake = () => {};
-    const leave = await this.subscribe({
-      event(event) {
-        const step = event.type === "message_update" ? event.assistantMessageEvent : undefined;
-        if (step?.type === "text_delta") {
-          pieces.push(step.delta);
-          wake();
-        }
-      },
-    });
-    let isOver = false;
-    const run = this.prompt(message, options).finally(() => {
-      isOver = true;
-      wake();
-    });
-    run.catch(() => undefined); // Thrown below, when the text is out.
-    try {
-      while (!isOver || pieces.length > 0) {
-        const piece = pieces.shift();
-        if (piece === undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        } else {
-          yield piece;
-        }
-      }
-      await run;
-    } finally {
-      await leave();
+  /**
+   * Says something and brings the text of the model as it comes, until the run that this begins has ended. Text of other
+   * runs is left out. Throws what {@link prompt} would. An early `break` and the `signal` abort the run, unless `whenLeft`
+   * is `goOn`.
+   */
+  ask(message: string, options: AskOptions = {}): AsyncGenerator<string, void> {
+    return ask(this.client, this, message, options);
+  }
+
+  /** There is a new connection: listens again, after the last number that was seen. */
+  resume(): void {
+    this.isJoined = false;
+    // A subscription that has no answer is sent again as every command is.
+    if (this.listeners.size > 0 && this.joining === undefined) {
+      this.joining = this.join();
+      this.joining.catch((error: unknown) => {
+        if (error instanceof PiError) {
+          this.gone(error);
+        } // Else the client was closed, and has said so.
+      });
     }
   }
 
-  /** Listens again on a new connection, after the last number that was seen. */
-  async resume(): Promise<void> {
-    if (this.listeners.size === 0) {
-      return;
-    }
+  private join(): Promise<void> {
+    return this.listen().finally(() => {
+      this.joining = undefined;
+    });
+  }
+
+  private async listen(): Promise<void> {
     const at = this.at;
     const response = await this.client.request({
       type: "subscribe",
       sessionId: this.id,
       ...(at === undefined ? {} : { afterSeq: at.seq, epoch: at.epoch }),
     });
+    this.isJoined = true;
     this.noteVersion(response.sessionVersion);
     const { epoch, seq, resume } = response.data;
     if (resume === "live") {
@@ -198,11 +199,14 @@ export class Session {
     }
   }
 
-  gone(): void {
+  gone(reason?: PiError): void {
     this.at = undefined;
+    this.isJoined = false;
     this.version = undefined;
-    for (const listener of this.listeners) {
-      listener.gone?.();
+    const listeners = [...this.listeners];
+    this.listeners.clear();
+    for (const listener of listeners) {
+      listener.gone?.(reason);
     }
   }
 }

@@ -6,8 +6,10 @@ export interface Transport {
 
 export interface TransportListener {
   frame(text: string): void;
-  /** Once, whatever happened. */
+  /** Once, whatever happened, unless `refused` was called. */
   closed(reason: string): void;
+  /** The server answered, and not with a connection. Browsers do not say so; there it is `closed`. */
+  refused(status: number, text: string): void;
 }
 
 /** Opens a way to the server. What goes wrong is told to the listener. */
@@ -22,6 +24,16 @@ interface Socket {
   onmessage: ((event: { data: unknown }) => void) | null;
   onclose: ((event: { code: number; reason: string }) => void) | null;
   onerror: ((event: unknown) => void) | null;
+  /** Only that of `ws`: what the server said instead of opening a socket. */
+  on?(name: "unexpected-response", hear: (request: unknown, response: HttpAnswer) => void): void;
+}
+
+/** As much of Node's answer as is needed, so that browsers need no types of Node. */
+interface HttpAnswer {
+  statusCode?: number;
+  setEncoding(encoding: "utf8"): void;
+  on(name: "data", hear: (text: string) => void): void;
+  on(name: "end" | "error", hear: () => void): void;
 }
 
 export type SocketConstructor = new (url: string, protocols?: string[], options?: { headers: Record<string, string> }) => Socket;
@@ -41,6 +53,19 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
         ? new make(url)
         : new make(url, [], { headers: { authorization: `Bearer ${options.token}` } });
     let failure = "";
+    let isRefused = false;
+    socket.on?.("unexpected-response", (_, answer) => {
+      isRefused = true;
+      let text = "";
+      answer.setEncoding("utf8");
+      answer.on("data", (more) => (text += more));
+      const end = () => {
+        listener.refused(answer.statusCode ?? 0, text.trim() || "the server refused the connection");
+        socket.close();
+      };
+      answer.on("end", end);
+      answer.on("error", end);
+    });
     socket.onmessage = (event) => {
       if (typeof event.data === "string") {
         listener.frame(event.data);
@@ -50,7 +75,11 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
       const message = (event as { message?: unknown }).message;
       failure = typeof message === "string" ? message : "the connection failed";
     };
-    socket.onclose = (event) => listener.closed(event.reason || failure || `closed with ${event.code}`);
+    socket.onclose = (event) => {
+      if (!isRefused) {
+        listener.closed(event.reason || failure || `closed with ${event.code}`);
+      }
+    };
     return {
       send: (frame) => socket.send(frame),
       close: () => socket.close(1000, "client closed"),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PiClient, PiError, IncompatibleServer, PROTOCOL_VERSION } from "pi-client";
 import { connect, launch } from "pi-client/node";
-import { Server } from "./server.mjs";
+import { Server, until } from "./server.mjs";
 
 /** @type {Server} */
 let server;
@@ -14,14 +14,6 @@ after(() => server.stop());
 /** @param {import("pi-client").ClientOptions} options */
 const client = async (options = {}) =>
   connect({ url: server.url, token: await server.token(), firstWaitMs: 20, longestWaitMs: 200, ...options });
-
-/** Waits until something is so. @param {() => boolean} holds */
-const until = async (holds) => {
-  for (let left = 500; !holds(); left -= 1) {
-    assert.ok(left > 0, "it never came to be");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
 
 test("a session is made, asked and read", async () => {
   const pi = await client();
