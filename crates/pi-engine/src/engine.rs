@@ -20,7 +20,7 @@ use crate::{
     identity::Identities,
     journal::Journal,
     lane::Lanes,
-    name::{CommandId, Principal, Request, Sequence, SessionName, Ticket, Time},
+    name::{ClientName, CommandId, Principal, Request, Sequence, SessionName, Ticket, Time},
     outcome::{Failure, Outcome},
     record::VersionMove,
     shelf::Shelf,
@@ -40,8 +40,8 @@ pub struct Engine<C, B> {
     aliases: Table<Ticket, Alias<B>>,
     /// Started and not stopped; an answered one may linger here.
     running: Table<Ticket, Running>,
-    /// Unanswered requests of each principal.
-    pending: Table<Principal, usize>,
+    /// Unanswered requests of each client of a principal.
+    pending: Table<(Principal, ClientName), usize>,
     unanswered: usize,
     lanes: Lanes,
     identities: Identities,

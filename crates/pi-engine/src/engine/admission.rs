@@ -205,7 +205,7 @@ impl<C, B> Engine<C, B> {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
         let limit = self.config.max_pending_per_client;
-        match self.pending.get(&header.principal) {
+        match self.pending.get(&(header.principal.clone(), header.client.clone())) {
             Some(pending) if *pending >= limit => Err(Refusal::TooManyPending { limit }),
             Some(_) | None => Ok(()),
         }
@@ -229,7 +229,7 @@ impl<C, B> Engine<C, B> {
 
     fn begin_request(&mut self, header: &Header) {
         self.unanswered += 1;
-        *self.pending.or_default(header.principal.clone()) += 1;
+        *self.pending.or_default((header.principal.clone(), header.client.clone())) += 1;
     }
 
     /// The dependencies that have not ended, or why the command cannot succeed.

@@ -254,10 +254,11 @@ impl<C, B> Engine<C, B> {
 
     pub(super) fn end_request(&mut self, header: &Header) {
         self.unanswered -= 1;
-        if let Some(pending) = self.pending.get_mut(&header.principal) {
+        let client = (header.principal.clone(), header.client.clone());
+        if let Some(pending) = self.pending.get_mut(&client) {
             *pending -= 1;
             if *pending == 0 {
-                self.pending.remove(&header.principal);
+                self.pending.remove(&client);
             }
         }
     }

@@ -33,9 +33,9 @@ impl Reference {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
         let limit = self.config.max_pending_per_client;
-        if self.commands.iter().filter(waiting).filter(|command| command.header.principal == header.principal).count()
-            >= limit
-        {
+        let own =
+            |command: &&Command| command.header.principal == header.principal && command.header.client == header.client;
+        if self.commands.iter().filter(waiting).filter(own).count() >= limit {
             return Err(Refusal::TooManyPending { limit });
         }
         let recorded = header.access != Access::Read && (root.is_none() || brings_id);
