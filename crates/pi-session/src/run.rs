@@ -39,6 +39,7 @@ use pi_extproto::{
 use pi_policy::Moment;
 use pi_transcript::{AgentEvent, EntryId, Message, event::CompactionReason};
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub use self::ending::{Cause, Ending};
@@ -64,6 +65,8 @@ pub(crate) struct Signals {
     pub(crate) cancel: CancellationToken,
     /// Ends only the waiting for another try.
     pub(crate) give_up: CancellationToken,
+    /// Ends only a compaction that is being made.
+    pub(crate) leave_whole: Arc<Notify>,
 }
 
 pub(crate) struct Run {
@@ -71,6 +74,7 @@ pub(crate) struct Run {
     desk: Desk,
     cancel: CancellationToken,
     give_up: CancellationToken,
+    leave_whole: Arc<Notify>,
     /// The first entry that the current attempt appended.
     first: Option<EntryId>,
     /// Counted over the whole run, as extensions count.
@@ -89,8 +93,8 @@ struct Written {
 
 impl Run {
     pub(crate) fn new(parts: Arc<Parts>, desk: Desk, signals: Signals) -> Self {
-        let Signals { cancel, give_up } = signals;
-        Self { parts, desk, cancel, give_up, first: None, turns: 0, tries: 0, system: None }
+        let Signals { cancel, give_up, leave_whole } = signals;
+        Self { parts, desk, cancel, give_up, leave_whole, first: None, turns: 0, tries: 0, system: None }
     }
 
     /// Runs to the end. Cancelling ends it early and in order; dropping the future ends it at once.

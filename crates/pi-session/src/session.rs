@@ -83,6 +83,11 @@ impl Session {
         self.ask(Request::AbortRetry).await
     }
 
+    /// Ends a compaction that is being made, and nothing else; the run around it goes on.
+    pub async fn abort_compaction(&self) -> Result<(), SessionGone> {
+        self.ask(Request::AbortCompaction).await
+    }
+
     /// Returns when nothing runs and nothing is on its way to a run.
     pub async fn idle(&self) -> Result<(), SessionGone> {
         self.ask(Request::Idle).await

@@ -37,8 +37,12 @@ impl Hall {
             SessionCommand::FollowUp(said) => {
                 steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
             }
-            SessionCommand::Abort(_) | SessionCommand::AbortCompaction(_) => {
+            SessionCommand::Abort(_) => {
                 session.abort().await.map_err(ended)?;
+                done()
+            }
+            SessionCommand::AbortCompaction(_) => {
+                session.abort_compaction().await.map_err(ended)?;
                 done()
             }
             SessionCommand::AbortRetry(_) => {

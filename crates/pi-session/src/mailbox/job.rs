@@ -34,6 +34,11 @@ impl Running {
         self.signals.give_up.cancel();
     }
 
+    /// Ends only a compaction that is being made.
+    pub(super) fn leave_whole(&self) {
+        self.signals.leave_whole.notify_waiters();
+    }
+
     /// Told when it is over.
     pub(super) fn ended(&mut self) -> oneshot::Receiver<Result<Prompted, PromptError>> {
         let (ended, end) = oneshot::channel();
@@ -85,7 +90,7 @@ impl Mailbox {
         // Whoever waits is told by the reply that is dropped.
         let Some(letters) = self.letters.upgrade().filter(|_| !self.is_closing) else { return };
         let cancel = CancellationToken::new();
-        let signals = Signals { give_up: cancel.child_token(), cancel };
+        let signals = Signals { give_up: cancel.child_token(), cancel, leave_whole: Arc::default() };
         let job = job(Run::new(Arc::clone(&self.parts), Desk::new(letters.clone()), signals.clone()));
         tokio::spawn(async move {
             // Whoever waits must hear of the end, whatever happens to the run.

@@ -55,6 +55,7 @@ pub(crate) enum Request {
     /// Answered when nothing runs any more.
     Abort(oneshot::Sender<()>),
     AbortRetry(oneshot::Sender<()>),
+    AbortCompaction(oneshot::Sender<()>),
     /// Answered when nothing runs and nothing is on its way to a run.
     Idle(oneshot::Sender<()>),
     State(oneshot::Sender<State>),

@@ -19,6 +19,12 @@ impl Mailbox {
                 }
                 answer(reply, ());
             }
+            Request::AbortCompaction(reply) => {
+                if let Some(running) = &self.running {
+                    running.leave_whole();
+                }
+                answer(reply, ());
+            }
             Request::Idle(reply) => self.wait_until_idle(reply),
             Request::State(reply) => answer(reply, self.state()),
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),

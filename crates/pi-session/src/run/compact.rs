@@ -113,11 +113,19 @@ impl Run {
         self.tell(AgentEvent::AutoCompactionStart { reason: Open::Known(reason) }).await?;
         let compacted = match cut {
             None => Compacted::Failed(NOTHING_TO_COMPACT.trim_end().to_owned()),
-            Some(cut) => match self.find_summary(&terms, &path, cut, Occasion { reason, instructions, next }).await {
-                Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
-                Err(NoSummary::Aborted) => Compacted::Aborted,
-                Err(NoSummary::Failed(message)) => Compacted::Failed(message),
-            },
+            Some(cut) => {
+                let occasion = Occasion { reason, instructions, next };
+                let leave_whole = Arc::clone(&self.leave_whole);
+                let found = tokio::select! {
+                    found = self.find_summary(&terms, &path, cut, occasion) => found,
+                    () = leave_whole.notified() => Err(NoSummary::Aborted),
+                };
+                match found {
+                    Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
+                    Err(NoSummary::Aborted) => Compacted::Aborted,
+                    Err(NoSummary::Failed(message)) => Compacted::Failed(message),
+                }
+            }
         };
         self.hear_failure(&compacted, reason, next).await;
         let (result, error_message) = match &compacted {

@@ -1,6 +1,6 @@
 //! How a run, or a part of it, ended, and why.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use pi_provider::CallError;
 
@@ -65,6 +65,11 @@ impl Cause {
 
     pub fn error(&self) -> &CallError {
         &self.0
+    }
+
+    /// How long the provider is not asked any more, if that is why: it failed too often.
+    pub fn recovery(&self) -> Option<Duration> {
+        if let CallError::CircuitOpen { retry_in, .. } = &*self.0 { Some(*retry_in) } else { None }
     }
 }
 
