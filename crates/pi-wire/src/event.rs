@@ -227,6 +227,8 @@ pub enum ClosingReason {
     TooSlow,
     /// No sign of life.
     Idle,
+    /// A frame was larger than is ever read.
+    TooLarge,
     ShuttingDown,
     /// Its credential is no longer good.
     Unauthorized,

@@ -9,7 +9,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use pi_wire::event::ClosingReason;
-use tokio::time::{Instant, interval_at, timeout};
+use tokio::time::{Instant, interval_at, sleep_until, timeout};
 
 use crate::{
     client::Client,
@@ -52,13 +52,13 @@ async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: 
     loop {
         let message = tokio::select! {
             message = stream.next() => message,
-            now = beats.tick() => {
-                if now.duration_since(heard) > heartbeat.every + heartbeat.patience {
-                    outbox.close(ClosingReason::Idle);
-                    return;
-                }
+            _ = beats.tick() => {
                 outbox.ping();
                 continue;
+            }
+            () = sleep_until(heard + heartbeat.every + heartbeat.patience) => {
+                outbox.close(ClosingReason::Idle);
+                return;
             }
         };
         heard = Instant::now();
@@ -66,6 +66,12 @@ async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: 
             Some(Ok(Message::Text(text))) => client.hear(text.as_bytes()).await,
             Some(Ok(Message::Binary(bytes))) => client.hear(&bytes).await,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Err(error)) if is_too_large(&error) => {
+                tracing::info!(connection = client.connection.id.0, %error, "a frame is too large to be read");
+                outbox.close(ClosingReason::TooLarge);
+                return;
+            }
+            // It says goodbye, or is gone: nobody reads why.
             Some(Ok(Message::Close(_)) | Err(_)) | None => {
                 outbox.close(ClosingReason::Idle);
                 return;
@@ -78,6 +84,11 @@ async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: 
     }
 }
 
+fn is_too_large(error: &axum::Error) -> bool {
+    let inner = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(inner, Some(tokio_tungstenite::tungstenite::Error::Capacity(_)))
+}
+
 /// The writing half.
 struct Voice {
     sink: SplitSink<WebSocket, Message>,
@@ -88,6 +99,7 @@ impl Voice {
         let (code, text) = match reason {
             ClosingReason::TooSlow => (close_code::POLICY, "too slow"),
             ClosingReason::Idle => (close_code::AWAY, "no sign of life"),
+            ClosingReason::TooLarge => (close_code::SIZE, "the frame is too large"),
             ClosingReason::ShuttingDown => (close_code::AWAY, "Server shutting down"),
             ClosingReason::Unauthorized => (close_code::POLICY, "unauthorized"),
         };
