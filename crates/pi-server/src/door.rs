@@ -56,13 +56,13 @@ pub struct Visitor<'a> {
 /// Why somebody may not come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    #[error("this server is not known by that host name")]
+    #[error("this server is not known by that host name; whoever starts it allows one with --host NAME")]
     Host,
     #[error("pages of other origins may not come here")]
     Origin,
-    #[error("a credential is needed")]
+    #[error("a token is needed (Authorization: Bearer TOKEN); it is in the file that the server names when it starts")]
     NoCredential,
-    #[error("the credential is not good")]
+    #[error("the token, ticket or cookie is not good; the token is in the file that the server names when it starts")]
     Credential,
 }
 
@@ -93,10 +93,8 @@ impl Door {
 
     /// Whether the request was meant for us and comes from no other site. All that `/healthz` asks.
     pub fn look(&self, visitor: &Visitor<'_>) -> Result<(), Refused> {
-        if !visitor.host.is_some_and(|host| self.hosts.allow(host)) {
-            return Err(Refused::Host);
-        }
-        if visitor.origin.is_some_and(|origin| !self.hosts.allow_origin(origin)) {
+        let host = visitor.host.filter(|host| self.hosts.allow(host)).ok_or(Refused::Host)?;
+        if visitor.origin.is_some_and(|origin| !self.hosts.allow_origin(origin, host)) {
             return Err(Refused::Origin);
         }
         Ok(())

@@ -42,8 +42,8 @@ impl Gauges {
         }
     }
 
-    /// Everything, as text.
-    pub fn render(&self, metrics: &Metrics) -> String {
+    /// Everything, as text; `turned_away` were refused at the door.
+    pub fn render(&self, metrics: &Metrics, turned_away: u64) -> String {
         let replay = &metrics.stores.replay;
         for (name, value) in [
             ("pi_server_sessions", metrics.session_count),
@@ -64,6 +64,7 @@ impl Gauges {
             ("connection_limit", refused.connection_limit),
             ("ui_response_rate_limit", refused.extension_ui_response_rate_limit),
             ("busy", replay.in_flight_rejections),
+            ("credential_or_origin", turned_away),
         ] {
             self.counter("pi_server_refused_total", vec![Label::from_static_parts("reason", reason)], count);
         }

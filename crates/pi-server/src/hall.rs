@@ -95,6 +95,8 @@ pub struct Counts {
     pub refused_global_rate: AtomicU64,
     pub refused_answers: AtomicU64,
     pub refused_connections: AtomicU64,
+    /// Turned away at the door: a wrong name, page or credential.
+    pub refused_visitors: AtomicU64,
     pub refused_sessions: AtomicU64,
     pub refused_busy: AtomicU64,
     pub journal_errors: AtomicU64,

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -141,7 +141,7 @@ impl Server {
 
     /// Why commands that change something are not taken, if they are not.
     pub async fn problems(&self) -> Vec<String> {
-        let mut problems = self.hall.health().issues;
+        let mut problems: Vec<String> = self.hall.obstacle().into_iter().collect();
         if self.engine.load().await.is_err() {
             problems.push("the server is ending".to_owned());
         }
@@ -150,7 +150,8 @@ impl Server {
 
     /// What is counted, as Prometheus reads it.
     pub async fn prometheus(&self) -> String {
-        self.hall.gauges.render(&self.hall.metrics().await)
+        let turned_away = self.hall.counts.refused_visitors.load(Ordering::Relaxed);
+        self.hall.gauges.render(&self.hall.metrics().await, turned_away)
     }
 
     /// Refuses what is new, and tells everybody; what is in flight has a while to end.

@@ -19,11 +19,13 @@ use super::{Hall, Outcome, told};
 use crate::journal::{Filter, SCHEMA_VERSION, Shortened, Shortening, Told, audit::hexadecimal};
 
 impl Hall {
+    /// Why commands that change something are refused, if they are.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        self.lobby.journal_trouble().map(|trouble| format!("{trouble}; commands that change something are refused"))
+    }
+
     pub(crate) fn health(&self) -> Health {
-        let mut issues = Vec::new();
-        if let Some(trouble) = self.lobby.journal_trouble() {
-            issues.push(format!("{trouble}; commands that change something are refused"));
-        }
+        let mut issues: Vec<String> = self.obstacle().into_iter().collect();
         let open: Vec<_> =
             self.workshop.circuits().into_iter().filter(|circuit| circuit.state != CircuitState::Closed).collect();
         issues.extend(

@@ -202,9 +202,14 @@ impl Hall {
             holds(&[stored.name.as_deref(), Some(&*stored.cwd), Some(&*stored.first_message)], search)
         };
         let limit = wanted.limit.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE));
-        let from = wanted.cursor.as_deref().map_or(0, |cursor| {
-            stored.iter().position(|stored| stored.path.to_string_lossy() == cursor).map_or(usize::MAX, |at| at + 1)
-        });
+        let from = match wanted.cursor.as_deref() {
+            None => 0,
+            Some(cursor) => {
+                let last = stored.iter().position(|stored| stored.path.to_string_lossy() == cursor);
+                let reason = "no session of the list is where the cursor is; begin again without one";
+                last.ok_or_else(|| Error::Refused { reason: reason.to_owned() })? + 1
+            }
+        };
         // One more than is wanted says whether there are more.
         let mut page: Vec<&Stored> = stored.iter().skip(from).filter(is_wanted).take(limit.saturating_add(1)).collect();
         let has_more = page.len() > limit;

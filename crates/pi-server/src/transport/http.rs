@@ -18,7 +18,7 @@ use super::websocket;
 use crate::{
     connection::Identity,
     door::{COOKIE, Door, Refused, Visitor},
-    hall::now,
+    hall::{Counts, now},
     server::Server,
 };
 
@@ -53,7 +53,20 @@ pub async fn serve(
 impl Desk {
     /// Whether somebody may come in.
     fn enter(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        self.door.enter(&visitor(headers), now().0).map_err(Refusal)
+        self.door.enter(&visitor(headers), now().0).map_err(|refused| self.turn_away(headers, refused))
+    }
+
+    /// Whether the request was meant for us.
+    fn look(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.door.look(&visitor(headers)).map_err(|refused| self.turn_away(headers, refused))
+    }
+
+    /// What whoever looks after the server should know of.
+    fn turn_away(&self, headers: &HeaderMap, reason: Refused) -> Refusal {
+        let Visitor { host, origin, .. } = visitor(headers);
+        tracing::warn!(%reason, host, origin, "somebody was turned away");
+        Counts::count(&self.server.hall().counts.refused_visitors);
+        Refusal(reason)
     }
 }
 
@@ -66,9 +79,9 @@ async fn root(
 ) -> Response {
     match upgrade {
         Ok(upgrade) => connect(State(desk), query, headers, upgrade).await,
-        Err(_) => match desk.door.look(&visitor(&headers)) {
+        Err(_) => match desk.look(&headers) {
             Ok(()) => (StatusCode::OK, "pi serves clients here; its page is to come.\n").into_response(),
-            Err(refused) => Refusal(refused).into_response(),
+            Err(refusal) => refusal.into_response(),
         },
     }
 }
@@ -111,9 +124,9 @@ async fn connect(
 
 /// Whether the process answers. Asks for no token, but for the right host.
 async fn healthz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
-    match desk.door.look(&visitor(&headers)) {
+    match desk.look(&headers) {
         Ok(()) => (StatusCode::OK, "ok\n").into_response(),
-        Err(refused) => Refusal(refused).into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }
 
@@ -150,15 +163,15 @@ struct Login {
 
 /// Exchanges a ticket for a cookie that no script can read and no other site can send.
 async fn login(State(desk): State<Desk>, headers: HeaderMap, Json(login): Json<Login>) -> Response {
-    if let Err(refused) = desk.door.look(&visitor(&headers)) {
-        return Refusal(refused).into_response();
+    if let Err(refusal) = desk.look(&headers) {
+        return refusal.into_response();
     }
     match desk.door.exchange(&login.ticket, now().0) {
         Ok(cookie) => {
             let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", cookie.reveal());
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
-        Err(refused) => Refusal(refused).into_response(),
+        Err(refused) => desk.turn_away(&headers, refused).into_response(),
     }
 }
 
