@@ -924,7 +924,7 @@ export type CircuitBreakerMetrics = { providerName: ProviderId, state: CircuitSt
 
 export type CircuitState = "closed" | "open" | "half_open";
 
-export type ClosingReason = "too_slow" | "idle" | "shutting_down" | "unauthorized";
+export type ClosingReason = "too_slow" | "idle" | "too_large" | "shutting_down" | "unauthorized";
 
 /**
  * A colour: `#rrggbb`, or a name of the client's theme such as `accent` or `error`.
