@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { promisify } from "node:util";
-import { ConnectionLost, PiError, Refused } from "pi-client";
+import { ConnectionLost, PiClient, PiError, Refused, webSocket } from "pi-client";
 import { connect, launch } from "pi-client/node";
+import { WebSocket } from "ws";
 import { Server, until } from "./server.mjs";
 
 /** @type {Server} */
@@ -31,13 +32,14 @@ const client = async (options = {}) => {
   return pi;
 };
 
-/** @param {Promise<unknown>} connecting @param {{status: number, reason: string, hint: RegExp}} wanted */
+/** @param {Promise<unknown>} connecting @param {{status: number, reason: RegExp, hint: RegExp}} wanted */
 const refused = (connecting, { status, reason, hint }) =>
   assert.rejects(connecting, (error) => {
     assert.ok(error instanceof Refused, String(error));
-    assert.deepEqual([error.status, error.reason], [status, reason]);
+    assert.equal(error.status, status);
+    assert.match(error.reason, reason);
     assert.match(error.hint, hint);
-    assert.ok(error.message.includes(reason) && error.message.includes(error.hint));
+    assert.ok(error.message.includes(error.reason) && error.message.includes(error.hint));
     return true;
   });
 
@@ -52,17 +54,23 @@ test("without a server, connecting ends after a few attempts and says what to do
 });
 
 test("a wrong token is refused at once, in the server's words", async () => {
-  await refused(client({ token: "wrong" }), { status: 401, reason: "the credential is not good", hint: /token/ });
+  await refused(client({ token: "wrong" }), { status: 401, reason: /is not good/, hint: /token/ });
 });
 
 test("a host that the server does not know is refused at once", async () => {
-  const url = `ws://0.0.0.0:${server.port}/ws`;
-  await refused(client({ url }), { status: 403, reason: "this server is not known by that host name", hint: /--host/ });
+  const token = await server.token();
+  class Elsewhere extends WebSocket {
+    constructor(url, protocols, { headers }) {
+      super(url, protocols, { headers: { ...headers, host: "elsewhere.example" } });
+    }
+  }
+  const pi = new PiClient((query) => webSocket(`${server.url}?${query}`, { socket: Elsewhere, token }));
+  await refused(pi.connect(), { status: 403, reason: /not known by that host name/, hint: /--host/ });
 });
 
 test("a path that the server does not have is refused at once", async () => {
   const url = `ws://127.0.0.1:${server.port}/nothing`;
-  await refused(client({ url }), { status: 404, reason: "the server refused the connection", hint: /\/ws/ });
+  await refused(client({ url }), { status: 404, reason: /^the server refused the connection$/, hint: /\/ws/ });
 });
 
 test("a server that never says hello is given up", async () => {
@@ -104,7 +112,7 @@ test("port and token are those of the environment", async () => {
 test("without a token file the server says that a credential is needed", async () => {
   const empty = await mkdtemp(join(tmpdir(), "pi-empty-"));
   const said = await run(hello, { HOME: empty, PI_SERVER_PORT: String(server.port) });
-  assert.equal(said, "Refused,401,a credential is needed\n");
+  assert.match(said, /^Refused,401,a (token|credential) is needed/);
   await rm(empty, { recursive: true });
 });
 
