@@ -31,7 +31,10 @@ export async function* ask(
     snapshot: () => run.miss(),
     gone: () => run.miss(),
   });
-  const stopStart = await client.onStart(id, () => run.start());
+  const stopStart = await client.onStart(id, () => run.start()).catch(async (error: unknown) => {
+    await leave().catch(unlessClosed);
+    throw error;
+  });
   if (stopStart === undefined) {
     run.start(); // It may begin at any time: nobody will say when.
   }
@@ -179,7 +182,7 @@ class OwnRun {
 
   answer(failure: { error: unknown } | undefined): void {
     this.outcome = failure ?? "success";
-    if (this.stage === "waiting") {
+    if (this.stage === "waiting" && failure === undefined) {
       // What was said was changed on its way (by a template, by an extension), so it was not recognised: it was the last.
       this.pieces.push(...(this.last ?? this.candidate?.pieces ?? []));
     } else if (this.stage === "running") {

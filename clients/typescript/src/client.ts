@@ -211,12 +211,22 @@ export class PiClient {
       return undefined;
     }
     this.startListeners.set(id, listener);
+    const stop = () => this.startListeners.delete(id);
     if (this.lifecycle === "none") {
       this.lifecycle = "own";
       this.lifecycleChange = this.request({ type: "set_lifecycle", lifecycle: "own" });
     }
-    await this.lifecycleChange;
-    return () => this.startListeners.delete(id);
+    try {
+      await this.lifecycleChange;
+      return stop;
+    } catch (error) {
+      stop();
+      this.lifecycle = this.options.lifecycle ?? "none";
+      if (error instanceof PiError) {
+        return undefined; // The server does not want to tell, which is its right.
+      }
+      throw error;
+    }
   }
 
   private send(id: string, frame: string, signal: AbortSignal | undefined): Promise<SuccessResponse> {

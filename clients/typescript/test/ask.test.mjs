@@ -1,6 +1,8 @@
 /** Whose text `ask` brings, and what becomes of a run that nobody reads any more. */
 
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { connect } from "pi-client/node";
 import { SlowModel } from "./model.mjs";
@@ -75,6 +77,16 @@ for (const theirs of ["hello", "What is pi?"]) {
     assert.equal(asked, said[1]);
     });
 }
+
+test("a template is asked as well, though what it says is not what was typed", async () => {
+  const pi = await client();
+  await mkdir(join(server.folder, "agent", "prompts"), { recursive: true });
+  await writeFile(join(server.folder, "agent", "prompts", "greet.md"), "Greet everybody in this folder");
+  const session = await pi.createSession();
+  const asked = await whole(session.ask("/greet"));
+  assert.equal((await session.messages())[0].content[0].text, "Greet everybody in this folder");
+  assert.deepEqual([asked], await answers(session));
+});
 
 test("lifecycle events that nobody asked for are not told", async () => {
   const pi = await client();
