@@ -1,5 +1,6 @@
 //! How clients reach the server: WebSocket and stdio for the protocol, HTTP for whoever looks after the server.
 
+mod accept;
 pub mod http;
 pub mod stdio;
 mod websocket;

@@ -194,11 +194,7 @@ async fn serve(
             announce(at, &door, &settings, rule, console);
         }
         let (serving, stopping) = (Arc::clone(&server), stop.clone());
-        tasks.spawn(async move {
-            if let Err(error) = http::serve(serving, door, listener, stopping).await {
-                tracing::error!(%error, "the server cannot listen any more");
-            }
-        });
+        tasks.spawn(http::serve(serving, door, listener, stopping));
     }
     if arguments.stdio {
         // Ids of an earlier process mean nothing to a program that does not say that it is the same.

@@ -1,10 +1,13 @@
 //! Who may come in.
 
+use std::time::Duration;
+
 use pi_testkit::{Client, Script, client::refused};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
+    time::{sleep, timeout},
 };
 
 use crate::{house::House, serving::Serving};
@@ -48,6 +51,24 @@ fn only_the_token_lets_a_client_in() {
         assert_eq!(status(&serving.url(""), Some("wrong")).await, 401);
         assert_eq!(status(&serving.url(""), None).await, 401);
         assert_eq!(status(&serving.url("?lifecycle=some"), Some(&serving.token())).await, 400);
+    });
+}
+
+#[test]
+fn whoever_says_nothing_is_closed_after_a_while() {
+    let serving = Serving::with(Script::new(), &["--set", "idleCloseMs=300"]);
+    serving.block_on(async {
+        for begun in ["", "GET /healthz HTTP/1.1\r\nhost: loc"] {
+            let mut silent = TcpStream::connect(&serving.address).await.expect("it listens");
+            silent.write_all(begun.as_bytes()).await.expect("it reads");
+            let mut answer = Vec::new();
+            let closed = timeout(Duration::from_secs(9), silent.read_to_end(&mut answer)).await;
+            assert!(closed.is_ok(), "{begun:?} is still waited for");
+        }
+        // Clients stay, however long they say nothing.
+        let mut client = serving.connect("").await;
+        sleep(Duration::from_millis(900)).await;
+        assert_eq!(client.ask(&json!({"type": "health_check", "id": "h"})).await["success"], true);
     });
 }
 

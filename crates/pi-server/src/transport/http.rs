@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::websocket;
+use super::{accept::accept, websocket};
 use crate::{
     connection::Identity,
     door::{COOKIE, Door, Refused, Visitor},
@@ -33,12 +33,8 @@ struct Desk {
 }
 
 /// Serves until it is told to stop; connections that are open are not waited for.
-pub async fn serve(
-    server: Arc<Server>,
-    door: Arc<Door>,
-    listener: TcpListener,
-    stop: CancellationToken,
-) -> std::io::Result<()> {
+pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, stop: CancellationToken) {
+    let patience = server.hall().settings.heartbeat.patience;
     let router = Router::new()
         .route("/", get(root))
         .route("/ws", get(connect))
@@ -47,7 +43,7 @@ pub async fn serve(
         .route("/metrics", get(metrics))
         .route("/login", post(login))
         .with_state(Desk { server, door });
-    axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await }).await
+    accept(listener, router, patience, stop).await;
 }
 
 impl Desk {

@@ -1,0 +1,67 @@
+//! Takes connections in, and sees to it that strangers cannot use them up.
+//!
+//! Until somebody has shown a credential he is nobody: whoever says nothing is closed after a while, and only so many may
+//! be on their way at a time. A WebSocket is no stranger any more and is counted where clients are.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinSet,
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Connections that are no WebSockets, or not yet.
+const STRANGERS: usize = 512;
+/// How long to wait when the system has no more connections to give.
+const SCARCE: Duration = Duration::from_millis(200);
+
+/// Serves until it is told to stop; requests that are open then are not waited for. `patience` is how long somebody may take
+/// to say what he wants.
+pub(super) async fn accept(listener: TcpListener, router: Router, patience: Duration, stop: CancellationToken) {
+    let strangers = Arc::new(Semaphore::new(STRANGERS));
+    let mut open = JoinSet::new();
+    loop {
+        while open.try_join_next().is_some() {}
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => return,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be taken");
+                sleep(SCARCE).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&strangers).try_acquire_owned() else {
+            tracing::warn!(limit = STRANGERS, "a connection was closed: too many are open that are no clients");
+            continue;
+        };
+        let router = router.clone();
+        open.spawn(async move {
+            if let Err(error) = answer(stream, router, patience).await {
+                tracing::debug!(%error, "a connection ended");
+            }
+            drop(place);
+        });
+    }
+}
+
+/// Answers requests until the other end closes, says nothing for too long, or the connection becomes a WebSocket.
+async fn answer(stream: TcpStream, router: Router, patience: Duration) -> hyper::Result<()> {
+    // Answers are small and wanted at once. A stream that cannot be told so is slower.
+    let _ = stream.set_nodelay(true);
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(patience);
+    builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).with_upgrades().await
+}
