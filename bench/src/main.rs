@@ -1,17 +1,22 @@
-//! Our provider client beside its peers against one server on loopback.
+//! Our provider client beside its peers against one server on loopback, and our server beside a bare one.
 //!
 //! Every client is a process of its own that says how much CPU it used; the server is another. Lines `metric <name>
 //! <number> <unit>` on standard output are for `cargo xtask bench`.
 
 mod bare;
+mod daemon;
+mod echo;
 mod genai_client;
+mod load;
 mod ours;
 mod raw;
 mod server;
+mod serving;
 mod style;
 
 use std::{
     io::{BufRead, BufReader, Write},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -35,13 +40,28 @@ fn main() -> Result<()> {
             println!("{figure}");
             Ok(())
         }
+        ["echo"] => runtime_of_many()?.block_on(echo::run(say_port)),
+        ["server", pi, folder, rest @ ..] => {
+            measure_server(Path::new(pi), Path::new(folder), rest.contains(&"--quick"))
+        }
         rest => compare(rest.contains(&"--quick")),
     }
+}
+
+/// `pi serve` beside an echo, both with a thread for each core, as the clients have.
+fn measure_server(pi: &Path, folder: &Path, quick: bool) -> Result<()> {
+    let (_model, model) = Server::start("serve")?;
+    let (_echo, echo) = Server::start("echo")?;
+    runtime_of_many()?.block_on(async move { serving::measure(pi, folder, model.parse()?, echo.parse()?, quick).await })
 }
 
 /// One thread each: what is compared is work, not how it is spread.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+fn runtime_of_many() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
 fn say_port(port: u16) {
@@ -52,14 +72,10 @@ fn say_port(port: u16) {
 
 fn compare(quick: bool) -> Result<()> {
     let program = std::env::current_exe()?;
-    let mut server = Server(Command::new(&program).arg("serve").stdout(Stdio::piped()).spawn()?);
-    let output = server.0.stdout.take().context("the server has an output")?;
-    let mut port = String::new();
-    BufReader::new(output).read_line(&mut port)?;
-    let port = port.trim();
+    let (_server, port) = Server::start("serve")?;
     let measure = |mode: &str, rounds: u32| -> Result<f64> {
         let rounds = if quick { rounds.div_ceil(10) } else { rounds }.to_string();
-        let run = Command::new(&program).args(["client", mode, port, &rounds]).stderr(Stdio::inherit()).output()?;
+        let run = Command::new(&program).args(["client", mode, &port, &rounds]).stderr(Stdio::inherit()).output()?;
         if !run.status.success() {
             bail!("client {mode}: {}", run.status);
         }
@@ -84,6 +100,18 @@ fn compare(quick: bool) -> Result<()> {
 
 /// Ends with whoever started it.
 struct Server(Child);
+
+impl Server {
+    /// This program as a server of this kind, and its port.
+    fn start(kind: &str) -> Result<(Self, String)> {
+        let program = std::env::current_exe()?;
+        let mut server = Self(Command::new(program).arg(kind).stdout(Stdio::piped()).spawn()?);
+        let output = server.0.stdout.take().context("the server has an output")?;
+        let mut port = String::new();
+        BufReader::new(output).read_line(&mut port)?;
+        Ok((server, port.trim().to_owned()))
+    }
+}
 
 impl Drop for Server {
     fn drop(&mut self) {

@@ -1,7 +1,8 @@
 //! A provider that answers at once, in three styles. The model's name says what: `events-2000` streams so many pieces,
-//! `whole` answers in one, `hang` sends a piece and then nothing more.
+//! `short-events-100-every-50` so many of five bytes with so many milliseconds between them, `whole` answers in one, `hang`
+//! sends a piece and then nothing more.
 
-use std::{convert::Infallible, net::Ipv4Addr};
+use std::{convert::Infallible, net::Ipv4Addr, time::Duration};
 
 use anyhow::Result;
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::style::Style;
+use crate::style::{Style, openai};
 
 /// Serves on a port of the system's choice until the process is killed; `ready` is told the port.
 pub(crate) async fn run(ready: impl FnOnce(u16)) -> Result<()> {
@@ -34,17 +35,34 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Result<Response<BoxB
     let question: Value = serde_json::from_slice(&body).unwrap_or_default();
     let style = Style::of_path(&path);
     let model = question["model"].as_str().unwrap_or(&path);
-    let wanted =
-        model.split_once("events-").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
-    let response = match wanted.and_then(|number| number.parse().ok()) {
-        Some(events) => stream_of(style, events),
-        None if model.contains("hang") => {
+    let response = match (number_behind(model, "events-"), number_behind(model, "every-")) {
+        (Some(events), Some(pause)) => paced(events, pause),
+        (Some(events), None) => stream_of(style, events),
+        (None, _) if model.contains("hang") => {
             let first = stream::iter(style.frames(1).into_iter().take(2));
             sse(first.chain(stream::pending()))
         }
-        None => whole(style),
+        (None, _) => whole(style),
     };
     Ok(response)
+}
+
+/// The number behind a word in a model's name.
+fn number_behind(model: &str, word: &str) -> Option<usize> {
+    let (_, rest) = model.split_once(word)?;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+/// Short pieces with pauses of so many milliseconds.
+fn paced(events: usize, pause: usize) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut clock = tokio::time::interval(Duration::from_millis(pause as u64));
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
+    let frames = stream::iter(openai(events, |_| " word"));
+    sse(stream::unfold((frames, clock), |(mut frames, mut clock)| async move {
+        let frame = frames.next().await?;
+        clock.tick().await;
+        Some((frame, (frames, clock)))
+    }))
 }
 
 fn stream_of(style: Style, events: usize) -> Response<BoxBody<Bytes, Infallible>> {

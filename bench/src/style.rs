@@ -35,7 +35,7 @@ impl Style {
     /// A whole stream with so many pieces of text, each frame by itself.
     pub(crate) fn frames(self, pieces: usize) -> Vec<Bytes> {
         match self {
-            Self::Openai => openai(pieces),
+            Self::Openai => openai(pieces, word),
             Self::Anthropic => anthropic(pieces),
             Self::Gemini => gemini(pieces),
         }
@@ -50,7 +50,8 @@ fn event(value: &Value) -> Bytes {
     Bytes::from(format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default()))
 }
 
-fn openai(pieces: usize) -> Vec<Bytes> {
+/// A stream of this style, whose pieces are found by their number.
+pub(crate) fn openai(pieces: usize, piece: impl Fn(usize) -> &'static str) -> Vec<Bytes> {
     let chunk = |delta: Value, finish: Value| {
         data(&json!({
             "id": "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz123", "object": "chat.completion.chunk", "created": 1794787113,
@@ -59,7 +60,7 @@ fn openai(pieces: usize) -> Vec<Bytes> {
         }))
     };
     let mut frames = vec![chunk(json!({"role": "assistant", "content": "", "refusal": null}), Value::Null)];
-    frames.extend((0..pieces).map(|number| chunk(json!({"content": word(number)}), Value::Null)));
+    frames.extend((0..pieces).map(|number| chunk(json!({"content": piece(number)}), Value::Null)));
     frames.push(chunk(json!({}), json!("stop")));
     frames.push(data(&json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1794787113, "model": "gpt-5.4-mini", "choices": [],

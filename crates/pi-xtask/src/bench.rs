@@ -8,6 +8,7 @@ mod estimates;
 mod goals;
 mod loopback;
 mod memory;
+mod server;
 mod startup;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,8 @@ use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn or loopback
+    /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn,
+    /// loopback or server
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -34,8 +36,8 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The benches of the crates, each a program of its own, and the crates; `startup` and `asking` are ours, `loopback` a
-/// workspace.
+/// The benches of the crates, each a program of its own, and the crates; `startup` and `asking` are ours, `loopback` and
+/// `server` a workspace.
 const BENCHES: &[(&str, &str)] = &[
     ("wire", "pi-wire"),
     ("engine", "pi-engine"),
@@ -51,6 +53,7 @@ const BENCHES: &[(&str, &str)] = &[
 const STARTUP: &str = "startup";
 const ASKING: &str = "asking";
 const LOOPBACK: &str = "loopback";
+const SERVER: &str = "server";
 
 /// One figure, by the name that the goals know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,9 +79,9 @@ pub(crate) type Figures = BTreeMap<String, Figure>;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|only| only == name);
     let chosen: Vec<(&str, &str)> = BENCHES.iter().copied().filter(|(name, _)| wanted(name)).collect();
-    if chosen.is_empty() && ![STARTUP, ASKING, LOOPBACK].into_iter().any(wanted) {
+    if chosen.is_empty() && ![STARTUP, ASKING, LOOPBACK, SERVER].into_iter().any(wanted) {
         let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
-        bail!("there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {}", names.join(", "));
+        bail!("there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {SERVER}, {}", names.join(", "));
     }
     let mut figures = Figures::new();
     if wanted(STARTUP) {
@@ -100,6 +103,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if wanted(LOOPBACK) {
         figures.extend(loopback::measure(arguments.quick)?);
         run.push(LOOPBACK);
+    }
+    if wanted(SERVER) {
+        figures.extend(server::measure(arguments.quick)?);
+        run.push(SERVER);
     }
     let judged = goals::judge(goals::GOALS, &figures, &run)?;
     if arguments.json {

@@ -1,4 +1,5 @@
-//! What the benches measured: criterion's files, and the lines `metric <name> <number> <unit>` that a bench prints itself.
+//! What the benches measured: criterion's files, and the lines `metric <name> <number> <unit> [<how many>]` that a bench
+//! prints itself, where the last number says how many were done in that time.
 
 use std::path::Path;
 
@@ -59,14 +60,16 @@ pub(super) fn metrics(bench: &str, printed: &str) -> Figures {
 
 fn metric(bench: &str, line: &str) -> Option<(String, Figure)> {
     let mut words = line.strip_prefix("metric ")?.split_whitespace();
-    let (name, number) = (words.next()?, words.next()?.parse().ok()?);
+    let (name, number): (&str, f64) = (words.next()?, words.next()?.parse().ok()?);
     let unit = match words.next() {
         Some("ns") => Unit::Nanoseconds,
         Some("KiB") => Unit::Kibibytes,
         Some(_) | None => Unit::Count,
     };
+    let done: Option<f64> = words.next().and_then(|word| word.parse().ok());
+    let rate = done.filter(|_| unit == Unit::Nanoseconds).map(|done| done * 1e9 / number);
     let name = name.strip_prefix(&format!("{bench}/")).unwrap_or(name);
-    Some((format!("{bench}/{name}"), Figure { median: number, cpu: None, rate: None, unit }))
+    Some((format!("{bench}/{name}"), Figure { median: number, cpu: None, rate, unit }))
 }
 
 #[cfg(test)]
@@ -90,9 +93,9 @@ mod tests {
     #[test]
     fn lines_of_metrics_are_read_among_others() {
         let printed =
-            "Benchmarking…\nmetric ops_per_step/100 11.5 ops\nmetric engine/step 40 ns\nmetric broken\nmetrics 1 2";
+            "Benchmarking…\nmetric ops_per_step/100 11.5 ops\nmetric engine/step 40 ns 2\nmetric broken\nmetrics 1 2";
         let count = Figure { median: 11.5, cpu: None, rate: None, unit: Unit::Count };
-        let time = Figure { median: 40.0, cpu: None, rate: None, unit: Unit::Nanoseconds };
+        let time = Figure { median: 40.0, cpu: None, rate: Some(5e7), unit: Unit::Nanoseconds };
         let expected: Figures =
             [("engine/ops_per_step/100".to_owned(), count), ("engine/step".to_owned(), time)].into();
         assert_eq!(metrics("engine", printed), expected);

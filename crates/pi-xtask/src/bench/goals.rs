@@ -90,6 +90,23 @@ pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "tools/rg", limit: Limit::Foreign { ours: "tools/grep" } },
     Goal { name: "loopback/call_added_pi", limit: Limit::Below(50_000.0) },
     Goal { name: "loopback/open_stream", limit: Limit::Below(64.0) },
+    // At least 40 % of the echo's commands in a second, and 60 % of its frames.
+    Goal { name: "server/health_check_50", limit: Limit::TimesOf { peer: "server/echo_50", most: 1.0 / 0.4 } },
+    Goal { name: "server/get_state_50", limit: Limit::TimesOf { peer: "server/echo_50", most: 1.0 / 0.4 } },
+    Goal { name: "server/list_sessions_50", limit: Limit::TimesOf { peer: "server/echo_50", most: 1.0 / 0.4 } },
+    Goal { name: "server/broadcast_frame", limit: Limit::TimesOf { peer: "server/echo_50", most: 1.0 / 0.6 } },
+    Goal { name: "server/health_check_1", limit: Limit::Beside { peer: "server/echo_1" } },
+    Goal { name: "server/get_state_1", limit: Limit::Beside { peer: "server/echo_1" } },
+    Goal { name: "server/list_sessions_1", limit: Limit::Beside { peer: "server/echo_1" } },
+    // 5000 in a second.
+    Goal { name: "server/durable_command", limit: Limit::Below(200_000.0) },
+    Goal { name: "server/ready", limit: Limit::Below(50_000_000.0) },
+    Goal { name: "server/idle_memory", limit: Limit::Below(25.0 * 1024.0) },
+    Goal { name: "server/bytes_coalesced", limit: Limit::Below(10.0) },
+    Goal { name: "server/bytes_uncoalesced", limit: Limit::Below(40.0) },
+    Goal { name: "server/idle_session_memory", limit: Limit::Below(20.0) },
+    Goal { name: "server/get_state_in_a_run_p99", limit: Limit::Below(20_000_000.0) },
+    Goal { name: "server/abort", limit: Limit::Below(100_000_000.0) },
 ];
 
 /// Whether a goal is reached.
