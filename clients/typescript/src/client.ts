@@ -99,7 +99,7 @@ export class PiClient {
   ) {
     this.clientId = options.clientId ?? `ts-${crypto.randomUUID()}`;
     this.lifecycle = options.lifecycle ?? "none";
-    this.backoff = new Backoff(options.firstWaitMs ?? 250, options.longestWaitMs ?? 15_000);
+    this.backoff = this.newBackoff();
   }
 
   /**
@@ -144,6 +144,7 @@ export class PiClient {
     }
     const { dependsOn, ifSessionVersion } = options;
     let id = options.id ?? crypto.randomUUID();
+    const backoff = this.newBackoff();
     for (let left = options.retries ?? 3; ; left -= 1) {
       const frame = JSON.stringify({
         ...command,
@@ -155,7 +156,7 @@ export class PiClient {
       try {
         return (await this.send(id, frame, options.signal)) as SuccessResponse<Name>;
       } catch (error) {
-        const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type) : undefined;
+        const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type, backoff) : undefined;
         if (wait === undefined) {
           throw error;
         }
@@ -181,7 +182,7 @@ export class PiClient {
   async createSession(options: { sessionId?: string; cwd?: string } = {}): Promise<Session> {
     const response = await this.request({ type: "create_session", ...options });
     const session = this.session(response.data.sessionId);
-    session.noteVersion(response.sessionVersion);
+    session.noteVersion(response);
     return session;
   }
 
@@ -189,7 +190,7 @@ export class PiClient {
   async loadSession(sessionPath: string, options: { sessionId?: string } = {}): Promise<Session> {
     const response = await this.request({ type: "load_session", sessionPath, ...options });
     const session = this.session(response.data.sessionId);
-    session.noteVersion(response.sessionVersion);
+    session.noteVersion(response);
     return session;
   }
 
@@ -252,7 +253,11 @@ export class PiClient {
   }
 
   /** How long to wait before a command is tried again, and as what; nothing if it makes no sense. */
-  private waitFor(error: PiError, name: CommandName): { ms: number; identity: "sameId" | "newId" } | undefined {
+  private waitFor(
+    error: PiError,
+    name: CommandName,
+    backoff: Backoff,
+  ): { ms: number; identity: "sameId" | "newId" } | undefined {
     const code = error.code as keyof typeof RETRY | undefined;
     const identity = code === undefined ? "never" : (RETRY[code] ?? "never");
     // Plain JavaScript may send what is no command; the server's answer says so.
@@ -261,7 +266,12 @@ export class PiClient {
     if (identity === "never" || (identity === "newId" && !isRead)) {
       return undefined;
     }
-    return { ms: error.retryAfterMs ?? this.backoff.next(), identity };
+    // The server knows when at the earliest; whoever is refused again and again waits longer.
+    return { ms: Math.max(error.retryAfterMs ?? 0, backoff.next()), identity };
+  }
+
+  private newBackoff(): Backoff {
+    return new Backoff(this.options.firstWaitMs ?? 250, this.options.longestWaitMs ?? 15_000);
   }
 
   private dial(): void {
@@ -340,7 +350,6 @@ export class PiClient {
       return; // Nobody waits for it any more.
     }
     this.pending.delete(id);
-    this.backoff.reset();
     if (response.success) {
       pending.resolve(response);
     } else {

@@ -59,11 +59,11 @@ export class Session {
     const full = { ...command, sessionId: this.id } as unknown as CommandOf<Name> & { type: Name };
     try {
       const response = await this.client.request<Name>(full, rest);
-      this.noteVersion(response.sessionVersion);
+      this.noteVersion(response);
       return response;
     } catch (error) {
       if (error instanceof PiError) {
-        this.noteVersion(error.response.sessionVersion);
+        this.noteVersion(error.response);
       }
       throw error;
     }
@@ -159,7 +159,7 @@ export class Session {
       ...(at === undefined ? {} : { afterSeq: at.seq, epoch: at.epoch }),
     });
     this.isJoined = true;
-    this.noteVersion(response.sessionVersion);
+    this.noteVersion(response);
     const { epoch, seq, resume } = response.data;
     if (resume === "live") {
       this.at ??= { epoch, seq };
@@ -169,9 +169,10 @@ export class Session {
     }
   }
 
-  noteVersion(version: number | undefined): void {
-    if (version !== undefined) {
-      this.version = version;
+  /** What is told again was true once, and says nothing about now. */
+  noteVersion(response: { sessionVersion?: number; replayed?: boolean }): void {
+    if (response.sessionVersion !== undefined && (response.replayed !== true || this.version === undefined)) {
+      this.version = response.sessionVersion;
     }
   }
 

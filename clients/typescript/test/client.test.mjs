@@ -139,3 +139,35 @@ test("a server of one's own is talked to on its standard streams", async () => {
   assert.equal((await session.messages()).length, 2);
   pi.close();
 });
+
+test("an answer that is told again does not set the version back", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "told-again" });
+  const rename = (/** @type {string} */ name, /** @type {string} */ id) =>
+    session.request({ type: "set_session_name", name }, { id });
+  await rename("one", "first");
+  await rename("two", "second");
+  assert.equal((await rename("one", "first")).replayed, true);
+  assert.equal(session.version, 2);
+  pi.close();
+});
+
+test("waits grow while the server refuses", async () => {
+  const pi = await client({ firstWaitMs: 100, longestWaitMs: 10_000 });
+  const refusal = { type: "response", command: "health_check", success: false, error: "busy", code: "busy" };
+  /** @type {number[]} */
+  const sent = [];
+  pi["transport"] = {
+    send(/** @type {string} */ frame) {
+      sent.push(performance.now());
+      const id = JSON.parse(frame).id;
+      queueMicrotask(() => pi["answer"]({ ...refusal, id }));
+    },
+    close() {},
+  };
+  await assert.rejects(pi.request({ type: "health_check" }, { retries: 3 }), PiError);
+  const [first, second, third] = sent.slice(1).map((at, index) => at - sent[index]);
+  assert.equal(sent.length, 4);
+  assert.ok(first >= 45 && second >= 95 && third >= 195, `${first} ${second} ${third}`);
+  pi.close();
+});
