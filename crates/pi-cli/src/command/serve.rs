@@ -174,6 +174,8 @@ async fn serve(
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let (counter, orders) =
         Counter::open(sessions.map(|project| project.sessions), ground.directory.clone(), breakers.clone());
+    // Before anybody is told that we serve: whoever ends us from then on is heard.
+    let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.
     let listener = match settings.listen {
         Some(at) => Some(listen(at).await?),
@@ -206,10 +208,10 @@ async fn serve(
     }
     let floor = Floor { arguments, environment, breakers };
     log_notes(console);
-    let exit = work(&floor, &server, orders, &stop, console).await?;
+    work(&floor, &server, orders, (&stop, stops), console).await;
     // What they still have to say is said; a client that does not read is not waited for.
     drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
-    Ok(exit)
+    Ok(Exit::Success)
 }
 
 /// Makes sessions until somebody asks for the end, and then until every command has its answer.
@@ -217,10 +219,9 @@ async fn work(
     floor: &Floor<'_>,
     server: &Server,
     mut orders: mpsc::Receiver<Sent>,
-    stop: &CancellationToken,
+    (stop, mut stops): (&CancellationToken, Stops),
     console: &mut Console,
-) -> Result<Exit, Failure> {
-    let mut stops = Stops::listen().map_err(ServeFailure::Signals)?;
+) {
     loop {
         tokio::select! {
             Some(sent) = orders.recv() => {
@@ -250,7 +251,6 @@ async fn work(
         }
     }
     server.close().await;
-    Ok(Exit::Success)
 }
 
 /// Starts the server in its folder. Several servers on standard input may run beside each other: each takes the first
