@@ -2,7 +2,7 @@
 //!
 //! A request is mostly texts, and writing one is mostly looking for characters that have to be escaped. serde_json looks at
 //! them one by one; here eight are looked at together, and names of members that stand in our own code not at all. Numbers
-//! are left to serde_json. Start with [`write`]; [`TEXT_OF_JSON`] is how JSON becomes a text inside of JSON.
+//! are left to serde_json. Start with [`write()`]; [`TEXT_OF_JSON`] is how JSON becomes a text inside of JSON.
 
 use serde::{
     Serialize, Serializer,
