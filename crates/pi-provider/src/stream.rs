@@ -160,7 +160,8 @@ impl Pipeline {
         let selector = condition("frame_selector", streaming.and_then(|streaming| streaming.frame_selector.as_ref()))?;
         let stop = condition("stop_condition", streaming.and_then(|streaming| streaming.stop_condition.as_ref()))?;
         let accumulator = streaming.and_then(|streaming| streaming.accumulator.as_ref());
-        let flush_on = accumulator.filter(|accumulator| accumulator.stateful_tool_parsing);
+        // A dialect says of each call where it ends, and that is more exact: of two calls that are open, a frame ends one.
+        let flush_on = accumulator.filter(|accumulator| accumulator.stateful_tool_parsing && rules.is_none());
         let flush = condition("accumulator.flush_on", flush_on.and_then(|accumulator| accumulator.flush_on.as_ref()))?;
         let is_envelope = |condition: &Option<Condition>| {
             condition.as_ref().is_some_and(|condition| {
@@ -378,12 +379,12 @@ impl fmt::Debug for Decoder {
 /// Hides what looks like a secret in errors, where nobody has said which secrets there are.
 static SHAPES: LazyLock<Redactor> = LazyLock::new(|| hiding([]));
 
-/// The manifest's signal, or else the usual one; and those of the contract and of the dialect. An empty one is none.
+/// The manifest's signal, or else the usual one; and those of the contract and of the dialect, which proxies send after an
+/// answer whose provider has none. An empty one is none.
 fn done_signals(manifest: &Manifest, decoder: &streaming::Decoder, rules: Option<&DialectRules>) -> Vec<String> {
     let own = decoder.done_signal.clone().unwrap_or_else(|| "[DONE]".to_owned());
     let contract = manifest.contract.capability_contracts.streaming.done_signal.clone();
     let known = rules.map(|rules| rules.done.clone()).unwrap_or_default();
-    let known = if own.is_empty() { Vec::new() } else { known };
     let mut signals: Vec<String> = [own].into_iter().chain(contract).chain(known).collect();
     signals.retain(|signal| !signal.is_empty());
     signals.sort();

@@ -444,6 +444,78 @@ fn names_and_raw_data_of_events_are_visible_to_rules() {
     check(&pipeline(Dialect::OpenaiChat, own), stream, expected, Ending { unread: 1, ..COMPLETE });
 }
 
+/// Proxies say it after an answer whose provider does not.
+#[test]
+fn signal_of_the_end_is_known_after_an_answer_of_any_dialect() {
+    let text = |text: &str| json!({"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]});
+    for (dialect, answer) in [
+        (
+            Dialect::AnthropicMessages,
+            frames(&[
+                json!({"type": "message_start", "message": {"id": "m", "model": "c", "usage": {"input_tokens": 1}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
+                json!({"type": "message_stop"}),
+            ]),
+        ),
+        (Dialect::GeminiGenerate, frames(&[text("a")])),
+        (
+            Dialect::CohereV2,
+            frames(&[
+                json!({"type": "content-delta", "delta": {"message": {"content": {"text": "a"}}}}),
+                json!({"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}),
+            ]),
+        ),
+    ] {
+        let pipeline = pipeline(dialect, json!({"decoder": {"format": "sse", "done_signal": ""}}));
+        let (events, ending) = decode(&pipeline, [answer.as_bytes()]);
+        assert_eq!(ending, COMPLETE, "{dialect:?}");
+        let said = format!("{answer}data: [DONE]\n\n");
+        let (again, ending) = decode(&pipeline, [said.as_bytes()]);
+        assert_eq!((transcribe(&again), ending), (transcribe(&events), COMPLETE), "{dialect:?}");
+    }
+}
+
+/// Some servers say an empty reason in every frame, and two calls may be open at a time.
+#[test]
+fn condition_for_all_calls_does_not_cut_one_that_goes_on() {
+    let flushing = |flush_on: &str| json!({"decoder": {"format": "sse"}, "accumulator": {"stateful_tool_parsing": true, "flush_on": flush_on}});
+    let piece = |arguments: &str, name: Value| {
+        let call = json!({"index": 0, "id": name, "function": {"name": name, "arguments": arguments}});
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": ""}]})
+    };
+    let chat = frames(&[
+        piece("", json!("f")),
+        piece("{\"a\":1,", Value::Null),
+        piece("\"b\":2}", Value::Null),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ]) + "data: [DONE]\n\n";
+    let expected = "call 0 f f\narguments 0 f \"{\\\"a\\\":1,\"\narguments 0 f \"\\\"b\\\":2}\"\ncalled 0 f\n\
+                    final ToolUse (tool_calls)\nend ToolUse (tool_calls)\n";
+    let own = flushing("$.choices[*].finish_reason != null");
+    check(&pipeline(Dialect::OpenaiChat, own), &chat, expected, COMPLETE);
+    let begin = |index: u64, id: &str| json!({"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": id, "name": "f", "input": {}}});
+    let goes_on = |index: u64, json: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": json}});
+    let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
+    let side_by_side = frames(&[
+        begin(0, "x"),
+        begin(1, "y"),
+        goes_on(0, "{}"),
+        goes_on(1, "{\"q\":"),
+        stop(0),
+        goes_on(1, "1}"),
+        stop(1),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let expected = "call 0 x f\ncall 1 y f\narguments 0 x \"{}\"\narguments 1 y \"{\\\"q\\\":\"\ncalled 0 x\n\
+                    arguments 1 y \"1}\"\ncalled 1 y\nfinal ToolUse (tool_use)\nend ToolUse (tool_use)\n";
+    let own = flushing("$.type == 'content_block_stop'");
+    check(&pipeline(Dialect::AnthropicMessages, own), &side_by_side, expected, COMPLETE);
+}
+
 #[test]
 fn lines_may_be_frames() {
     let own = json!({"decoder": {"format": "sse", "delimiter": "\n", "prefix": "data: ", "done_signal": ""}});
