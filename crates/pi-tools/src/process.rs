@@ -25,7 +25,8 @@ use self::unix::{Child, Output};
 #[cfg(windows)]
 use self::windows::{Child, Output};
 
-/// The variable by which a tree recognises its members, whatever they do about their parents.
+/// The variable by which a tree recognises its members, whatever they do about their parents. Its value is the mark of the
+/// command, behind those of the commands that it is part of, with dots between them.
 const MARK: &str = "PI_CALL";
 
 /// What to run, once it is granted.
@@ -62,13 +63,16 @@ pub fn start(grant: Grant, start: &Start<'_>) -> io::Result<Process> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the grant is not for a command"));
     }
     let mark = format!("{:016x}", fastrand::u64(..));
+    // We may be a command ourselves: whatever we start belongs to that one too.
+    let ours = start.environment.variables().find(|(name, _)| *name == MARK).map(|(_, mark)| mark.to_string_lossy());
+    let marks = ours.iter().map(|ours| &**ours).chain([&*mark]).collect::<Vec<_>>().join(".");
     let mut command = tokio::process::Command::new(&start.program);
     command
         .args(&start.arguments)
         .current_dir(&start.folder)
         .env_clear()
         .envs(start.environment.variables())
-        .env(MARK, &mark)
+        .env(MARK, &marks)
         .stdin(std::process::Stdio::null())
         .kill_on_drop(true);
     let (child, output) = Child::spawn(command, mark)?;

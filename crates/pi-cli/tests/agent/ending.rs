@@ -61,6 +61,18 @@ fn killed_pi_leaves_no_process_behind() {
 }
 
 #[test]
+fn what_a_pi_inside_of_a_command_started_is_gone_with_us() {
+    let pi = env!("CARGO_BIN_EXE_pi");
+    let inner = format!("{pi} --provider-dir ../providers --model scripted/model --no-session -p Go");
+    let outer = Answer::new().call("c1", "bash", &json!({ "command": inner }));
+    let (room, mut child) = begin_with(Script::new().then(outer.reply()).then(call().reply()));
+    until("the command runs", || read(&room.project().join("started")).is_some());
+    terminate(&child);
+    until("pi ends", || child.try_wait().expect("it is ours").is_some());
+    until("nothing is left", || living_in(&room.project()) == 0);
+}
+
+#[test]
 fn what_a_command_left_behind_on_purpose_outlives_us() {
     let command = "(sleep 600 & echo $! > left) > /dev/null 2>&1";
     let calls = Answer::new().call("c1", "bash", &json!({ "command": command }));
@@ -73,10 +85,18 @@ fn what_a_command_left_behind_on_purpose_outlives_us() {
     kill(Pid::from_raw(left), Signal::SIGKILL).expect("it is there");
 }
 
+fn call() -> Answer {
+    Answer::new().call("c1", "bash", &json!({ "command": COMMAND }))
+}
+
 /// A pi that runs the command.
 fn begin() -> (Room, Child) {
-    let call = Answer::new().call("c1", "bash", &json!({ "command": COMMAND }));
-    let room = Room::new(Script::new().then(call.reply()));
+    begin_with(Script::new().then(call().reply()))
+}
+
+/// A pi whose model says this.
+fn begin_with(script: Script) -> (Room, Child) {
+    let room = Room::new(script);
     let mut command = room.pi();
     command.args(["--model", "scripted/model", "-p", "Go"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,5 +1,5 @@
 # Ends the commands of a pi that died without ending them. It reads what pi says of them:
-#   begin MARK        a command is about to start; what it starts has PI_CALL=MARK in its environment
+#   begin MARK        a command is about to start; what it starts has MARK among those of PI_CALL in its environment
 #   group MARK ID     it runs, as the first of the process group ID
 #   end MARK          it has ended, and what it left behind on purpose stays
 # When pi is gone, however it went, there is nothing more to read: whatever has not ended is killed.
@@ -25,7 +25,7 @@ set -- $marks
 [ $# -gt 0 ] || exit 0
 for round in 1 2 3 4 5 6 7 8 9 10; do
     for mark in $marks; do
-        for environment in $(grep -lzxF "PI_CALL=$mark" /proc/[0-9]*/environ); do
+        for environment in $(grep -lzxE "PI_CALL=(.*[.])?$mark([.].*)?" /proc/[0-9]*/environ); do
             process=${environment#/proc/}
             kill -s KILL "${process%/environ}"
         done

@@ -29,11 +29,10 @@ pub(super) fn kill_marked(mark: &str) {
 }
 
 fn kill_all(group: Option<Pid>, mark: &str) {
-    let mark = format!("{}={mark}", super::MARK);
     let began = group.and_then(began).unwrap_or_default();
     for round in 1..=ROUNDS {
         // Before the group dies: afterwards its children are somebody else's.
-        let look = Look::around(group, &mark, began);
+        let look = Look::around(group, mark, began);
         if let Some(group) = group {
             // The error that there is no such group is what we want.
             let _ = kill_process_group(group, Signal::KILL);
@@ -141,7 +140,11 @@ fn environment(id: i32) -> Option<Vec<u8>> {
 }
 
 fn holds(environment: &[u8], mark: &str) -> bool {
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    let marks = |variable: &'_ [u8]| -> Option<bool> {
+        let marks = variable.strip_prefix(super::MARK.as_bytes())?.strip_prefix(b"=")?;
+        Some(marks.split(|byte| *byte == b'.').any(|known| known == mark.as_bytes()))
+    };
+    environment.split(|byte| *byte == 0).find_map(marks).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -162,8 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn mark_is_a_whole_variable() {
-        assert!(holds(b"HOME=/\0PI_CALL=ab\0", "PI_CALL=ab"));
-        assert!(!holds(b"HOME=/\0PI_CALL=abc\0", "PI_CALL=ab"));
+    fn mark_is_one_of_those_of_a_command_and_its_parents() {
+        for (environment, expected) in [
+            (&b"HOME=/\0PI_CALL=ab\0"[..], true),
+            (b"PI_CALL=cd.ab\0", true),
+            (b"PI_CALL=ab.cd\0", true),
+            (b"HOME=/\0PI_CALL=abc\0", false),
+            (b"PI_CALLS=ab\0", false),
+            (b"", false),
+        ] {
+            assert_eq!(holds(environment, "ab"), expected, "{environment:?}");
+        }
     }
 }
