@@ -110,15 +110,17 @@ impl Run {
             (None, Next::Settle) => return Ok(Compacted::Nothing),
             (cut, _) => cut,
         };
+        let leave_whole = Arc::clone(&self.leave_whole);
+        // Before anybody is told of it: whoever hears it may end it.
+        let mut left = std::pin::pin!(leave_whole.notified());
         self.tell(AgentEvent::AutoCompactionStart { reason: Open::Known(reason) }).await?;
         let compacted = match cut {
             None => Compacted::Failed(NOTHING_TO_COMPACT.trim_end().to_owned()),
             Some(cut) => {
                 let occasion = Occasion { reason, instructions, next };
-                let leave_whole = Arc::clone(&self.leave_whole);
                 let found = tokio::select! {
                     found = self.find_summary(&terms, &path, cut, occasion) => found,
-                    () = leave_whole.notified() => Err(NoSummary::Aborted),
+                    () = &mut left => Err(NoSummary::Aborted),
                 };
                 match found {
                     Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
