@@ -55,6 +55,15 @@ pub(crate) fn find(word: &str, project: &Project) -> Result<PathBuf, Failure> {
     Ok(project.find(word).map_err(|error| missed(error, project))?)
 }
 
+/// The file that a session shall be kept in, where somebody names one in which nothing is yet.
+fn unwritten(word: &str, project: &Project) -> Option<PathBuf> {
+    let path = Path::new(&project.cwd).join(word);
+    let is_unwritten = path
+        .metadata()
+        .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |found| found.is_file() && found.len() == 0);
+    (word.ends_with(".jsonl") && is_unwritten).then_some(path)
+}
+
 /// The session of this folder that was used last, if there is one.
 fn most_recent(project: &Project) -> Result<Option<PathBuf>, SessionFailure> {
     project.most_recent().map_err(|error| missed(error.into(), project))
@@ -90,6 +99,10 @@ impl Seat {
             return Ok(Self::nowhere(ground));
         }
         let project = project.ok_or(SessionFailure::Homeless)?;
+        if let Some(path) = arguments.session.as_deref().and_then(|word| unwritten(word, &project)) {
+            console.remark(&format!("there is no session in {} yet; a new one begins there", path.display()));
+            return Ok(Self::of(project.create_at(&path, now(), fastrand::Rng::new())));
+        }
         let found = match (&arguments.session, arguments.last) {
             (Some(word), _) => Some(find(word, &project)?),
             (None, true) => most_recent(&project)?,
