@@ -17,7 +17,11 @@ const YEAR: u64 = 365 * 24 * HOUR;
 /// Every setting, grouped by what it is about.
 pub static KEYS: [Key; 33] = [
     Key { name: "listen", meaning: "Where the server listens", kind: Kind::Address },
-    Key { name: "hosts", meaning: "Further names by which clients reach it, with their ports", kind: Kind::Hosts },
+    Key {
+        name: "hosts",
+        meaning: "Further names by which clients reach it, with any port or with one",
+        kind: Kind::Hosts,
+    },
     number(
         "maxConnections",
         "Clients at a time",
