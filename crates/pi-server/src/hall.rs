@@ -199,6 +199,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
     let error = match error {
         MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
+        MakeError::Gone => Error::SessionNotFound(id.clone()),
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };

@@ -14,7 +14,7 @@ use std::{
 use pi_session::{Beginning, Session, SessionGone, tree::stamp_of};
 use pi_transcript::{SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, id::Epoch};
-use tokio::sync::watch;
+use tokio::sync::{self, watch};
 
 pub use self::pump::Turns;
 use crate::{
@@ -31,8 +31,8 @@ pub struct Room {
     feed: Arc<Feed>,
     /// Not a task: looked at for every command, changed when the session is loaded or goes on in another file.
     stage: RwLock<Stage>,
-    /// Held by whoever loads the session, so that it is loaded once.
-    waking: tokio::sync::Mutex<()>,
+    /// Held by whoever loads the session, so that it is loaded once, brings another into the room, or removes it.
+    standing: sync::Mutex<Standing>,
     /// Runs that commands of clients wait for.
     commanded: AtomicUsize,
     activity: watch::Sender<Activity>,
@@ -47,6 +47,13 @@ struct Known {
     account: Option<Account>,
     /// How often something happened: what was asked before is old.
     changes: u64,
+}
+
+/// Whether anybody will come back to a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Kept,
+    Removed,
 }
 
 /// What lists tell of a session beyond its state.
@@ -84,7 +91,7 @@ impl Room {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
             id,
             stage: RwLock::new(Stage { berth, session: None, commands: Arc::default() }),
-            waking: tokio::sync::Mutex::new(()),
+            standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
             info: Mutex::default(),
@@ -139,7 +146,7 @@ impl Room {
         if let Some(session) = self.loaded() {
             return Ok(session);
         }
-        let _waking = self.waking.lock().await;
+        let _standing = self.hold().await.map_err(|SessionGone| MakeError::Gone)?;
         if let Some(session) = self.loaded() {
             return Ok(session);
         }
@@ -155,6 +162,15 @@ impl Room {
         self.enter(made, turns).await.map_err(|SessionGone| MakeError::Failed {
             reason: "the session ended while it was being loaded".to_owned(),
         })
+    }
+
+    /// Keeps the room from being removed, and others from bringing a session into it.
+    pub async fn hold(&self) -> Result<sync::MutexGuard<'_, Standing>, SessionGone> {
+        let standing = self.standing.lock().await;
+        match *standing {
+            Standing::Kept => Ok(standing),
+            Standing::Removed => Err(SessionGone),
+        }
     }
 
     /// Puts a session into the room, in the place of the one that was in it.

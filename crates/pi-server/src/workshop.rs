@@ -74,6 +74,8 @@ pub enum MakeError {
     NotASession,
     #[error("another process writes the session file")]
     InUse,
+    #[error("the session was removed meanwhile")]
+    Gone,
     /// In words that tell what to do.
     #[error("{reason}")]
     Failed { reason: String },

@@ -80,6 +80,7 @@ impl Hall {
         if !session.may_leave(departure.clone()).await.map_err(gone(room.id()))? {
             return Ok(None);
         }
+        let _standing = room.hold().await.map_err(gone(room.id()))?;
         let (conversation, beginning) = to(file(room));
         let order = Order { cwd: room.berth().cwd.into(), conversation, beginning };
         let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;

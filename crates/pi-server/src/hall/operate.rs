@@ -26,7 +26,7 @@ use crate::{
     feed::{Position, Start},
     journal::Berth,
     places,
-    room::{Account, Room},
+    room::{Account, Room, Standing},
     workshop::{Conversation, MakeError, Order},
 };
 
@@ -163,10 +163,14 @@ impl Hall {
     async fn delete_session(&self, wanted: &DeleteSession) -> Outcome {
         let id = &wanted.session_id;
         let room = self.rooms.find(id)?;
+        // Whoever brings another conversation into the room is done first, or finds that it is gone.
+        let mut standing = room.hold().await.map_err(gone(id))?;
         self.journal
             .drop_berth(id.clone())
             .await
             .map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        *standing = Standing::Removed;
+        drop(standing);
         self.rooms.remove(id);
         self.bash.forget(id);
         if let Some(session) = room.loaded() {
