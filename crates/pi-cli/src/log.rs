@@ -8,8 +8,18 @@ use std::{
 
 use pi_redact::Redactor;
 use pi_server::settings::{LogForm, LogLevel};
-use tracing::Level;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::{Level, subscriber};
+use tracing_subscriber::{
+    Registry,
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+};
+
+/// What our own crates begin with.
+const OWN: &str = "pi";
+/// What others tell beyond that is about their inside.
+const FOREIGN: LevelFilter = LevelFilter::INFO;
 
 /// How lines look where somebody looks, or nobody does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +52,15 @@ const fn filter(level: LogLevel) -> LevelFilter {
 /// From here on events are told. What looks like a secret, or is one, is not.
 pub(crate) fn start(level: LogLevel, form: Form, redactor: Arc<Redactor>) -> io::Result<()> {
     let writer = Mutex::new(Discreet { to: standard_error()?, redactor });
-    let lines = tracing_subscriber::fmt().with_max_level(filter(level)).with_writer(writer).with_ansi(false);
+    let level = filter(level);
+    let wanted = Targets::new().with_target(OWN, level).with_default(level.min(FOREIGN));
+    let lines = fmt::layer().with_writer(writer).with_ansi(false);
     let set = match form {
-        Form::Text => tracing::subscriber::set_global_default(lines.compact().finish()),
-        Form::Json => tracing::subscriber::set_global_default(lines.json().flatten_event(true).finish()),
+        Form::Text => subscriber::set_global_default(Registry::default().with(wanted).with(lines.compact())),
+        Form::Json => {
+            let lines = lines.json().flatten_event(true);
+            subscriber::set_global_default(Registry::default().with(wanted).with(lines))
+        }
     };
     set.map_err(io::Error::other)
 }

@@ -4,6 +4,7 @@
 //! a client: records go to a writer task in batches (all that gathered while the last batch was written share the next
 //! one), work runs on tasks of its own, and what clients are to hear is handed to [`Host::emit`] in order.
 
+mod trace;
 mod writer;
 
 use std::{
@@ -99,6 +100,8 @@ pub struct Options {
     pub retry: Duration,
     /// The moment at which the driver starts; later moments are counted from it.
     pub start: Time,
+    /// Sessions that are there at the start, for [`Input::Opened`].
+    pub opened: Vec<SessionName>,
 }
 
 /// The way to an engine that runs. Dropping the last one shuts it down at once.
@@ -185,13 +188,14 @@ impl<C, B> Mailbox<C, B> {
 /// Aborting the returned task drops all work in flight; what was answered stays durable.
 pub fn spawn<H: Host, J: Journal<H::Body>>(
     engine: Engine<H::Command, H::Body>,
-    effects: Vec<Effect<H::Command, H::Body>>,
+    mut effects: Vec<Effect<H::Command, H::Body>>,
     host: Arc<H>,
     journal: J,
-    options: &Options,
+    options: Options,
 ) -> (Mailbox<H::Command, H::Body>, JoinHandle<()>) {
     let (sender, inbox) = mpsc::channel(options.mailbox);
-    let driver = Driver {
+    trace::beginning(options.start);
+    let mut driver = Driver {
         engine,
         host,
         inbox,
@@ -202,6 +206,9 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
         started: Instant::now(),
         start: options.start,
     };
+    for session in options.opened {
+        driver.step(Input::Opened(session), &mut effects);
+    }
     (Mailbox { inbox: sender }, tokio::spawn(driver.run(effects)))
 }
 
@@ -231,19 +238,23 @@ impl<H: Host> Driver<H> {
                 break;
             }
             let input = self.wait(&mut deserted).await;
-            let now = self.now();
-            self.engine.step(input, now, &mut effects);
+            self.step(input, &mut effects);
         }
         // Who wrote in time is still told that it was too late.
         self.inbox.close();
         while let Some(message) = self.inbox.recv().await {
             let input = self.understand(message);
-            let now = self.now();
-            self.engine.step(input, now, &mut effects);
+            self.step(input, &mut effects);
         }
         self.perform(&mut effects);
         self.writer.finish().await;
         self.host.emit(Event::Drained);
+    }
+
+    fn step(&mut self, input: Input<H::Command, H::Body>, effects: &mut Vec<Effect<H::Command, H::Body>>) {
+        let now = self.now();
+        trace::input(&input, now);
+        self.engine.step(input, now, effects);
     }
 
     /// Waits for whatever happens next.

@@ -135,11 +135,11 @@ impl Rig {
 
     fn with(journal: Memory) -> Self {
         let log = Arc::new(Log::default());
-        let options = Options { mailbox: 4, retry: Duration::from_secs(1), start: Time(1_000_000) };
+        let options = Options { mailbox: 4, retry: Duration::from_secs(1), start: Time(1_000_000), opened: Vec::new() };
         let records = journal.0.lock().expect("nobody panics with the lock held").records.clone();
         let mut effects = Vec::new();
         let engine = Engine::restore(Config::standard(7), options.start, records, &mut effects);
-        let (mailbox, task) = spawn(engine, effects, Arc::clone(&log), journal.clone(), &options);
+        let (mailbox, task) = spawn(engine, effects, Arc::clone(&log), journal.clone(), options);
         Self { log, journal, mailbox, task, next: 0 }
     }
 

@@ -204,15 +204,12 @@ fn wake(
     hall: Arc<Hall>,
     keeper: Keeper,
 ) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
-    let known: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
+    let opened: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
     let mut effects: Vec<Effect<Job, Answer>> = Vec::new();
     let start = now();
-    let mut engine = Engine::restore(config, start, records, &mut effects);
-    for session in known {
-        engine.step(pi_engine::Input::Opened(session), start, &mut effects);
-    }
-    let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start };
-    driver::spawn(engine, effects, hall, keeper, &options)
+    let engine = Engine::restore(config, start, records, &mut effects);
+    let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start, opened };
+    driver::spawn(engine, effects, hall, keeper, options)
 }
 
 /// The server's own folder, which nobody else reads.

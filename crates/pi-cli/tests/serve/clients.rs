@@ -1,8 +1,8 @@
 //! Random clients against the real server, beside the engine's reference model, which is too simple to be wrong.
 //!
-//! Three clients speak to a server over WebSockets: random commands to few sessions, with ids and keys that come again,
-//! dependencies, right and wrong versions, runs that somebody must end, connections that break, and a `kill -9`. What
-//! observers see of it, and every answer, must be what the model says.
+//! Three clients speak to a server over WebSockets, often at once: random commands to few sessions, with ids and keys that
+//! come again, dependencies, right and wrong versions, runs that somebody must end, connections that break, and a
+//! `kill -9`. What observers see of it, and every answer, must be what the model says.
 //!
 //! * `PI_TEST_COMMANDS=100000` says more than the usual; `cargo xtask test --full` does.
 //! * `PI_TEST_SEED=…` repeats the one episode that a failure names, as far as a real server can repeat itself.
@@ -17,10 +17,7 @@ mod model {
 mod seen;
 mod stage;
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use nix::sys::signal::Signal;
 use pi_engine::Config;
@@ -32,7 +29,7 @@ use pi_testkit::{
 use serde_json::{Value, json};
 
 use self::{
-    command::{CLIENTS, Chooser, Moment, SESSIONS, Said, is_about_existence},
+    command::{CLIENTS, Chooser, SESSIONS, Said},
     judge::{Judge, Told},
     seen::{Seen, What},
     stage::{Speaker, Stage},
@@ -43,6 +40,8 @@ use crate::{serving::Serving, times};
 const EPISODE: usize = 300;
 /// Commands in flight that are enough.
 const ENOUGH: usize = 40;
+/// How often everything is ended until it has.
+const ROUNDS: usize = 60;
 /// How long `bash` may take here.
 const EXTENDED_MS: u64 = 300_000;
 
@@ -67,11 +66,6 @@ const EXPECTED: [&str; 17] = [
     "connection lost",
 ];
 
-/// What must have happened in a long run besides.
-const RARE: &str = "SessionGone";
-/// Commands of a long run.
-const LONG: usize = 20_000;
-
 #[test]
 fn every_answer_to_random_clients_is_that_of_the_reference_model() {
     let mut coverage = BTreeMap::new();
@@ -85,8 +79,7 @@ fn every_answer_to_random_clients_is_that_of_the_reference_model() {
         eprintln!("repeat with PI_TEST_SEED={seed}");
         said += Episode::run(seed, EPISODE.min(commands - said), &mut coverage);
     }
-    let expected = EXPECTED.into_iter().chain((commands >= LONG).then_some(RARE));
-    let missing: Vec<&str> = expected.filter(|name| !coverage.contains_key(*name)).collect();
+    let missing: Vec<&str> = EXPECTED.into_iter().filter(|name| !coverage.contains_key(*name)).collect();
     assert!(missing.is_empty(), "never reached: {missing:?}; reached: {coverage:?}");
     eprintln!("{said} commands in {seed} episodes: {coverage:?}");
 }
@@ -112,14 +105,9 @@ struct Episode {
     /// Connections that are gone, with what was said and heard on them.
     gone: Vec<Speaker>,
     requests: u64,
-    /// For each session: long work that was said and has not ended, and whether somebody has begun to end it.
-    long: [usize; SESSIONS.len()],
-    unsettled: [bool; SESSIONS.len()],
+    /// The version that each session was last seen to have.
     versions: [Option<u64>; SESSIONS.len()],
-    ended: HashSet<String>,
     in_flight: usize,
-    /// Of these, those that make or remove a session.
-    existence: usize,
     seen: Vec<Seen>,
     /// Frames by which a client finds out that what it said before was heard.
     fences: Vec<(usize, String)>,
@@ -130,20 +118,15 @@ struct Episode {
 impl Episode {
     /// Says about `commands` commands; how many it was in the end.
     fn run(seed: u64, commands: usize, coverage: &mut BTreeMap<String, usize>) -> usize {
-        let serving = Serving::start(script());
         let config = Config { extended_ms: EXTENDED_MS, ..Config::standard(0) };
         let mut episode = Self {
-            serving,
+            serving: Serving::logged(script()),
             chooser: Chooser::new(seed),
             judge: Judge::new(config),
             gone: Vec::new(),
             requests: 0,
-            long: [0; SESSIONS.len()],
-            unsettled: [false; SESSIONS.len()],
             versions: [None; SESSIONS.len()],
-            ended: HashSet::new(),
             in_flight: 0,
-            existence: 0,
             seen: Vec::new(),
             fences: Vec::new(),
             bodies: BTreeMap::new(),
@@ -162,10 +145,7 @@ impl Episode {
         while (self.requests as usize) < commands {
             match self.chooser.random.usize(..100) {
                 0..=81 => self.burst(&mut stage).await,
-                82..=92 => {
-                    self.serving.room.server.release(1);
-                    self.unsettled = [true; SESSIONS.len()];
-                }
+                82..=92 => self.serving.room.server.release(1),
                 _ => self.break_off(&mut stage).await,
             }
             self.look(&mut stage);
@@ -181,102 +161,58 @@ impl Episode {
         self.close(stage).await;
     }
 
-    /// One client says a few things without waiting, and then waits until they have been heard.
+    /// One client or several at once say a few things without waiting, and then wait until they have been heard.
     async fn burst(&mut self, stage: &mut Stage) {
-        let client = self.chooser.random.usize(..CLIENTS.len());
+        let speakers = if self.chooser.percent(50) { 1 } else { CLIENTS.len() };
+        let first = self.chooser.random.usize(..CLIENTS.len());
         let mut burst = Vec::new();
-        for _ in 0..self.chooser.random.usize(1..=6) {
-            let busy = self.long.map(|count| count > 0);
-            let (unsettled, ended, versions) = (&self.unsettled, &self.ended, &self.versions);
-            let moment = Moment { busy: &busy, unsettled, ended, versions };
-            let said = self.chooser.choose(client, &moment);
-            self.note(&said);
-            let is_last = said.is_about_existence();
-            burst.push(said);
-            if is_last {
-                break;
+        for client in (first..first + speakers).map(|client| client % CLIENTS.len()) {
+            for _ in 0..self.chooser.random.usize(1..=6) {
+                burst.push(self.chooser.choose(client, &self.versions));
+            }
+            let there = self.versions.iter().position(Option::is_some);
+            if let Some(at) = there.filter(|_| self.chooser.percent(10)) {
+                // What ends a run must not wait for it.
+                let run = json!({"type": "prompt", "sessionId": SESSIONS[at], "message": "stay"});
+                let run = self.chooser.particular(client, run);
+                let abort = json!({"type": "abort", "sessionId": SESSIONS[at], "dependsOn": [run.id()]});
+                burst.extend([run, self.chooser.particular(client, abort)]);
             }
         }
-        let there = self.versions.iter().position(Option::is_some);
-        if let Some(at) = there.filter(|_| existence(&burst) == 0 && self.chooser.percent(10)) {
-            // What ends a run must not wait for it.
-            let run = json!({"type": "prompt", "sessionId": SESSIONS[at], "message": "stay"});
-            let run = self.chooser.particular(client, run);
-            let abort = json!({"type": "abort", "sessionId": SESSIONS[at], "dependsOn": [run.id()]});
-            let abort = self.chooser.particular(client, abort);
-            for said in [run, abort] {
-                self.note(&said);
-                burst.push(said);
-            }
-        }
-        self.say(stage, client, burst).await;
+        self.say(stage, burst).await;
     }
 
-    /// Keeps count of what makes the order of two things matter.
-    fn note(&mut self, said: &Said) {
-        let Some(at) = said.session().and_then(place) else { return };
-        if said.is_long() {
-            self.long[at] += 1;
+    async fn say(&mut self, stage: &mut Stage, mut burst: Vec<Said>) {
+        let mut clients: Vec<usize> = burst.iter().map(|said| said.client).collect();
+        clients.dedup();
+        let mut fences = Vec::new();
+        for client in clients {
+            let fence = self.chooser.particular(client, json!({"type": "health_check"}));
+            fences.push((client, fence.id().expect("it was given one").to_owned()));
+            burst.push(fence);
         }
-        let is_quick = said.is_long() && !["hold", "sleep"].iter().any(|word| said.frame.to_string().contains(word));
-        if is_quick || said.is_about_existence() || said.kind().starts_with("abort") {
-            self.unsettled[at] = true;
-        }
-    }
-
-    async fn say(&mut self, stage: &mut Stage, client: usize, burst: Vec<Said>) {
-        let fence = self.chooser.particular(client, json!({"type": "health_check"}));
-        let id = fence.id().expect("it was given one").to_owned();
-        self.fences.push((client, id.clone()));
-        let speaker = &mut stage.speakers[client];
-        for said in burst.iter().cloned().chain([fence]) {
+        for said in burst {
             self.requests += 1;
             self.in_flight += 1;
-            self.existence += usize::from(said.is_about_existence());
             self.judge.send(self.requests, said.clone());
-            speaker.say(self.requests, said).await;
+            stage.speakers[said.client].say(self.requests, said).await;
         }
-        let heard = speaker.hear(&id).await;
-        // What was refused never ends.
-        for frame in heard.iter().filter(|frame| frame["code"] == "conflict") {
-            self.in_flight -= 1;
-            self.existence -= usize::from(is_about_existence(frame["command"].as_str().unwrap_or_default()));
-            // Of two under one name it was the later.
-            let is_it = |said: &&Said| said.id() == frame["id"].as_str() && frame["command"] == said.kind();
-            let refused = burst.iter().rev().find(is_it).filter(|said| said.is_long());
-            if let Some(at) = refused.and_then(Said::session).and_then(place) {
-                self.long[at] = self.long[at].saturating_sub(1);
-            }
+        for (client, fence) in &fences {
+            let heard = stage.speakers[*client].hear(fence).await;
+            // What was refused never ends.
+            self.in_flight -= heard.iter().filter(|frame| frame["code"] == "conflict").count();
         }
-        // Whether there is a session decides how everything else ends, so that must be certain first.
-        while self.existence > 0 {
-            self.look(stage);
-            if self.existence > 0 {
-                stage.wait().await;
-            }
-        }
+        self.fences.extend(fences);
     }
 
     /// Takes in what was seen.
     fn look(&mut self, stage: &mut Stage) {
         for seen in stage.look() {
-            let at = seen.session.as_deref().and_then(place);
-            match &seen.what {
-                What::Accepted | What::Started => {}
-                What::Finished(finish) => {
-                    self.in_flight -= 1;
-                    self.ended.insert(seen.name.clone());
-                    self.existence -= usize::from(is_about_existence(&seen.kind));
-                    if let Some(at) = at {
-                        let is_gone = seen.kind == "delete_session" && finish.error.is_none() && !finish.replayed;
-                        self.versions[at] = finish.version.or(self.versions[at]).filter(|_| !is_gone);
-                        if seen.kind == "prompt" || seen.kind == "bash" {
-                            self.long[at] = self.long[at].saturating_sub(1);
-                        }
-                        if self.long[at] == 0 {
-                            self.unsettled[at] = false;
-                        }
-                    }
+            if let What::Finished(finish) = &seen.what {
+                self.in_flight -= 1;
+                if let Some(at) = seen.session.as_deref().and_then(place) {
+                    let is_gone = seen.kind == "delete_session" && finish.error.is_none() && !finish.replayed;
+                    self.versions[at] = finish.version.or(self.versions[at]).filter(|_| !is_gone);
                 }
             }
             self.seen.push(seen);
@@ -293,15 +229,14 @@ impl Episode {
 
     /// Ends whatever goes on until somebody ends it, and waits for everything.
     async fn end_everything(&mut self, stage: &mut Stage) {
-        loop {
+        for _ in 0..ROUNDS {
             let mut ends = Vec::new();
             for session in SESSIONS {
                 for kind in ["abort", "abort_bash"] {
                     ends.push(self.chooser.particular(0, json!({"type": kind, "sessionId": session})));
                 }
             }
-            self.unsettled = [true; SESSIONS.len()];
-            self.say(stage, 0, ends).await;
+            self.say(stage, ends).await;
             self.look(stage);
             for _ in 0..5 {
                 if self.in_flight == 0 {
@@ -311,50 +246,43 @@ impl Episode {
                 self.look(stage);
             }
         }
+        self.judge.judge(&self.serving.log(), std::mem::take(&mut self.seen));
+        panic!("{} commands do not end: {:#?}", self.in_flight, self.judge.unfinished());
     }
 
     /// Kills the server while runs are in flight and others wait for them, and starts it again.
     async fn restart(&mut self, mut stage: Stage) -> Stage {
         self.end_everything(&mut stage).await;
         let make = self.chooser.particular(1, json!({"type": "create_session", "sessionId": "s0"}));
-        self.say(&mut stage, 1, vec![make]).await;
+        self.say(&mut stage, vec![make]).await;
+        while self.in_flight > 0 {
+            stage.wait().await;
+            self.look(&mut stage);
+        }
         let before = self.seen.len();
         let mut held = Vec::new();
         for message in ["stay", "hold on", "be quick"] {
             let frame = json!({"type": "prompt", "sessionId": "s0", "message": message});
             held.push(self.chooser.particular(1, frame));
         }
-        let count = held.len();
-        for said in &held {
-            self.note(said);
-        }
-        self.say(&mut stage, 1, held.clone()).await;
+        self.say(&mut stage, held.clone()).await;
         loop {
             self.look(&mut stage);
-            let of = |what: &What| {
-                self.seen[before..]
-                    .iter()
-                    .filter(|seen| seen.client == 1 && seen.what == *what && seen.kind != "health_check")
-                    .count()
-            };
-            let runs = self.seen[before..].iter().any(|seen| seen.kind == "prompt" && seen.what == What::Started);
-            if of(&What::Accepted) == count && runs {
+            let prompts = self.seen[before..].iter().filter(|seen| seen.kind == "prompt");
+            let (accepted, others): (Vec<_>, Vec<_>) = prompts.partition(|seen| seen.what == What::Accepted);
+            if accepted.len() == held.len() && others.iter().any(|seen| seen.what == What::Started) {
                 break;
             }
             stage.wait().await;
         }
         self.close(stage).await;
-        self.serving.restart(Signal::SIGKILL);
-        self.judge.restart();
-        self.long = [0; SESSIONS.len()];
+        self.serving.end(Signal::SIGKILL);
+        self.judge.restart(&self.serving.log());
+        self.serving.start_again();
         self.in_flight = 0;
-        self.existence = 0;
         self.versions = [None; SESSIONS.len()];
         let mut stage = Stage::set(&self.serving).await;
-        for said in &held {
-            self.note(said);
-        }
-        self.say(&mut stage, 1, held).await;
+        self.say(&mut stage, held).await;
         stage
     }
 
@@ -362,7 +290,8 @@ impl Episode {
     async fn close(&mut self, mut stage: Stage) {
         for client in 0..CLIENTS.len() {
             // Whatever was said to the client before has come when this is answered.
-            self.say(&mut stage, client, Vec::new()).await;
+            let last = self.chooser.particular(client, json!({"type": "health_check"}));
+            self.say(&mut stage, vec![last]).await;
         }
         loop {
             self.look(&mut stage);
@@ -376,8 +305,7 @@ impl Episode {
             stage.wait().await;
         }
         self.fences.clear();
-        self.judge.judge(std::mem::take(&mut self.seen));
-        self.judge.rest();
+        self.judge.judge(&self.serving.log(), std::mem::take(&mut self.seen));
         for speaker in std::mem::take(&mut self.gone) {
             self.compare(&speaker, Missing::May);
         }
@@ -392,26 +320,25 @@ impl Episode {
         for (request, said) in &speaker.said {
             // Nobody was told what was in flight when the server was killed.
             let Some(told) = self.judge.told(*request) else { continue };
-            expected.entry(line_told(said, &told)).or_default().push(told.body);
+            expected.entry(line_told(said, told)).or_default().push(told.body);
         }
+        // Which of several alike it is that was heard, nobody knows.
+        let alone = |bodies: &Vec<Option<u64>>| bodies[0].filter(|_| bodies.iter().all(|body| *body == bodies[0]));
+        let known: BTreeMap<String, u64> =
+            expected.iter().filter_map(|(line, bodies)| Some((line.clone(), alone(bodies)?))).collect();
         for frame in &speaker.heard {
             let line = line_heard(frame);
-            let bodies = expected.get_mut(&line).filter(|bodies| !bodies.is_empty());
-            let Some(bodies) = bodies else { panic!("nobody should be told {frame}\nbut: {expected:#?}") };
-            let is_same = bodies.iter().all(|body| *body == bodies[0]);
-            if let (Some(body), true) = (bodies.pop().flatten(), is_same) {
-                let known = self.bodies.entry(body).or_insert_with(|| body_of(frame));
-                assert_eq!(*known, body_of(frame), "told two ways");
+            if expected.get_mut(&line).and_then(Vec::pop).is_none() {
+                panic!("nobody should be told {frame}\nbut: {expected:#?}");
+            }
+            if let Some(body) = known.get(&line) {
+                let first = self.bodies.entry(*body).or_insert_with(|| body_of(frame));
+                assert_eq!(*first, body_of(frame), "told two ways");
             }
         }
         expected.retain(|_, bodies| !bodies.is_empty());
         assert!(missing == Missing::May || expected.is_empty(), "never told: {expected:#?}");
     }
-}
-
-/// How many of these make or remove a session.
-fn existence(burst: &[Said]) -> usize {
-    burst.iter().filter(|said| said.is_about_existence()).count()
 }
 
 fn place(session: &str) -> Option<usize> {

@@ -1,7 +1,9 @@
 //! A server that runs, and ways to it.
 
 use std::{
+    fs::File,
     io::{BufRead, BufReader},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::Duration,
@@ -20,8 +22,18 @@ use crate::room::{self, Room};
 pub(crate) struct Serving {
     pub(crate) room: Room,
     child: Child,
+    log: Log,
     /// `127.0.0.1:41235`
     pub(crate) address: String,
+}
+
+/// What becomes of a server's log.
+#[derive(Clone)]
+enum Log {
+    /// Warnings are told among the test's own lines.
+    Quiet,
+    /// Everything goes into this file, from its beginning when a server starts.
+    Whole(PathBuf),
 }
 
 impl Serving {
@@ -38,8 +50,27 @@ impl Serving {
     pub(crate) fn prepared(script: Script, arguments: &[&str], before: impl FnOnce(&Room)) -> Self {
         let room = Room::new(script);
         before(&room);
-        let (child, address) = launch(&room, room.pi_to(&["serve"]), arguments);
-        Self { room, child, address: address.unwrap_or_else(|said| panic!("it says {said:?}")) }
+        Self::begin(room, Log::Quiet, arguments)
+    }
+
+    /// With a log of everything in a file that [`Self::log`] reads.
+    pub(crate) fn logged(script: Script) -> Self {
+        let room = Room::new(script);
+        let log = Log::Whole(room.at("log"));
+        Self::begin(room, log, &[])
+    }
+
+    fn begin(room: Room, log: Log, arguments: &[&str]) -> Self {
+        let (child, address) = launch(&room, room.pi_to(&["serve"]), &log, arguments);
+        Self { room, child, log, address: address.unwrap_or_else(|said| panic!("it says {said:?}")) }
+    }
+
+    /// What the server that runs, or ran last, has told so far.
+    pub(crate) fn log(&self) -> String {
+        match &self.log {
+            Log::Quiet => String::new(),
+            Log::Whole(path) => room::read(path).expect("it was made before the server began"),
+        }
     }
 
     /// Ends the server in this way and starts it again in the same place.
@@ -67,7 +98,7 @@ impl Serving {
 
     /// Starts the server again by this command, and says whether it got as far as to listen.
     pub(crate) fn start_as(&mut self, command: Command) -> bool {
-        let (child, address) = launch(&self.room, command, &[]);
+        let (child, address) = launch(&self.room, command, &self.log, &[]);
         self.child = child;
         let listens = address.is_ok();
         if let Ok(address) = address {
@@ -139,9 +170,16 @@ impl Drop for Serving {
 }
 
 /// Runs the command with what every server of a test is told; the address at which it listens, or what it says instead.
-fn launch(room: &Room, mut command: Command, arguments: &[&str]) -> (Child, Result<String, String>) {
+fn launch(room: &Room, mut command: Command, log: &Log, arguments: &[&str]) -> (Child, Result<String, String>) {
+    let level = match log {
+        Log::Quiet => "warn",
+        Log::Whole(path) => {
+            command.stderr(empty(path));
+            "trace"
+        }
+    };
     command
-        .args(["--listen", "127.0.0.1:0", "--log", "warn", "--model", "scripted/model"])
+        .args(["--listen", "127.0.0.1:0", "--log", level, "--model", "scripted/model"])
         .args(arguments)
         .current_dir(room.project());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
@@ -152,6 +190,11 @@ fn launch(room: &Room, mut command: Command, arguments: &[&str]) -> (Child, Resu
     // A pipe that nobody reads would stop it.
     thread::spawn(move || drop(std::io::copy(&mut lines, &mut std::io::sink())));
     (child, address.ok_or(first))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file in a room of the test")]
+fn empty(path: &Path) -> File {
+    File::create(path).expect("a file")
 }
 
 /// What `frame` says where `shape` says something. Lists must be as long.

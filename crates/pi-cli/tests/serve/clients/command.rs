@@ -1,10 +1,7 @@
 //! What random clients say, and what it is to the engine: a table of its own, written from the document and the design,
 //! so that a server which sorts a command wrongly is found out.
 
-use std::{
-    collections::HashSet,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pi_engine::{
     Access, ClientName, CommandId, Fingerprint, Header, Key, Kind, Lane, Limit, Order, Principal, Role, SessionName,
@@ -28,10 +25,6 @@ impl Said {
         self.frame["id"].as_str()
     }
 
-    pub(super) fn session(&self) -> Option<&str> {
-        self.frame["sessionId"].as_str()
-    }
-
     pub(super) fn kind(&self) -> &str {
         self.header.kind.as_str()
     }
@@ -40,16 +33,6 @@ impl Said {
     pub(super) fn is_long(&self) -> bool {
         matches!(self.kind(), "prompt" | "bash")
     }
-
-    /// Whether it makes or removes a session.
-    pub(super) fn is_about_existence(&self) -> bool {
-        is_about_existence(self.kind())
-    }
-}
-
-/// Whether a command makes or removes a session.
-pub(super) fn is_about_existence(kind: &str) -> bool {
-    matches!(kind, "create_session" | "delete_session")
 }
 
 const CONTROL: Order = Order::Control { span: Span::Short, role: Role::Bystander };
@@ -154,18 +137,6 @@ pub(super) struct Chooser {
     keys: usize,
 }
 
-/// What a choice must leave out, because its outcome would depend on which of two things comes first.
-pub(super) struct Moment<'a> {
-    /// Sessions in which long work is in flight.
-    pub(super) busy: &'a [bool],
-    /// Sessions in which long work may be about to end.
-    pub(super) unsettled: &'a [bool],
-    /// Ids of commands that were seen to end.
-    pub(super) ended: &'a HashSet<String>,
-    /// The version that each session was last seen to have.
-    pub(super) versions: &'a [Option<u64>],
-}
-
 impl Chooser {
     pub(super) fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), earlier: Vec::new(), ids: 0, keys: 0 }
@@ -175,8 +146,8 @@ impl Chooser {
         self.random.usize(..100) < chance
     }
 
-    /// Something for `client` to say.
-    pub(super) fn choose(&mut self, client: usize, moment: &Moment<'_>) -> Said {
+    /// Something for `client` to say, which may expect one of these versions, as far as they are known.
+    pub(super) fn choose(&mut self, client: usize, versions: &[Option<u64>]) -> Said {
         let own: Vec<usize> = (0..self.earlier.len()).filter(|at| self.earlier[*at].client == client).collect();
         let mut said = if !own.is_empty() && self.percent(25) {
             let at = own[self.random.usize(..own.len())];
@@ -184,7 +155,7 @@ impl Chooser {
         } else {
             self.fresh()
         };
-        self.add_conditions(client, &mut said, moment);
+        self.add_conditions(client, &mut said, versions);
         let header = header(client, &said);
         let said = Said { client, frame: said, header };
         self.remember(said.clone());
@@ -266,34 +237,22 @@ impl Chooser {
         frame
     }
 
-    fn add_conditions(&mut self, client: usize, frame: &mut Value, moment: &Moment<'_>) {
+    fn add_conditions(&mut self, client: usize, frame: &mut Value, versions: &[Option<u64>]) {
         let intent = intent_of(frame);
         let session = frame["sessionId"].as_str().and_then(|name| SESSIONS.iter().position(|known| *known == name));
-        let busy = session.is_some_and(|at| moment.busy[at]);
-        let unsettled = session.is_some_and(|at| moment.unsettled[at]);
-        // What stands in another lane than the session's meets its commands at any moment.
-        if intent.place == Place::Session && (intent.order.is_work() || !busy) && self.percent(18) {
-            let known = session.and_then(|at| moment.versions[at]);
-            let version = if self.percent(65) { known.unwrap_or(0) } else { self.random.u64(..6) };
+        if let Some(at) = session.filter(|_| intent.place == Place::Session && self.percent(18)) {
+            let version = if self.percent(65) { versions[at].unwrap_or(0) } else { self.random.u64(..6) };
             frame["ifSessionVersion"] = version.into();
         }
-        let needed = matches!(intent.order, Order::Control { role: Role::NeededByRun, .. });
-        if frame["id"].is_string() && !(needed && unsettled) && self.percent(25) {
-            let count = self.random.usize(1..=2);
+        if frame["id"].is_string() && self.percent(25) {
+            let needed = matches!(intent.order, Order::Control { role: Role::NeededByRun, .. });
             let run = needed.then(|| self.some_run(client, &frame["sessionId"])).flatten();
             let first = run.unwrap_or_else(|| self.some_dependency(client, &frame["id"]));
             let mut ids = vec![first];
-            // Of two that fail at the same time nobody can say which is told, unless both had ended before.
-            let second = self.some_dependency(client, &frame["id"]);
-            if count > 1 && [&ids[0], &second].iter().all(|id| id.as_str().is_some_and(|id| moment.ended.contains(id)))
-            {
-                ids.push(second);
+            if self.percent(50) {
+                ids.push(self.some_dependency(client, &frame["id"]));
             }
-            let is_over = |id: &Value| id.as_str().is_some_and(|id| id == "nobody" || moment.ended.contains(id));
-            // Whether there is a session is waited for.
-            if !is_about_existence(intent.name) || is_over(&ids[0]) {
-                frame["dependsOn"] = ids.into();
-            }
+            frame["dependsOn"] = ids.into();
         }
     }
 

@@ -1,27 +1,25 @@
 //! Holds what was observed against the engine's reference model.
 //!
-//! The model is told what nobody but the server decides: when a record was durable, how a handler ended. It then says what
-//! must be seen, and all of that must be seen, and nothing else. What was admitted when is known as far as it matters: a
-//! client's frames in their order, and no two clients at once.
+//! The model is told what the engine was told, in the same order: the server's log says when a frame was admitted, when a
+//! record was durable and how a handler ended. What a frame is to the engine stands in a table of this test, and what the
+//! model then announces must be seen by everybody, in this order, and nothing else; what it answers must be heard.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
 
 use pi_engine::{
-    Access, Admission, Change, Completion, Config, Effect, Ending, Header, Lane, Outcome, Phase, Record, Refusal,
-    Replay, Request, SessionName, Ticket, Time,
+    Admission, Change, Completion, Config, Effect, Ending, Failure, Header, Kind, Phase, Record, Refusal, Replay,
+    Request, SessionName, Ticket, Time,
 };
+use serde_json::Value;
 
 use super::{
-    command::{SESSIONS, Said},
+    command::{CLIENTS, Said},
     model::reference::{Effects, Event, Reference},
-    seen::{Finish, Seen, What, client_of, error_of, has_timed_out, is_timeout, without_epoch},
+    seen::{Seen, error_of, has_timed_out},
 };
 
-/// How far back the ends are seen of what happened at the same time.
-const NEARBY: usize = 60;
+/// What the lines of the log are called that the model is told.
+const INPUTS: &str = "pi_engine::inputs";
 
 /// How a frame must be answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,376 +32,237 @@ pub(super) struct Told {
     pub(super) body: Option<u64>,
 }
 
-/// How a command ended in the model, where it has.
-type Known = Option<Arc<Outcome<u64>>>;
-
 /// Work that the model has begun.
 struct Running {
-    client: usize,
-    name: String,
-    ticket: Ticket,
     header: Header,
-    limit: Option<u64>,
-    /// Its session was there when it began.
-    began_in_one: bool,
-    /// It was answered, and its work has not stopped yet.
-    is_late: bool,
+    /// Whether, at some time since it began, its session may have been there, or may not.
+    with: bool,
+    without: bool,
 }
 
 pub(super) struct Judge {
     config: Config,
     model: Reference,
-    now: u64,
-    /// What the journal is sure to hold, and what it was handed.
-    durable: Vec<Record<u64>>,
-    pending: Vec<Record<u64>>,
-    /// Whose records they are.
-    headers: BTreeMap<Ticket, Arc<Header>>,
-    /// What must be seen and was not yet.
-    owed: Vec<(Seen, Known)>,
-    running: Vec<Running>,
-    /// Said, and not known to be admitted.
-    sent: VecDeque<(u64, Said)>,
-    told: BTreeMap<u64, (Told, Known)>,
-    /// Outcomes that tell another version than the model thought.
-    corrected: Vec<(Arc<Outcome<u64>>, u64)>,
+    now: Time,
+    /// Records by their place in the journal, counted from its beginning, and how many of them are durable for sure.
+    records: Vec<Record<u64>>,
+    durable: usize,
+    running: BTreeMap<Ticket, Running>,
+    /// Everything that was said, and by each client what was not admitted yet.
+    said: BTreeMap<u64, Said>,
+    sent: [VecDeque<u64>; CLIENTS.len()],
+    /// What must be seen next. Which of one step is seen first is nobody's concern.
+    owed: VecDeque<Vec<Seen>>,
+    told: BTreeMap<u64, Told>,
     bodies: u64,
-    trace: Vec<Seen>,
-    at: usize,
+    /// How many lines of the log were read.
+    lines: usize,
+    /// What happened last, for a person.
+    history: VecDeque<String>,
     pub(super) coverage: BTreeMap<String, usize>,
 }
 
 impl Judge {
     pub(super) fn new(config: Config) -> Self {
-        let now = 1_000_000;
+        let now = Time(0);
         Self {
-            model: Reference::new(config.clone(), Time(now)),
+            model: Reference::new(config.clone(), now),
             config,
             now,
-            durable: Vec::new(),
-            pending: Vec::new(),
-            headers: BTreeMap::new(),
-            owed: Vec::new(),
-            running: Vec::new(),
-            sent: VecDeque::new(),
+            records: Vec::new(),
+            durable: 0,
+            running: BTreeMap::new(),
+            said: BTreeMap::new(),
+            sent: CLIENTS.map(|_| VecDeque::new()),
+            owed: VecDeque::new(),
             told: BTreeMap::new(),
-            corrected: Vec::new(),
             bodies: 0,
-            trace: Vec::new(),
-            at: 0,
+            lines: 0,
+            history: VecDeque::new(),
             coverage: BTreeMap::new(),
         }
     }
 
-    /// A frame goes out, behind all that went out before.
+    /// A frame goes out, behind all that the client sent before.
     pub(super) fn send(&mut self, request: u64, said: Said) {
-        self.sent.push_back((request, said));
+        self.sent[said.client].push_back(request);
+        self.said.insert(request, said);
     }
 
-    /// Judges all that was seen since the last time.
-    pub(super) fn judge(&mut self, seen: Vec<Seen>) {
-        self.trace.extend(seen);
-        while self.at < self.trace.len() {
-            let seen = self.trace[self.at].clone();
-            self.at += 1;
+    /// Judges all that was seen since the last time by what the server has told of its inside until now. After that nothing
+    /// is owed: everything said was admitted, and everything that must be seen was seen.
+    pub(super) fn judge(&mut self, log: &str, seen: Vec<Seen>) {
+        self.read(log);
+        for seen in seen {
             self.see(&seen);
         }
+        assert!(self.owed.is_empty(), "never seen: {:#?}\n{}", self.owed, self.report());
+        let unheard: Vec<_> = self.sent.iter().flatten().map(|request| &self.said[request].frame).collect();
+        assert!(unheard.is_empty(), "never admitted: {unheard:#?}\n{}", self.report());
     }
 
-    /// Nothing more comes: everything was seen that must be, and everything said was admitted or refused.
-    pub(super) fn rest(&mut self) {
-        while !self.sent.is_empty() {
-            self.admit_one();
-        }
-        assert!(self.owed.is_empty(), "something was never seen\n{}", self.report());
-    }
-
-    /// The server was killed and started again: what was durable is all that is left.
-    pub(super) fn restart(&mut self) {
-        self.rest();
-        while !self.pending.is_empty() {
-            self.make_durable(0);
-        }
+    /// The server was killed, and nobody saw what it did last: what was durable is all that is left. Another begins, with
+    /// another log.
+    pub(super) fn restart(&mut self, log: &str) {
+        self.read(log);
+        self.owed.clear();
+        // Nothing was under way when it was killed, so whatever was written had reached the disk.
+        self.durable = self.records.len();
         self.running.clear();
+        self.lines = 0;
         self.count("restart");
-        let (model, effects) = Reference::restore(self.config.clone(), Time(self.now), &self.durable);
+    }
+
+    /// Tells the model what is new in the log.
+    fn read(&mut self, log: &str) {
+        for line in log.lines().skip(self.lines) {
+            self.lines += 1;
+            let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if line["target"] == INPUTS {
+                self.replay(&line);
+            }
+        }
+    }
+
+    fn replay(&mut self, line: &Value) {
+        let number = |name: &str| line[name].as_u64().unwrap_or_else(|| panic!("no {name} in {line}"));
+        let session = || SessionName::from(line["session"].as_str().unwrap_or_else(|| panic!("no session in {line}")));
+        self.now = Time(number("now"));
+        self.note(|| line.to_string());
+        let event = match line["message"].as_str().unwrap_or_default() {
+            "begin" => return self.begin(),
+            "admit" => self.admission(line),
+            "complete" => self.completion(Ticket(number("ticket")), line),
+            "persisted" => {
+                // Who only forgets reports no new record.
+                let until = usize::try_from(number("sequence")).expect("a small number").max(self.durable);
+                let records = self.records.get(self.durable..until);
+                let records =
+                    records.unwrap_or_else(|| panic!("too many are durable: {line}\n{}", self.report())).to_vec();
+                self.durable = until;
+                Event::Durable(records)
+            }
+            "turn taken" => Event::TurnTaken(session()),
+            "turn released" => Event::TurnReleased(session()),
+            "changed" => Event::Changed(session()),
+            "opened" => self.opened(session()),
+            "closed" => Event::Closed(session()),
+            "tick" => Event::Tick,
+            other => panic!("the engine was told {other:?}: {line}"),
+        };
+        self.feed(event);
+    }
+
+    /// A server begins with what the journal holds.
+    fn begin(&mut self) {
+        let (model, effects) = Reference::restore(self.config.clone(), self.now, &self.records);
         self.model = model;
         self.take(effects);
-        for session in SESSIONS.map(SessionName::from) {
-            if self.model.version(&session).is_some() {
-                self.feed(Event::Opened(session));
-            }
-        }
     }
 
-    fn see(&mut self, seen: &Seen) {
-        match &seen.what {
-            What::Accepted => {
-                if !self.is_owed(seen) && self.entry_of(seen).is_none() {
-                    let it = self.sent.iter().position(|(_, said)| seen.fits(&said.header));
-                    for _ in 0..it.map_or(0, |it| it + 1) {
-                        self.admit_one();
-                    }
-                }
-                self.save(seen, Self::entry_of);
-            }
-            What::Started => self.make_room_for(seen),
-            What::Finished(finish) => {
-                self.finish(seen, finish);
-                self.save(seen, Self::end_of);
-            }
-        }
-        if !self.is_owed(seen) {
-            self.allow_version_nearby(seen);
-        }
-        let Some(at) = self.owed.iter().position(|(owed, _)| owed == seen) else {
-            let owed = self.owed.iter().map(|(owed, _)| owed).filter(|owed| owed.is_of(seen.client, &seen.name));
-            let owed: Vec<&Seen> = owed.collect();
-            panic!("seen: {seen:?}\nof it is owed: {owed:#?}\n{}", self.report());
-        };
-        if seen.what == What::Started {
-            self.check_turn(seen);
-        }
-        self.owed.remove(at);
+    /// The server finds a session when it begins.
+    fn opened(&self, session: SessionName) -> Event {
+        assert!(self.model.version(&session).is_some(), "nobody knows {session}\n{}", self.report());
+        Event::Opened(session)
     }
 
-    /// Nobody begins before others of the lane that should have begun earlier. The order of admission is always good: the
-    /// model may have let a control command pass long work that had in fact ended.
-    fn check_turn(&self, seen: &Seen) {
-        let ticket = |of: &Seen| {
-            self.running.iter().find(|running| of.is_of(running.client, &running.name)).map(|running| running.ticket)
-        };
-        let before = self.owed.iter().map(|(owed, _)| owed).take_while(|owed| *owed != seen);
-        let passed = before.filter(|owed| owed.what == What::Started && same_lane(owed, seen));
-        for passed in passed {
-            assert!(ticket(seen) < ticket(passed), "{seen:?} passes {passed:?}\n{}", self.report());
-        }
+    fn admission(&mut self, line: &Value) -> Event {
+        let name = line["client"].as_str().and_then(|name| name.strip_prefix("token\0")).expect("a client by token");
+        let client = CLIENTS.iter().position(|known| *known == name).expect("one of ours");
+        let request = self.sent[client].pop_front().unwrap_or_else(|| panic!("nobody said {line}"));
+        let said = &self.said[&request];
+        assert!(line["id"] == said.frame["id"] && line["kind"] == *said.kind(), "{line} is not {}", said.frame);
+        Event::Admit(Admission { request: Request(request), header: said.header.clone(), command: request })
     }
 
-    fn is_owed(&self, seen: &Seen) -> bool {
-        self.owed.iter().any(|(owed, _)| owed == seen)
-    }
-
-    /// A command that never began tells the version of the moment when the engine ended it, which nobody sees. Around that
-    /// moment others may have moved it, whose ends are seen a little before or later; from here on the model knows.
-    fn allow_version_nearby(&mut self, seen: &Seen) {
-        let What::Finished(finish) = &seen.what else { return };
-        let found = self.owed.iter().find_map(|(owed, outcome)| {
-            let (What::Finished(expected), Some(outcome)) = (&owed.what, outcome) else { return None };
-            let is_broken = matches!(outcome.ending, Ending::Broken(_));
-            let is_it = is_broken && owed.with_version(finish.version) == *seen;
-            is_it.then(|| (expected.version, Arc::clone(outcome)))
-        });
-        let Some((Some(expected), outcome)) = found else { return };
-        let Some(version) = finish.version else { return };
-        let nearby = &self.trace[self.at.saturating_sub(NEARBY)..];
-        let moves = |version: u64| {
-            nearby.iter().any(|other| match &other.what {
-                What::Finished(end) => other.session == seen.session && !end.replayed && end.version == Some(version),
-                What::Accepted | What::Started => false,
-            })
-        };
-        let (low, high) = (expected.min(version), expected.max(version));
-        if (low + 1..=high).all(moves) {
-            for (owed, other) in &mut self.owed {
-                if other.as_ref().is_some_and(|other| Arc::ptr_eq(other, &outcome)) {
-                    *owed = owed.with_version(Some(version));
-                }
-            }
-            self.count("version nearby");
-            self.corrected.push((outcome, version));
-        }
-    }
-
-    /// The version that an answer tells.
-    fn version_of(&self, outcome: &Arc<Outcome<u64>>) -> Option<u64> {
-        let corrected = self.corrected.iter().find(|(known, _)| Arc::ptr_eq(known, outcome));
-        corrected.map_or(outcome.version, |(_, version)| Some(*version))
-    }
-
-    /// How a frame must be answered, if it must be.
-    pub(super) fn told(&self, request: u64) -> Option<Told> {
-        let (told, outcome) = self.told.get(&request)?;
-        let version = outcome.as_ref().and_then(|outcome| self.version_of(outcome));
-        Some(Told { version, ..told.clone() })
-    }
-
-    /// It was seen, so its record is on the disk. In which order records got there is nobody's concern but the server's.
-    fn save(&mut self, seen: &Seen, record: impl Fn(&Self, &Seen) -> Option<usize>) {
-        while !self.is_owed(seen) {
-            let Some(at) = record(self, seen) else { return };
-            self.make_durable(at);
-        }
-    }
-
-    /// The record of its acceptance, if it is on its way to the disk.
-    fn entry_of(&self, seen: &Seen) -> Option<usize> {
-        self.pending.iter().position(|record| match record {
-            Record::Accepted { header, .. } | Record::Alias { header, .. } => seen.fits(header),
-            Record::Finished { .. } | Record::Version(_) | Record::Reached(_) => false,
-        })
-    }
-
-    /// The record of its end, if it is on its way to the disk.
-    fn end_of(&self, seen: &Seen) -> Option<usize> {
-        self.pending.iter().position(|record| match record {
-            Record::Finished { ticket, .. } => self.headers.get(ticket).is_some_and(|header| seen.fits(header)),
-            Record::Accepted { .. } | Record::Alias { .. } | Record::Version(_) | Record::Reached(_) => false,
-        })
-    }
-
-    /// Its turn has come, so whatever stood before it has stopped; how that ended is seen later, when it is durable.
-    fn make_room_for(&mut self, seen: &Seen) {
-        while !self.is_owed(seen) && self.end_of(seen).is_none() {
-            let is_before = |running: &Running| lane_of(&running.header) == lane_of_seen(seen);
-            if let Some(at) = self.running.iter().position(|running| running.is_late && is_before(running)) {
-                let late = self.running.remove(at);
-                self.complete(&late, Ending::Failed { error: "late".to_owned(), body: 0 }, Change::Usual);
-            } else if !self.complete_next(is_before) {
-                return;
-            }
-        }
-    }
-
-    /// Ends the first to end, as is seen later, of those running commands, and before it whatever was recorded before it:
-    /// ends are told in the order of their records.
-    fn complete_next(&mut self, which: impl Fn(&Running) -> bool) -> bool {
-        let ends = self.trace[self.at..].iter().filter_map(|seen| {
-            let What::Finished(finish) = &seen.what else { return None };
-            let running = self
-                .running
-                .iter()
-                .find(|running| !running.is_late && !finish.replayed && seen.is_of(running.client, &running.name))?;
-            (!is_timeout(finish)).then(|| (running.ticket, finish.clone(), which(running), running.header.access))
-        });
-        let ends: Vec<_> = ends.collect();
-        let Some(last) = ends.iter().position(|(_, _, is_it, _)| *is_it) else { return false };
-        for (at, (ticket, finish, _, access)) in ends.into_iter().take(last + 1).enumerate() {
-            if at == last || access != Access::Read {
-                let running = self.running.iter().position(|running| running.ticket == ticket);
-                self.end(running.expect("it ran a moment ago"), &finish);
-            }
-        }
-        true
-    }
-
-    fn finish(&mut self, seen: &Seen, finish: &Finish) {
-        let of_it = |running: &Running| !running.is_late && seen.is_of(running.client, &running.name);
-        let Some(at) = self.running.iter().position(of_it) else { return self.make_room_for(seen) };
-        if finish.replayed {
-            return;
-        }
-        if is_timeout(finish) {
-            let running = &mut self.running[at];
-            running.is_late = true;
-            self.now = running.limit.expect("what times out has a limit");
-            self.count("timed out");
-            return self.feed(Event::Tick);
-        }
-        if self.running[at].header.access == Access::Read {
-            self.catch_up(at, finish);
-        }
-        let of_it = |running: &Running| !running.is_late && seen.is_of(running.client, &running.name);
-        if let Some(at) = self.running.iter().position(of_it) {
-            self.end(at, finish);
-        }
-    }
-
-    /// A read is answered at once and may have seen what others did whose answers wait for the disk.
-    fn catch_up(&mut self, at: usize, finish: &Finish) {
-        let Some(subject) = self.running[at].header.subject().cloned() else { return };
-        let own = self.running[at].ticket;
-        while self.model.version(&subject) != finish.version {
-            let of_same = |running: &Running| running.ticket != own && running.header.subject() == Some(&subject);
-            if !self.complete_next(of_same) {
-                return;
-            }
-        }
-    }
-
-    fn end(&mut self, at: usize, finish: &Finish) {
-        let running = self.running.remove(at);
-        self.check_existence(&running, finish);
+    fn completion(&mut self, ticket: Ticket, line: &Value) -> Event {
+        let running = self.running.remove(&ticket).unwrap_or_else(|| panic!("does not run: {line}\n{}", self.report()));
+        let kind = running.header.kind.clone();
         self.bodies += 1;
         let body = self.bodies;
-        let ending = match &finish.error {
-            None => Ending::Succeeded(body),
-            Some(error) => Ending::Failed { error: error.clone(), body },
+        let error = || line["error"].as_str().expect("what failed says why").to_owned();
+        let ending = match line["ending"].as_str() {
+            Some("succeeded") => Ending::Succeeded(body),
+            Some("failed") => Ending::Failed { error: error(), body },
+            _ => broken(kind, &error()),
         };
-        let change = change(&running.header, finish);
-        self.complete(&running, ending, change);
-    }
-
-    fn complete(&mut self, running: &Running, ending: Ending<u64>, change: Change) {
-        let completion = Completion { ending, change, size: 0 };
-        self.feed(Event::Completed { ticket: running.ticket, completion });
+        let session = || SessionName::from(line["session"].as_str().expect("a session"));
+        let change = match line["change"].as_str() {
+            Some("usual") => Change::Usual,
+            Some("altered") => Change::Altered,
+            Some("created") => Change::Created(session()),
+            Some("removed") => Change::Removed(session()),
+            other => panic!("{other:?} in {line}"),
+        };
+        self.check_existence(&running, &ending);
+        check_change(&running.header, &ending, &change);
+        let size = usize::try_from(line["size"].as_u64().expect("a size")).expect("a small number");
+        Event::Completed { ticket, completion: Completion { ending, change, size } }
     }
 
     /// Whether there is such a session decides how commands end that need one, or make one.
-    fn check_existence(&self, running: &Running, finish: &Finish) {
-        let Some(subject) = running.header.subject() else { return };
-        let exists = self.model.version(subject).is_some();
-        let goes = self
-            .running
-            .iter()
-            .any(|other| other.header.kind.as_str() == "delete_session" && other.header.subject() == Some(subject));
-        let not_found = finish.error.as_ref().is_some_and(|error| error.ends_with("not found"));
-        let fits = match (running.header.kind.as_str(), finish.error.is_none()) {
-            ("unsubscribe", succeeded) => succeeded,
-            ("create_session", succeeded) => succeeded != exists,
-            (_, true) => exists || running.began_in_one,
-            (_, false) => !not_found || !exists || goes,
+    fn check_existence(&self, running: &Running, ending: &Ending<u64>) {
+        if running.header.subject().is_none() {
+            return;
+        }
+        let error = match ending {
+            Ending::Succeeded(_) => None,
+            Ending::Failed { error, .. } => Some(error),
+            Ending::Broken(_) => return,
         };
-        assert!(fits, "{} {finish:?}, session exists: {exists}\n{}", running.name, self.report());
+        let fits = match (running.header.kind.as_str(), error) {
+            ("unsubscribe", error) => error.is_none(),
+            ("create_session", None) => running.without,
+            ("create_session", Some(_)) => running.with,
+            (_, None) => running.with,
+            (_, Some(error)) if error.ends_with("not found") => running.without,
+            (_, Some(_)) => running.with,
+        };
+        assert!(fits, "{:?} ends with {ending:?}\n{}", running.header, self.report());
     }
 
-    fn admit_one(&mut self) {
-        let Some((request, said)) = self.sent.pop_front() else { return };
-        self.feed(Event::Admit(Admission { request: Request(request), header: said.header, command: request }));
+    fn see(&mut self, seen: &Seen) {
+        let report = self.report();
+        let Some(step) = self.owed.front_mut() else { panic!("seen: {seen:?}\nnothing is owed\n{report}") };
+        let Some(at) = step.iter().position(|owed| owed == seen) else {
+            panic!("seen: {seen:?}\nowed: {step:#?}\n{report}")
+        };
+        step.remove(at);
+        if step.is_empty() {
+            self.owed.pop_front();
+        }
     }
 
-    fn make_durable(&mut self, at: usize) {
-        let record = self.pending.remove(at);
-        self.durable.push(record.clone());
-        self.feed(Event::Durable(vec![record]));
+    /// How a frame must be answered, if it must be.
+    pub(super) fn told(&self, request: u64) -> Option<&Told> {
+        self.told.get(&request)
+    }
+
+    /// What was said and has no answer yet.
+    pub(super) fn unfinished(&self) -> Vec<String> {
+        let is_open = |(request, _): &(&u64, &Said)| !self.told.contains_key(request);
+        self.said.iter().filter(is_open).map(|(_, said)| said.frame.to_string()).collect()
     }
 
     fn feed(&mut self, event: Event) {
-        self.now += 1;
-        let effects = self.model.step(event, Time(self.now));
+        let effects = self.model.step(event, self.now);
         self.take(effects);
     }
 
     fn take(&mut self, effects: Effects) {
-        let mut name = String::new();
+        let mut step = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Persist { record, .. } => {
-                    if let Record::Accepted { ticket, header, .. } = &record {
-                        self.headers.insert(*ticket, Arc::clone(header));
-                    }
-                    self.pending.push(record);
-                }
+                Effect::Persist { record, .. } => self.records.push(record),
                 Effect::Announce(announcement) => {
-                    name = without_epoch(announcement.id.as_str());
-                    let mut seen = Seen::announced(&announcement);
-                    self.count(phase(&seen));
-                    let outcome = match announcement.phase {
-                        Phase::Finished { outcome, .. } => Some(outcome),
-                        Phase::Accepted | Phase::Started => None,
-                    };
-                    if let Some(outcome) = &outcome {
-                        seen = seen.with_version(self.version_of(outcome));
-                    }
-                    self.owed.push((seen, outcome));
+                    let seen = Seen::announced(&announcement);
+                    self.count(phase(&announcement.phase));
+                    self.note(|| format!("owed: {seen:?}"));
+                    step.push(seen);
                 }
                 Effect::Start { ticket, header, .. } => {
-                    let limit = self.config.allowance(header.limit).map(|limit| self.now + limit);
-                    let (client, name) = (client_of(&header), name.clone());
-                    let header = Header::clone(&header);
-                    let began_in_one = header.subject().is_some_and(|session| self.model.version(session).is_some());
-                    let running = Running { client, name, ticket, header, limit, began_in_one, is_late: false };
-                    self.running.push(running);
+                    let running = Running { header: Header::clone(&header), with: false, without: false };
+                    self.running.insert(ticket, running);
                 }
                 Effect::Respond { request, outcome, replay, .. } => {
                     self.count(&ending_name(&outcome.ending));
@@ -418,7 +277,6 @@ impl Judge {
                         timed_out: has_timed_out(&outcome.ending),
                         body,
                     };
-                    let told = (told, Some(outcome));
                     assert!(self.told.insert(request.0, told).is_none(), "the model answers twice");
                 }
                 Effect::Refuse { request, refusal, .. } => {
@@ -429,11 +287,32 @@ impl Judge {
                     });
                     let error = Some(refusal.to_string());
                     let told = Told { error, version: None, replayed: false, timed_out: false, body: None };
-                    self.told.insert(request.0, (told, None));
+                    assert!(self.told.insert(request.0, told).is_none(), "the model answers twice");
                 }
                 // Nobody outside sees these.
                 Effect::Cancel(_) | Effect::Kill(_) | Effect::Forget(_) | Effect::Drained => {}
             }
+        }
+        if !step.is_empty() {
+            self.owed.push_back(step);
+        }
+        self.look_for_sessions();
+    }
+
+    /// What runs may have met its session as it is now, or as it will be when what makes or removes one has ended.
+    fn look_for_sessions(&mut self) {
+        let changing: Vec<(String, SessionName)> = self
+            .running
+            .values()
+            .filter_map(|other| Some((other.header.kind.to_string(), other.header.subject()?.clone())))
+            .collect();
+        let is_under_way = |kind: &str, session: &SessionName| changing.iter().any(|(k, s)| k == kind && s == session);
+        for running in self.running.values_mut() {
+            let Some(session) = running.header.subject() else { continue };
+            let exists = self.model.version(session).is_some();
+            let is_other = |kind: &str| running.header.kind.as_str() != kind && is_under_way(kind, session);
+            running.with |= exists || is_other("create_session");
+            running.without |= !exists || is_other("delete_session");
         }
     }
 
@@ -441,61 +320,53 @@ impl Judge {
         *self.coverage.entry(what.to_owned()).or_default() += 1;
     }
 
+    fn note(&mut self, line: impl FnOnce() -> String) {
+        self.history.push_back(line());
+        if self.history.len() > 60 {
+            self.history.pop_front();
+        }
+    }
+
     fn report(&self) -> String {
-        let from = self.at.saturating_sub(40);
-        let to = (self.at + 25).min(self.trace.len());
-        let lines: Vec<String> = (from..to)
-            .map(|at| format!("{} {:?}", if at + 1 == self.at { ">" } else { " " }, self.trace[at]))
-            .collect();
-        let owed: Vec<String> = self.owed.iter().map(|(owed, _)| format!("{owed:?}")).collect();
-        let running: Vec<&str> = self.running.iter().map(|running| running.name.as_str()).collect();
-        let sent: Vec<String> = self.sent.iter().map(|(_, said)| said.frame.to_string()).collect();
-        format!(
-            "seen:\n{}\nowed:\n  {}\nrunning: {running:?}\nnot admitted:\n  {}",
-            lines.join("\n"),
-            owed.join("\n  "),
-            sent.join("\n  ")
-        )
+        let lines: Vec<&str> = self.history.iter().map(String::as_str).collect();
+        format!("the last that happened:\n  {}", lines.join("\n  "))
     }
 }
 
-/// What a handler did to sessions, by how it ended.
-fn change(header: &Header, finish: &Finish) -> Change {
+/// How work ends that did not end by itself.
+fn broken(kind: Kind, error: &str) -> Ending<u64> {
+    let killed = Failure::Killed { kind: kind.clone() };
+    let failure = if killed.to_string() == error { killed } else { Failure::Panicked { kind } };
+    assert_eq!(failure.to_string(), error);
+    Ending::Broken(failure)
+}
+
+/// What a handler did to sessions follows from how it ended.
+fn check_change(header: &Header, ending: &Ending<u64>, change: &Change) {
     let session = || header.subject().expect("it is about a session").clone();
-    match (header.kind.as_str(), &finish.error) {
+    let error = match ending {
+        Ending::Succeeded(_) => None,
+        Ending::Failed { error, .. } => Some(error.as_str()),
+        Ending::Broken(_) => return assert_eq!(*change, Change::Altered, "{header:?}"),
+    };
+    let expected = match (header.kind.as_str(), error) {
         ("create_session", None) => Change::Created(session()),
         ("delete_session", None) => Change::Removed(session()),
         // What was said is in the conversation, however the run ended; nothing was said to a session that is not there.
         ("prompt", Some(error)) if !error.ends_with("not found") => Change::Altered,
         // One that the engine told to stop had begun.
-        ("bash", Some(error)) if error == "Run aborted" => Change::Altered,
+        ("bash", Some("Run aborted")) => Change::Altered,
         _ => Change::Usual,
-    }
+    };
+    assert_eq!(*change, expected, "{header:?} {ending:?}");
 }
 
-fn lane_of(header: &Header) -> Option<String> {
-    match &header.lane {
-        Lane::Server => None,
-        Lane::Session(session) => Some(session.to_string()),
-    }
-}
-
-fn lane_of_seen(seen: &Seen) -> Option<String> {
-    let of_server =
-        ["health_check", "list_sessions", "unsubscribe", "create_session", "delete_session"].contains(&&*seen.kind);
-    if of_server { None } else { seen.session.clone() }
-}
-
-fn same_lane(one: &Seen, other: &Seen) -> bool {
-    lane_of_seen(one) == lane_of_seen(other)
-}
-
-fn phase(seen: &Seen) -> &'static str {
-    match &seen.what {
-        What::Accepted => "accepted",
-        What::Started => "started",
-        What::Finished(Finish { replayed: true, .. }) => "finished again",
-        What::Finished(_) => "finished",
+fn phase(phase: &Phase<u64>) -> &'static str {
+    match phase {
+        Phase::Accepted => "accepted",
+        Phase::Started => "started",
+        Phase::Finished { replay: Replay::Replayed, .. } => "finished again",
+        Phase::Finished { replay: Replay::First, .. } => "finished",
     }
 }
 

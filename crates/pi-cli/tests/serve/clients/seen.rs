@@ -96,29 +96,9 @@ impl Seen {
         }
     }
 
-    /// The same with another version, if it tells one.
-    pub(super) fn with_version(&self, version: Option<u64>) -> Self {
-        let what = match &self.what {
-            What::Finished(finish) => What::Finished(Finish { version, ..finish.clone() }),
-            other @ (What::Accepted | What::Started) => other.clone(),
-        };
-        Self { what, ..self.clone() }
-    }
-
     /// Whether it is told of this command.
     pub(super) fn is_of(&self, client: usize, name: &str) -> bool {
         self.client == client && self.name == name
-    }
-
-    /// Whether this frame, which has not been admitted yet, may be what was accepted.
-    pub(super) fn fits(&self, header: &Header) -> bool {
-        self.client == client_of(header)
-            && header.id.as_ref().map_or_else(|| self.name.starts_with("anon:"), |id| id.as_str() == self.name)
-            && self.kind == header.kind.as_str()
-            && self.session.as_deref() == header.subject().map(|session| session.as_str())
-            && self.key.as_deref() == header.key.as_ref().map(|key| key.as_str())
-            && self.if_version == header.if_version
-            && self.depends_on.iter().map(String::as_str).eq(header.depends_on.iter().map(|id| id.as_str()))
     }
 }
 
@@ -143,11 +123,6 @@ pub(super) fn without_epoch(name: &str) -> String {
         Some((_, number)) => format!("anon:{number}"),
         None => name.to_owned(),
     }
-}
-
-/// Whether the engine itself ended it, by time.
-pub(super) fn is_timeout(finish: &Finish) -> bool {
-    finish.error.as_ref().is_some_and(|error| error.starts_with("Command '") && error.contains("' timed out after "))
 }
 
 /// What a response must say about how a command ended.
