@@ -200,6 +200,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
         MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
         MakeError::Gone => Error::SessionNotFound(id.clone()),
+        MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };

@@ -42,6 +42,15 @@ pub(crate) fn session_file(path: &Path, sessions: Option<&Path>) -> Result<PathB
     Ok(real)
 }
 
+/// A file that a session has already, before it is opened again: one that a client may name, or could have named, must
+/// still be such a one. Others are where the settings keep sessions.
+pub(crate) fn kept_file(path: &Path, sessions: Option<&Path>) -> Result<PathBuf, Error> {
+    if is_allowed(path, sessions) {
+        return session_file(path, sessions);
+    }
+    path.canonicalize().map_err(|_| Error::SessionPath(SessionPathError::Missing))
+}
+
 fn is_allowed(path: &Path, sessions: Option<&Path>) -> bool {
     let is_project = || {
         let parent = path.parent().unwrap_or(path);
@@ -72,6 +81,9 @@ pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<P
         _ => WriteError::Io { path: whole.clone(), source },
     };
     let root = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+    if !is_exactly(&root, folder).map_err(failed)? {
+        return Err(outside());
+    }
     let parent = inside.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.map(|parent| root.open_dir(parent)).transpose().map_err(failed)?.unwrap_or(root);
     let draft = format!(".{}.{}", name.to_string_lossy(), &Secret::random().reveal()[..8]);
@@ -82,6 +94,19 @@ pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<P
         return Err(failed(error));
     }
     Ok(whole)
+}
+
+/// Whether the open folder is the one at this path, and no link leads there by now.
+#[cfg(target_os = "linux")]
+fn is_exactly(folder: &Dir, path: &Path) -> io::Result<bool> {
+    use std::os::fd::{AsFd as _, AsRawFd as _};
+    Ok(std::fs::read_link(format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd()))? == path)
+}
+
+/// Whether the folder at this path is reached without links.
+#[cfg(not(target_os = "linux"))]
+fn is_exactly(_folder: &Dir, path: &Path) -> io::Result<bool> {
+    Ok(path.canonicalize()? == path)
 }
 
 /// What can be told about a session that is not loaded, by a look into its file.
@@ -128,7 +153,7 @@ mod tests {
     #[test]
     fn files_are_written_inside_the_folder_and_nowhere_else() {
         let (folder, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let at = folder.path();
+        let at = &folder.path().canonicalize().unwrap();
         std::fs::create_dir(at.join("pages")).unwrap();
         std::os::unix::fs::symlink(outside.path(), at.join("out")).unwrap();
         let write =
@@ -140,6 +165,19 @@ mod tests {
             assert_eq!(write(Path::new(path)), Err(true), "{path}");
         }
         assert_eq!(write(Path::new("none/c.html")), Err(false));
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn folder_that_became_a_link_since_it_was_checked_is_not_written_to() {
+        let (place, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let folder = place.path().canonicalize().unwrap().join("project");
+        std::fs::create_dir(&folder).unwrap();
+        assert!(write_inside(&folder, Path::new("a.html"), b"page").is_ok());
+        std::fs::rename(&folder, place.path().join("away")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), &folder).unwrap();
+        let written = write_inside(&folder, Path::new("b.html"), b"page");
+        assert!(matches!(written, Err(WriteError::Outside { .. })), "{written:?}");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     }
 

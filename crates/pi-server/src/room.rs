@@ -13,7 +13,7 @@ use std::{
 
 use pi_session::{Beginning, Session, SessionGone, tree::stamp_of};
 use pi_transcript::{SessionId, SessionInfo, json::Amount};
-use pi_wire::{Activity, id::Epoch};
+use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, watch};
 
 pub use self::pump::Turns;
@@ -21,6 +21,7 @@ use crate::{
     door::Secret,
     feed::{Feed, Limits},
     journal::Berth,
+    places,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
 };
 
@@ -153,7 +154,7 @@ impl Room {
         let berth = self.berth();
         let conversation = match berth.file.map(PathBuf::from) {
             None => Conversation::New { parent: None },
-            Some(file) if file.exists() => Conversation::Stored(file),
+            Some(file) if file.exists() => Conversation::Stored(kept_file(&file, workshop)?),
             // Nothing was said in it so far.
             Some(file) => Conversation::NewAt(file),
         };
@@ -279,6 +280,14 @@ async fn extension_commands(session: &Session) -> Result<Arc<HashSet<String>>, S
 /// A numbering that nobody has seen before.
 pub(crate) fn epoch() -> Epoch {
     Epoch(Secret::random().reveal()[..12].to_owned())
+}
+
+/// The file of a session, which must still be where it may be.
+fn kept_file(file: &Path, workshop: &dyn Workshop) -> Result<PathBuf, MakeError> {
+    places::kept_file(file, workshop.sessions_folder().as_deref()).map_err(|error| match error {
+        Error::SessionPath(SessionPathError::Missing) => MakeError::Missing,
+        _ => MakeError::Elsewhere,
+    })
 }
 
 fn shown(path: &Path) -> String {

@@ -72,6 +72,9 @@ pub enum MakeError {
     Missing,
     #[error("the file holds no session")]
     NotASession,
+    /// A link leads there since the path was checked.
+    #[error("the session file is in another place by now")]
+    Elsewhere,
     #[error("another process writes the session file")]
     InUse,
     #[error("the session was removed meanwhile")]

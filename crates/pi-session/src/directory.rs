@@ -19,7 +19,7 @@ use pi_transcript::{Header, SessionId};
 pub(crate) use self::title::without_pipe;
 pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
-    keep::{KeepError, delete, export, import, rename},
+    keep::{KeepError, delete, delete_exactly, export, import, rename},
     list::{Stored, header, list, list_all, search_text, stored},
     title::title,
 };

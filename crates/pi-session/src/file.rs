@@ -9,6 +9,7 @@
 
 mod disk;
 mod fault;
+mod held;
 mod lines;
 mod lock;
 mod log;
@@ -27,6 +28,7 @@ use std::{
 use pi_policy::Moment;
 use pi_transcript::{Header, Line, write_line};
 
+use self::held::Links;
 pub use self::{
     disk::Disk,
     fault::Fault,
@@ -36,10 +38,11 @@ pub use self::{
     reader::{ReadError, Reader, load},
     recorder::{Pressure, Record, Recorder, Report},
     scan::{Scan, ScanError, Tail, scan},
-    unwritable::go_on,
+    unwritable::{go_on, go_on_exactly},
 };
 pub(crate) use self::{
     disk::{Listed, append_to, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
+    held::Held,
     lines::each_line,
 };
 use crate::{
@@ -98,12 +101,30 @@ pub enum OpenError {
     /// Empty, or cut within its header: nothing in it was ever reported.
     #[error("{path} was begun and never written")]
     Unfinished { path: PathBuf },
+    /// A link leads there that was not there when the path was checked.
+    #[error("{path} leads somewhere else by now")]
+    Elsewhere { path: PathBuf },
     #[error("cannot use {path}")]
     Io {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
+}
+
+impl OpenError {
+    /// The same, told of the path by which somebody named the file.
+    pub(crate) fn about(self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::NotFound { .. } => Self::NotFound { path },
+            Self::InUse { holder, .. } => Self::InUse { path, holder },
+            Self::NotASession { .. } => Self::NotASession { path },
+            Self::Unfinished { .. } => Self::Unfinished { path },
+            Self::Elsewhere { .. } => Self::Elsewhere { path },
+            Self::Io { source, .. } => Self::Io { path, source },
+        }
+    }
 }
 
 /// Begins a session whose file will be `path`; it is made when there is something to write.
@@ -121,30 +142,48 @@ pub fn create(path: &Path, header: Header, random: fastrand::Rng) -> Opened {
 
 /// Opens a session to write to it. An old one is rewritten first, and a torn end is cut off; what was there stays beside it.
 pub fn open(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
+    open_by(Links::Followed, path, path, now, random)
+}
+
+/// The same for a path that somebody checked, absolute and without links. Everything goes through the handle of its folder,
+/// so that nothing outside is read or written if a link is put on the way meanwhile.
+pub(crate) fn open_exactly(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
+    let held = Held::at(path.parent().unwrap_or(Path::new("/")))?;
+    let place = held.path().join(path.file_name().unwrap_or_default());
+    open_by(Links::Refused, path, &place, now, random).map_err(|error| error.about(path))
+}
+
+/// `path` is how the file is called, `place` where it is found.
+fn open_by(links: Links, path: &Path, place: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
     let io = |source| cannot(path, source);
-    let (mut disk, mut notices) = lock_file(path)?;
+    let called = |kept: PathBuf| path.with_file_name(kept.file_name().unwrap_or_default());
+    let (mut disk, mut notices) = lock_file(place)?;
+    check_place(links, &disk, path)?;
     let mut scanned = scan_file(path, &disk, random.clone())?;
     if let Some(version) = scanned.old_version() {
-        let kept = old::rewrite(path, &disk, version, random.clone()).map_err(io)?;
-        notices.push(Notice::Migrated { version, kept });
+        let kept = old::rewrite(place, &disk, version, random.clone()).map_err(io)?;
+        notices.push(Notice::Migrated { version, kept: called(kept) });
         // The name now leads to another file.
-        (disk, _) = lock_file(path)?;
+        (disk, _) = lock_file(place)?;
+        check_place(links, &disk, path)?;
         scanned = scan_file(path, &disk, random)?;
     }
     if let Tail::Torn { bytes } = scanned.tail {
-        let kept = disk.cut(path, scanned.end, now).map_err(io)?;
-        notices.push(Notice::Trimmed { bytes, kept });
+        let kept = disk.cut(place, scanned.end, now).map_err(io)?;
+        notices.push(Notice::Trimmed { bytes, kept: called(kept) });
     }
     notices.extend(common_notices(&scanned));
     let mut log = Log::at(Box::new(disk) as Box<dyn Medium>, scanned.length());
     // A handle of its own: a copy of ours would keep the lock when the log is gone.
-    let reader = Reader::of(path, Disk::read(path).map_err(io)?);
+    let read = Disk::read(place).map_err(io)?;
+    check_place(links, &read, path)?;
+    let reader = Reader::of(path, read);
     if scanned.tail == Tail::Unterminated {
         log.push(b"\n");
     }
     let Scan { header, mut tree, .. } = scanned;
     load(&mut tree, &reader).map_err(|error| error.into_open(path))?;
-    let finished = finished::read(path).map_err(io)?;
+    let finished = finished::read(place).map_err(io)?;
     Ok(Opened { header, tree, reader, log, finished, notices })
 }
 
@@ -164,6 +203,15 @@ pub fn view(path: &Path, random: fastrand::Rng) -> Result<Viewed, OpenError> {
     let Scan { header, mut tree, .. } = scanned;
     load(&mut tree, &reader).map_err(|error| error.into_open(path))?;
     Ok(Viewed { header, tree, reader, notices })
+}
+
+/// A file whose path was checked must be the one that was opened.
+fn check_place(links: Links, disk: &Disk, path: &Path) -> Result<(), OpenError> {
+    let is_good = match links {
+        Links::Followed => true,
+        Links::Refused => disk.is_exactly(path).map_err(|source| cannot(path, source))?,
+    };
+    if is_good { Ok(()) } else { Err(OpenError::Elsewhere { path: path.to_owned() }) }
 }
 
 fn lock_file(path: &Path) -> Result<(Disk, Vec<Notice>), OpenError> {

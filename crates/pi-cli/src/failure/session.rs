@@ -205,6 +205,7 @@ fn open_hint(error: &OpenError) -> &'static str {
         OpenError::InUse { .. } => "close it there, or begin another one; `pi export` reads it meanwhile",
         OpenError::NotFound { .. } => "check the name; `pi sessions` lists what there is",
         OpenError::NotASession { .. } | OpenError::Unfinished { .. } => "`pi sessions` lists those that can be used",
+        OpenError::Elsewhere { .. } => "somebody put a link on the way to it; look there, then try again",
         OpenError::Io { .. } => "check the file, its folder and who may use them",
     }
 }

@@ -166,7 +166,20 @@ impl Seat {
 
     /// The session of a file, which nobody else can write to from here on.
     pub(crate) fn at(path: &Path, ground: &Ground, console: &mut Console) -> Result<Self, Failure> {
-        let opened = file::go_on(path, now(), fastrand::Rng::new()).map_err(SessionFailure::Open)?;
+        Self::opened(file::go_on(path, now(), fastrand::Rng::new()), ground, console)
+    }
+
+    /// The same for a path that was checked, absolute and without links; it must still lead there.
+    pub(crate) fn at_exactly(path: &Path, ground: &Ground, console: &mut Console) -> Result<Self, Failure> {
+        Self::opened(file::go_on_exactly(path, now(), fastrand::Rng::new()), ground, console)
+    }
+
+    fn opened(
+        opened: Result<Opened, file::OpenError>,
+        ground: &Ground,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
+        let opened = opened.map_err(SessionFailure::Open)?;
         for notice in &opened.notices {
             console.note(&told(notice));
         }

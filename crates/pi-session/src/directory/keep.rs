@@ -13,7 +13,7 @@ use pi_transcript::{
 
 use super::{Project, list};
 use crate::{
-    file::{self, Disk, Fault, OpenError, beginning_with, create_folder, remove, replace},
+    file::{self, Disk, Fault, Held, OpenError, beginning_with, create_folder, remove, replace},
     sidecar,
 };
 
@@ -36,22 +36,41 @@ pub enum KeepError {
 ///
 /// One that is open in another process, and what is no session, stays.
 pub fn delete(path: &Path, name: &str, now: Moment) -> Result<(), KeepError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    let path = folder.join(path.file_name().unwrap_or_default());
+    delete_by(&path, name, |place| file::open(place, now, fastrand::Rng::with_seed(0)))
+}
+
+/// The same for a path that somebody checked, absolute and without links: if it leads elsewhere by now, nothing is deleted.
+pub fn delete_exactly(path: &Path, name: &str, now: Moment) -> Result<(), KeepError> {
+    delete_by(path, name, |_| file::open_exactly(path, now, fastrand::Rng::with_seed(0)))
+}
+
+/// Deletes what lies in a folder that is held.
+fn delete_by(
+    path: &Path,
+    name: &str,
+    open: impl FnOnce(&Path) -> Result<file::Opened, OpenError>,
+) -> Result<(), KeepError> {
     let found = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if found != name {
         return Err(KeepError::OtherName { name: found.to_owned() });
     }
+    let held = Held::at(path.parent().unwrap_or(Path::new(".")))?;
+    let folder = held.path();
+    let place = &folder.join(found);
     // Held until the end, so that nobody begins to write to it.
-    let opened = match file::open(path, now, fastrand::Rng::with_seed(0)) {
+    let opened = match open(place) {
         Ok(opened) => Some(opened),
         Err(OpenError::Unfinished { .. }) => None,
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error.about(path).into()),
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    sidecar::delete(path)?;
-    for beside in beginning_with(folder, &format!("{name}."))? {
+    sidecar::delete(place)?;
+    for beside in beginning_with(&folder, &format!("{name}."))? {
         remove(&beside)?;
     }
-    remove(path)?;
+    remove(place)?;
     drop(opened);
     Ok(())
 }

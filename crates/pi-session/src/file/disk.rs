@@ -12,7 +12,7 @@ use std::{
 use pi_policy::Moment;
 
 use super::{
-    Medium,
+    Medium, held,
     lock::{self, Locked},
 };
 use crate::tree::Span;
@@ -55,6 +55,11 @@ impl Disk {
             }
         }
         Ok(locked.map(|file| Self { file, fresh: None }))
+    }
+
+    /// Whether it is the file at this path, and no link leads there.
+    pub(super) fn is_exactly(&self, path: &Path) -> io::Result<bool> {
+        held::is_exactly(&self.file, path)
     }
 
     /// Opens a file to read it.
@@ -290,7 +295,7 @@ fn sync_folder(_folder: &Path) -> io::Result<()> {
 
 /// Whether `path` leads to `file`.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
 
     let (ours, theirs) = (file.metadata()?, fs::metadata(path)?);
@@ -298,7 +303,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
+pub(super) fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 

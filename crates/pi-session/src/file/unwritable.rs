@@ -8,7 +8,8 @@ use std::{io, path::Path};
 use pi_policy::Moment;
 
 use super::{
-    Disk, Fault, Log, Medium, Notice, OpenError, Opened, Source, Tail, Viewed, lock_file, open, scan_file, view,
+    Disk, Fault, Links, Log, Medium, Notice, OpenError, Opened, Source, Tail, Viewed, cannot, check_place, lock_file,
+    open, open_exactly, scan_file, view,
 };
 use crate::finished;
 
@@ -17,6 +18,18 @@ use crate::finished;
 pub fn go_on(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
     match open(path, now, random.clone()) {
         Err(OpenError::Io { source, .. }) => in_memory(path, now, source, random),
+        opened => opened,
+    }
+}
+
+/// The same for a path that somebody checked, absolute and without links: if it leads elsewhere by now, it is refused.
+pub fn go_on_exactly(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
+    match open_exactly(path, now, random.clone()) {
+        Err(OpenError::Io { source, .. }) => {
+            let read = Disk::read(path).map_err(|source| cannot(path, source))?;
+            check_place(Links::Refused, &read, path)?;
+            in_memory(path, now, source, random)
+        }
         opened => opened,
     }
 }
@@ -56,7 +69,9 @@ fn reopen(path: &Path, end: u64, tail: Tail, now: Moment) -> io::Result<Disk> {
         OpenError::Io { source, .. } => source,
         OpenError::NotFound { .. } => io::ErrorKind::NotFound.into(),
         OpenError::InUse { .. } => io::ErrorKind::ResourceBusy.into(),
-        OpenError::NotASession { .. } | OpenError::Unfinished { .. } => io::ErrorKind::InvalidData.into(),
+        OpenError::NotASession { .. } | OpenError::Unfinished { .. } | OpenError::Elsewhere { .. } => {
+            io::ErrorKind::InvalidData.into()
+        }
     })?;
     match tail {
         // Of a file of another length the log says that it was changed.

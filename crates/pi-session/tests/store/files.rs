@@ -8,7 +8,10 @@ use std::{
 };
 
 use pi_policy::Moment;
-use pi_session::file::{self, Notice, OpenError, Opened, Record, Recorder, Report};
+use pi_session::{
+    directory::{KeepError, delete_exactly},
+    file::{self, Notice, OpenError, Opened, Record, Recorder, Report},
+};
 use pi_transcript::{Entry, Header, Message, entry::Base, entry::MessageEntry, json::Extra};
 
 const NOW: Moment = Moment::from_unix_millis(1_794_787_200_000);
@@ -287,4 +290,50 @@ fn folder_that_cannot_be_made_is_a_fault_until_it_can() {
     fs::remove_file(&place).unwrap();
     log.sync().unwrap();
     assert_eq!(fs::read_to_string(place.join("s.jsonl")).unwrap().lines().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn checked_path_that_leads_elsewhere_by_now_is_refused_and_nothing_is_touched() {
+    let old = r#"{"type":"session","id":"s","timestamp":"2026-11-16T00:00:00.000Z","cwd":"/w"}"#.to_owned() + "\n";
+    let torn = session("a - user hi") + "{\"type\":\"mess";
+    for content in [old, torn] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (checked, outside) = (root.join("checked"), root.join("outside"));
+        for place in [&checked, &outside] {
+            fs::create_dir(place).unwrap();
+            fs::write(place.join("s.jsonl"), &content).unwrap();
+        }
+        let path = checked.join("s.jsonl");
+        // A folder on the way.
+        fs::rename(&checked, root.join("away")).unwrap();
+        std::os::unix::fs::symlink(&outside, &checked).unwrap();
+        let refused = |path: &Path| {
+            let opened = file::go_on_exactly(path, NOW, random());
+            assert!(matches!(opened, Err(OpenError::Elsewhere { .. })), "{opened:?}");
+            let deleted = delete_exactly(path, "s.jsonl", NOW);
+            assert!(matches!(deleted, Err(KeepError::Open(OpenError::Elsewhere { .. }))), "{deleted:?}");
+        };
+        refused(&path);
+        // The file itself.
+        fs::remove_file(&checked).unwrap();
+        fs::create_dir(&checked).unwrap();
+        std::os::unix::fs::symlink(outside.join("s.jsonl"), &path).unwrap();
+        refused(&path);
+        let left: Vec<_> = fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["s.jsonl"], "nothing lies beside it");
+        assert_eq!(fs::read_to_string(outside.join("s.jsonl")).unwrap(), content);
+        // The same file at its own place is opened, told by its name, and goes away.
+        let path = outside.join("s.jsonl");
+        let opened = file::go_on_exactly(&path, NOW, random()).unwrap();
+        let kept = match &opened.notices[..] {
+            [Notice::Migrated { kept, .. } | Notice::Trimmed { kept, .. }] => kept.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert!(kept.starts_with(&outside) && kept.exists(), "{kept:?}");
+        drop(opened);
+        delete_exactly(&path, "s.jsonl", NOW).unwrap();
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
 }

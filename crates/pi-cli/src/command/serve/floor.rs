@@ -92,7 +92,7 @@ impl Makes for Counter {
     }
 
     fn delete(&self, file: PathBuf, name: String) -> BoxFuture<'_, Result<(), MakeError>> {
-        Box::pin(blocking(move || match directory::delete(&file, &name, now()) {
+        Box::pin(blocking(move || match directory::delete_exactly(&file, &name, now()) {
             Ok(()) => Ok(()),
             Err(directory::KeepError::Open(error)) => Err(unopened(&error)),
             Err(error) => Err(failed(&error)),
@@ -185,7 +185,7 @@ impl Floor<'_> {
             Conversation::New { parent: None } => Ok((Seat::begin(&project), None)),
             Conversation::New { parent: Some(parent) } => Ok((Seat::begin_from(&parent, &project), None)),
             Conversation::NewAt(path) => Ok((Seat::of(project.create_at(&path, now(), fastrand::Rng::new())), None)),
-            Conversation::Stored(path) => match Seat::at(&path, ground, console) {
+            Conversation::Stored(path) => match Seat::at_exactly(&path, ground, console) {
                 Ok(seat) => Ok((seat, None)),
                 Err(Failure::Session(SessionFailure::Open(error))) => Err(unopened(&error)),
                 Err(failure) => Err(MakeError::Failed { reason: failure.told() }),
@@ -222,6 +222,7 @@ fn unopened(error: &OpenError) -> MakeError {
     match error {
         OpenError::InUse { .. } => MakeError::InUse,
         OpenError::NotASession { .. } => MakeError::NotASession,
+        OpenError::Elsewhere { .. } => MakeError::Elsewhere,
         error => failed(error),
     }
 }
