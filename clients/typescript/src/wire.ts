@@ -24,7 +24,7 @@ export type ListSessionsCommand = CommandHead & {
   search?: string;
 };
 
-/** Makes a session. */
+/** Makes a session. `cwd` must be below one of the server's roots; without it the agent works where the server was started. */
 export type CreateSessionCommand = CommandHead & {
   type: "create_session";
   /** Without it the server chooses one. */
@@ -720,6 +720,7 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   unknown_command: "never",
   validation_failed: "never",
   invalid_session_path: "never",
+  outside_roots: "never",
   session_not_found: "never",
   session_exists: "never",
   session_limit: "newId",
@@ -1235,7 +1236,7 @@ export type Epoch = string;
 /**
  * Why, for programs.
  */
-export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
+export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
 
 export type ExecutionMetrics = { laneCount: number, };
 

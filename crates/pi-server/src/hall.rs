@@ -39,6 +39,7 @@ use crate::{
     rates::Rates,
     room::{Room, Turns},
     rooms::Rooms,
+    roots::Roots,
     settings::Settings,
     workshop::{MakeError, Workshop},
 };
@@ -73,6 +74,7 @@ pub struct Hall {
     pub lobby: Arc<Lobby>,
     pub rooms: Rooms,
     pub workshop: Arc<dyn Workshop>,
+    pub roots: Roots,
     pub journal: Reader,
     /// The way to the engine, once there is one.
     pub turns: Turns,
@@ -166,8 +168,13 @@ impl Hall {
     /// A session's room, and the session in it.
     async fn enter(&self, id: &SessionId) -> Result<(Arc<Room>, Session), Undone> {
         let room = self.rooms.find(id)?;
-        let session = room.session(&*self.workshop, &self.turns).await.map_err(|error| unmade(id, &error))?;
+        let session = self.wake(&room).await.map_err(|error| unmade(id, &error))?;
         Ok((room, session))
+    }
+
+    /// The session in a room, which is loaded if it was not.
+    pub(crate) async fn wake(&self, room: &Arc<Room>) -> Result<Session, MakeError> {
+        room.session(&*self.workshop, &self.roots, &self.turns).await
     }
 }
 
@@ -201,6 +208,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
         MakeError::Gone => Error::SessionNotFound(id.clone()),
         MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
+        MakeError::OutsideRoots { roots } => Error::CwdOutside { roots: roots.clone() },
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };

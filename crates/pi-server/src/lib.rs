@@ -22,6 +22,7 @@ mod places;
 pub mod rates;
 pub mod room;
 pub mod rooms;
+pub mod roots;
 pub mod server;
 pub mod settings;
 pub mod speaker;

@@ -16,12 +16,6 @@ use pi_wire::{Error, error::SessionPathError};
 
 use crate::{door::Secret, journal::Berth, room::Account};
 
-/// A folder where an agent may work: it is there. Without links, so that everybody means the same one.
-pub(crate) fn folder(cwd: &str) -> Result<PathBuf, Error> {
-    let path = Path::new(cwd).canonicalize().map_err(|_| Error::CwdMissing)?;
-    if path.is_dir() { Ok(path) } else { Err(Error::CwdMissing) }
-}
-
 /// A session file that a client may load: below the folder of all sessions, or below any `.pi/sessions`.
 ///
 /// Links are followed before it is decided, so that none leads out.

@@ -22,6 +22,7 @@ use crate::{
     feed::{Feed, Limits},
     journal::Berth,
     places,
+    roots::Roots,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
 };
 
@@ -143,7 +144,12 @@ impl Room {
     }
 
     /// The session, which is loaded if it was not.
-    pub async fn session(self: &Arc<Self>, workshop: &dyn Workshop, turns: &Turns) -> Result<Session, MakeError> {
+    pub async fn session(
+        self: &Arc<Self>,
+        workshop: &dyn Workshop,
+        roots: &Roots,
+        turns: &Turns,
+    ) -> Result<Session, MakeError> {
         if let Some(session) = self.loaded() {
             return Ok(session);
         }
@@ -152,13 +158,14 @@ impl Room {
             return Ok(session);
         }
         let berth = self.berth();
+        let cwd = allowed(Path::new(&berth.cwd), roots)?;
         let conversation = match berth.file.map(PathBuf::from) {
             None => Conversation::New { parent: None },
             Some(file) if file.exists() => Conversation::Stored(kept_file(&file, workshop)?),
             // Nothing was said in it so far.
             Some(file) => Conversation::NewAt(file),
         };
-        let order = Order { cwd: berth.cwd.into(), conversation, beginning: Beginning::Resume { left: None } };
+        let order = Order { cwd, conversation, beginning: Beginning::Resume { left: None } };
         let made = workshop.make(order).await?;
         self.enter(made, turns).await.map_err(|SessionGone| MakeError::Failed {
             reason: "the session ended while it was being loaded".to_owned(),
@@ -280,6 +287,15 @@ async fn extension_commands(session: &Session) -> Result<Arc<HashSet<String>>, S
 /// A numbering that nobody has seen before.
 pub(crate) fn epoch() -> Epoch {
     Epoch(Secret::random().reveal()[..12].to_owned())
+}
+
+/// The folder of a session, which must still be one where an agent may work. One that is gone is told by whoever goes there.
+fn allowed(cwd: &Path, roots: &Roots) -> Result<PathBuf, MakeError> {
+    match roots.folder(cwd) {
+        Ok(cwd) => Ok(cwd),
+        Err(Error::CwdOutside { roots }) => Err(MakeError::OutsideRoots { roots }),
+        Err(_) => Ok(cwd.to_owned()),
+    }
 }
 
 /// The file of a session, which must still be where it may be.

@@ -41,6 +41,7 @@ use crate::{
     rates::Rates,
     room::Room,
     rooms::Rooms,
+    roots::{RootError, Roots},
     settings::Settings,
     speaker::{Snapshots, frame},
     workshop::Workshop,
@@ -73,11 +74,14 @@ pub enum StartError {
     Token(#[from] TokenError),
     #[error(transparent)]
     NotLoopback(#[from] NotLoopback),
+    #[error(transparent)]
+    Roots(#[from] RootError),
 }
 
 impl Server {
     /// Reads the journal and starts the engine. Needs a tokio runtime; blocks on the disk.
     pub fn start(settings: Settings, workshop: Arc<dyn Workshop>, redactor: Arc<Redactor>) -> Result<Self, StartError> {
+        let roots = Roots::find(&settings.roots, &workshop.usual_folder(), settings.home.as_deref())?;
         create_folder(&settings.folder)?;
         let options =
             journal::Options { retention: settings.retention, ceiling_bytes: settings.journal_bytes, redactor };
@@ -93,6 +97,7 @@ impl Server {
             lobby: Arc::new(Lobby::new(settings.connections)),
             rooms,
             workshop,
+            roots,
             journal: reader,
             turns: Arc::new(OnceCell::new()),
             counts: Counts::default(),
@@ -302,7 +307,7 @@ fn summary(report: &StartupRecovery) -> StartupRecovery {
 impl Snapshots for Arc<Hall> {
     async fn take(&self, session: &SessionId, reason: SnapshotReason) -> Option<SessionSnapshot> {
         let room = self.rooms.get(session)?;
-        let loaded = room.session(&*self.workshop, &self.turns).await.ok()?;
+        let loaded = self.wake(&room).await.ok()?;
         // First where the events are: whatever is read later may be newer, and events that tell it again do no harm.
         let position = room.feed().position();
         let (seq, partial) = room.feed().growing();

@@ -17,7 +17,7 @@ pub use self::{
     resolve::{Fault, Origin, Problem, Resolved, Row, Said, resolve, said_in, said_in_file},
 };
 
-use crate::{feed, journal, rates, speaker::Pace};
+use crate::{feed, journal, rates, roots, speaker::Pace};
 
 /// How a server behaves. Every number has a default that fits a developer's machine.
 #[derive(Debug, Clone)]
@@ -26,6 +26,10 @@ pub struct Settings {
     pub listen: Option<SocketAddr>,
     /// Further names by which it is reached.
     pub hosts: Vec<String>,
+    /// Below which folders clients may let an agent work, as it was said.
+    pub roots: Vec<String>,
+    /// What `~` means.
+    pub home: Option<PathBuf>,
     /// Its own folder: the token, the journal.
     pub folder: PathBuf,
     pub frame: pi_wire::Limits,
@@ -113,6 +117,8 @@ impl Settings {
         Self {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 3141))),
             hosts: Vec::new(),
+            roots: [roots::HERE, roots::HOME].map(str::to_owned).to_vec(),
+            home: None,
             folder,
             frame: pi_wire::Limits::default(),
             rates: rates::Limits::default(),

@@ -75,6 +75,9 @@ pub enum MakeError {
     /// A link leads there since the path was checked.
     #[error("the session file is in another place by now")]
     Elsewhere,
+    /// The folder in which the session worked is outside of what is allowed by now.
+    #[error("the folder of the session is outside of the allowed roots")]
+    OutsideRoots { roots: Vec<String> },
     #[error("another process writes the session file")]
     InUse,
     #[error("the session was removed meanwhile")]

@@ -28,11 +28,12 @@ fn row(resolved: &Resolved, name: &str) -> String {
 
 #[test]
 fn flag_counts_more_than_variable_than_file_than_what_is_built_in() {
-    let file = "{\n  \"theme\": \"dark\",\n  \"server\": {\n    \"maxSessions\": 1,\n    \"maxConnections\": 2, \"drainMs\": 3,\n    \"hosts\": [\"a:1\"]\n  }\n}";
+    let file = "{\n  \"theme\": \"dark\",\n  \"server\": {\n    \"maxSessions\": 1,\n    \"maxConnections\": 2, \"drainMs\": 3,\n    \"hosts\": [\"a:1\"], \"roots\": [\"/srv\"]\n  }\n}";
     let variables = [
         ("PI_SERVER_MAX_SESSIONS", "11"),
         ("PI_SERVER_MAX_CONNECTIONS", " 12 "),
         ("PI_SERVER_HOSTS", "b:1, c:2"),
+        ("PI_SERVER_ROOTS", "/srv/one:~/two:."),
         ("PI_SERVER_LISTEN", "[::1]:8080"),
         ("PI_SERVER_PORT", "4000"),
     ];
@@ -43,6 +44,7 @@ fn flag_counts_more_than_variable_than_file_than_what_is_built_in() {
         ("maxConnections", "12 PI_SERVER_MAX_CONNECTIONS"),
         ("drainMs", "3 settings.json:5:26"),
         ("hosts", r#"["b:1","c:2"] PI_SERVER_HOSTS"#),
+        ("roots", r#"["/srv/one","~/two","."] PI_SERVER_ROOTS"#),
         ("listen", r#""[::1]:8080" PI_SERVER_LISTEN"#),
         ("logLevel", r#""debug" --set"#),
         ("pingMs", "30000 default"),
@@ -67,13 +69,14 @@ fn what_cannot_be_used_is_told_with_its_place_and_what_was_meant() {
         ("PI_SERVER_SERVICE_HOST", "10.0.0.1"),
         ("PI_SERVER_DRAIN_MS", "soon"),
     ];
-    let flags = [("logFormat", "xml"), ("maxFrames", "1"), ("journalMaxBytes", "1048576")];
+    let flags = [("logFormat", "xml"), ("roots", "/srv:work"), ("maxFrames", "1"), ("journalMaxBytes", "1048576")];
     let (resolved, mut told) = resolved(file, &variables, &flags);
     told.sort();
     let expected = [
         "--set: server.historyBytes should not be more than server.journalMaxBytes",
         "--set: server.logFormat should be auto, text, json",
         "--set: server.maxFrames is not known",
+        "--set: server.roots should be a list of folders from / or ~ on; . is that of the start",
         "PI_SERVER_DRAIN_MS: server.drainMs should be a number from 0 to 3600000",
         "PI_SERVER_MAX_PENDING_PER_CLIENTS: no setting has this variable; did you mean PI_SERVER_MAX_PENDING_PER_CLIENT?",
         "PI_SERVER_PORT: it should be a port from 1 to 65535",

@@ -91,6 +91,9 @@ pub enum Error {
     SessionPath(SessionPathError),
     #[error("CWD must point to an existing directory")]
     CwdMissing,
+    /// The operator allows others.
+    #[error("CWD must be inside an allowed root: {}", .roots.join(", "))]
+    CwdOutside { roots: Vec<String> },
     #[error("Session version mismatch: expected {expected}, got {actual}")]
     VersionMismatch { expected: u64, actual: u64 },
     #[error("Conflicting {} '{value}': previously used for '{first}', now used for '{second}'", .identity.name())]
@@ -208,6 +211,7 @@ impl Error {
             Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
             Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
             Self::CwdMissing => Facts::about("cwd", ErrorCode::ValidationFailed),
+            Self::CwdOutside { .. } => Facts::about("cwd", ErrorCode::OutsideRoots),
             Self::VersionMismatch { .. } => Facts::about("ifSessionVersion", ErrorCode::VersionMismatch),
             Self::Conflict { identity, .. } => Facts::about(identity.name(), ErrorCode::Conflict),
             Self::DependencyUnknown(_) => Facts::about("dependsOn", ErrorCode::DependencyUnknown),

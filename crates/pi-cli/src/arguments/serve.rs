@@ -68,6 +68,9 @@ pub(crate) struct SettingArguments {
     /// Another name by which clients reach the server; may be repeated
     #[arg(long = "host", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) hosts: Vec<String>,
+    /// A folder below which clients may let an agent work, instead of this one and your home; may be repeated
+    #[arg(long = "root", value_name = "DIR", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) roots: Vec<String>,
     /// What is told on standard error at least [default: info]
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(LogLevel::WORDS.map(|(word, _)| word)))]
     pub(crate) log: Option<String>,

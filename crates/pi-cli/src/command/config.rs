@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use pi_redact::Redactor;
-use pi_server::settings::{Fault, Origin, Problem, Resolved, Row, Said, resolve, said_in, said_in_file};
+use pi_server::{
+    roots,
+    settings::{Fault, Origin, Problem, Resolved, Row, Said, resolve, said_in, said_in_file},
+};
 use pi_session::settings::{self as session, Notice, Place};
 use serde_json::{Map, Value, json};
 
@@ -57,11 +60,13 @@ pub(crate) fn run(
 pub(super) fn resolved(arguments: &SettingArguments, agent: Option<&Path>, environment: &Environment) -> Resolved {
     let file = agent.map_or(Ok(Vec::new()), |agent| said_in_file(&agent.join("settings.json")));
     let folder = agent.map(|agent| agent.join("server")).unwrap_or_default();
-    resolve(folder, file, &environment.server, said(arguments))
+    let mut resolved = resolve(folder, file, &environment.server, said(arguments));
+    resolved.settings.home.clone_from(&environment.home);
+    resolved
 }
 
 fn said(arguments: &SettingArguments) -> Vec<Said> {
-    let SettingArguments { listen, hosts, log, log_format, set } = arguments;
+    let SettingArguments { listen, hosts, roots, log, log_format, set } = arguments;
     let mut said: Vec<Said> = set.iter().map(|(name, value)| said_in(name, value, Origin::Flag("--set"))).collect();
     if let Some(at) = listen {
         said.push(said_in("listen", &at.to_string(), Origin::Flag("--listen")));
@@ -69,10 +74,22 @@ fn said(arguments: &SettingArguments) -> Vec<Said> {
     if !hosts.is_empty() {
         said.push(Said { name: "hosts".to_owned(), value: json!(hosts), origin: Origin::Flag("--host") });
     }
+    if !roots.is_empty() {
+        let roots: Vec<String> = roots.iter().map(|root| from_here(root)).collect();
+        said.push(Said { name: "roots".to_owned(), value: json!(roots), origin: Origin::Flag("--root") });
+    }
     let words = [("logLevel", log, "--log"), ("logFormat", log_format, "--log-format")];
     let words = words.into_iter().filter_map(|(name, word, flag)| Some((name, word.as_deref()?, flag)));
     said.extend(words.map(|(name, word, flag)| said_in(name, word, Origin::Flag(flag))));
     said
+}
+
+/// A folder that was named on the command line, from / on. `~` is there only if the shell left it.
+fn from_here(root: &str) -> String {
+    if root == roots::HERE || root == roots::HOME || root.starts_with("~/") {
+        return root.to_owned();
+    }
+    std::path::absolute(root).map_or_else(|_| root.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 /// The server's settings as a table, and what is wrong with them.

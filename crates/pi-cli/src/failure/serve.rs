@@ -59,6 +59,7 @@ impl ServeFailure {
                 "the file is left as it is; move it away to begin anew, sessions are kept in files of their own"
                     .to_owned()
             }
+            Self::Start(StartError::Roots(error)) => error.hint().to_owned(),
             Self::Start(StartError::Folder { .. }) => "see that the folder can be written to".to_owned(),
             Self::Journal(error) => error.hint().to_owned(),
             Self::NoJournal { .. } => "`pi serve` makes it when it starts; --journal names another file".to_owned(),

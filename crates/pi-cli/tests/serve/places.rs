@@ -81,3 +81,118 @@ fn sessions_behind_a_link_that_the_operator_made_go_on_after_a_restart() {
         check(&client.ask(&say("2")).await, &json!({"success": true, "sessionVersion": 2}));
     });
 }
+
+/// Asks for a session of this folder.
+async fn create(client: &mut Client, id: &str, cwd: &Path) -> Value {
+    client.ask(&json!({"type": "create_session", "id": id, "sessionId": id, "cwd": cwd})).await
+}
+
+/// The folder in which a session works.
+async fn folder_of(client: &mut Client, id: &str) -> Value {
+    let listed = client.ask(&json!({"type": "list_sessions", "id": format!("folder-{id}"), "search": id})).await;
+    listed["data"]["sessions"][0]["cwd"].clone()
+}
+
+#[test]
+fn agent_works_below_the_folder_of_the_start_and_the_home_and_nowhere_else() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        for folder in ["project/part", "home/other", "elsewhere"] {
+            make_folder(&room.at(folder));
+        }
+        symlink(room.at("elsewhere"), room.at("project/out")).expect("a link");
+    });
+    let at = |name: &str| serving.room.at(name);
+    let roots = format!("{}, {}", at("project").display(), at("home").display());
+    let refused = json!({"success": false, "code": "outside_roots", "field": "cwd",
+        "error": format!("CWD must be inside an allowed root: {roots}"),
+        "hint": "name a folder inside, or allow it with `pi serve --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json"});
+    write(&at("agent/sessions/--x--/x.jsonl"), &stored("x", &at("elsewhere")));
+    write(&at("agent/sessions/--x--/y.jsonl"), &stored("y", &at("home/other")));
+    write(&at("agent/sessions/--x--/z.jsonl"), &stored("z", &at("gone")));
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for (id, folder) in [("one", "project/part"), ("two", "home/other"), ("three", "project")] {
+            check(&create(&mut client, id, &at(folder)).await, &json!({"success": true}));
+            assert_eq!(folder_of(&mut client, id).await, json!(at(folder)));
+        }
+        for (id, folder) in [("a", "elsewhere"), ("b", "project/out"), ("c", "none"), ("d", "")] {
+            check(&create(&mut client, id, &at(folder)).await, &refused);
+        }
+        check(&create(&mut client, "e", Path::new("/")).await, &refused);
+        check(
+            &create(&mut client, "f", &at("project/none")).await,
+            &json!({"success": false, "code": "validation_failed", "error": "CWD must point to an existing directory"}),
+        );
+        // What the header of a file says is no more than what a client says.
+        check(&load(&mut client, "l1", &at("agent/sessions/--x--/x.jsonl")).await, &refused);
+        check(&load(&mut client, "l2", &at("agent/sessions/--x--/y.jsonl")).await, &json!({"success": true}));
+        check(&load(&mut client, "l3", &at("agent/sessions/--x--/z.jsonl")).await, &json!({"success": true}));
+        assert_eq!(folder_of(&mut client, "z").await, json!(at("project")), "where it worked is gone");
+    });
+}
+
+#[test]
+fn folder_that_became_a_link_out_is_neither_listed_nor_written_to() {
+    let serving = Serving::prepared(Script::new().then(answer()), &[], |room| {
+        make_folder(&room.at("project/part"));
+        write(&room.at("elsewhere/secret.txt"), b"");
+    });
+    let at = |name: &str| serving.room.at(name);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&create(&mut client, "s", &at("project/part")).await, &json!({"success": true}));
+        let told = client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        check(&told, &json!({"success": true}));
+        put_link(&at("project/part"), &at("elsewhere"));
+        for (id, kind) in [("1", "list_files"), ("2", "export_html"), ("3", "new_session")] {
+            let answer = client.ask(&json!({"type": kind, "id": id, "sessionId": "s"})).await;
+            check(&answer, &json!({"success": false, "code": "outside_roots"}));
+        }
+    });
+    assert_eq!(list(&at("elsewhere")), [at("elsewhere/secret.txt")]);
+}
+
+#[test]
+fn roots_that_are_named_replace_the_usual_ones_and_hold_after_a_restart() {
+    let mut serving = Serving::prepared(Script::new(), &["--root", "../one", "--root", "../two"], |room| {
+        for folder in ["one/part", "two"] {
+            make_folder(&room.at(folder));
+        }
+    });
+    let room = |name: &str| serving.room.at(name);
+    let (part, two, one, project) = (room("one/part"), room("two"), room("one"), room("project"));
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&create(&mut client, "a", &part).await, &json!({"success": true}));
+        check(&create(&mut client, "b", &two).await, &json!({"success": true}));
+        let refused = json!({"success": false, "code": "outside_roots",
+            "error": format!("CWD must be inside an allowed root: {}, {}", one.display(), two.display())});
+        check(&create(&mut client, "c", &project).await, &refused);
+        let made = client.ask(&json!({"type": "create_session", "id": "d", "sessionId": "d"})).await;
+        check(&made, &json!({"success": true}));
+        assert_eq!(folder_of(&mut client, "d").await, json!(one), "the first root, as the start is outside");
+    });
+    // With the usual roots, what was made elsewhere is known and not loaded.
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let told = client.ask(&json!({"type": "get_state", "id": "1", "sessionId": "b"})).await;
+        check(&told, &json!({"success": false, "code": "outside_roots"}));
+        assert_eq!(folder_of(&mut client, "b").await, json!(two));
+    });
+}
+
+#[test]
+fn root_that_is_not_there_is_told_at_the_start() {
+    let serving = Serving::start(Script::new());
+    let mut other = serving.room.pi_to(&["serve", "--listen", "127.0.0.1:0", "--root", "none"]);
+    let ended = other.output().expect("it starts");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    let named = format!("server.roots names {}, which cannot be used", serving.room.at("project/none").display());
+    assert!(told.contains(&named) && told.contains("make the folder, or name another one with --root"), "{told}");
+    assert_eq!(ended.status.code(), Some(2));
+}
+
+fn answer() -> pi_testkit::server::Reply {
+    pi_testkit::model::Answer::new().text("Hi.").reply()
+}

@@ -29,7 +29,7 @@ impl Hall {
             SessionCommand::NewSession(wanted) => self.new_session(room, session, wanted).await,
             SessionCommand::SwitchSessionFile(wanted) => self.switch_file(room, session, &wanted).await,
             SessionCommand::Fork(wanted) => self.fork(room, session, wanted).await,
-            SessionCommand::ExportHtml(wanted) => export_html(room, session, wanted).await,
+            SessionCommand::ExportHtml(wanted) => self.export_html(room, session, wanted).await,
             // Components that extensions draw come with the extensions.
             SessionCommand::ExtensionUiKey(wanted) => Err(Error::NoPendingRequest(wanted.request_id).into()),
             // Everything else was done before it came here.
@@ -82,7 +82,8 @@ impl Hall {
         }
         let _standing = room.hold().await.map_err(gone(room.id()))?;
         let (conversation, beginning) = to(file(room));
-        let order = Order { cwd: room.berth().cwd.into(), conversation, beginning };
+        let cwd = self.roots.folder(Path::new(&room.berth().cwd))?;
+        let order = Order { cwd, conversation, beginning };
         let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
         let text = made.text.take();
         // One that has ended meanwhile is left as well.
@@ -95,6 +96,22 @@ impl Hall {
         kept.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
         Ok(Some(text))
     }
+
+    /// Writes the conversation as a page, into the folder of the session and nowhere else.
+    async fn export_html(&self, room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
+        let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be exported"))?;
+        session.flush().await.map_err(gone(room.id()))?;
+        let cwd = self.roots.folder(Path::new(&room.berth().cwd))?;
+        let name = wanted.output_path.unwrap_or_else(|| format!("pi-session-{}.html", room.id()));
+        let written = spawn_blocking(move || {
+            let story = export::read(&from).map_err(|error| error.to_string())?;
+            places::write_inside(&cwd, Path::new(&name), export::html(&story).as_bytes())
+                .map_err(|error| error.to_string())
+        });
+        let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
+        let path = written.map_err(|reason| refused(&reason))?;
+        told(Data::ExportHtml(ExportedFile { path: path.to_string_lossy().into_owned() }))
+    }
 }
 
 fn file(room: &Room) -> Option<PathBuf> {
@@ -103,19 +120,4 @@ fn file(room: &Room) -> Option<PathBuf> {
 
 fn refused(reason: &str) -> Undone {
     Error::Refused { reason: reason.to_owned() }.into()
-}
-
-/// Writes the conversation as a page, into the folder of the session and nowhere else.
-async fn export_html(room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
-    let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be exported"))?;
-    session.flush().await.map_err(gone(room.id()))?;
-    let cwd = PathBuf::from(room.berth().cwd);
-    let name = wanted.output_path.unwrap_or_else(|| format!("pi-session-{}.html", room.id()));
-    let written = spawn_blocking(move || {
-        let story = export::read(&from).map_err(|error| error.to_string())?;
-        places::write_inside(&cwd, Path::new(&name), export::html(&story).as_bytes()).map_err(|error| error.to_string())
-    });
-    let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
-    let path = written.map_err(|reason| refused(&reason))?;
-    told(Data::ExportHtml(ExportedFile { path: path.to_string_lossy().into_owned() }))
 }

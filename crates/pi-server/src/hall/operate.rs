@@ -1,6 +1,9 @@
 //! Commands to the server itself.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pi_engine::Change;
 use pi_session::{Beginning, directory::Stored};
@@ -106,8 +109,8 @@ impl Hall {
         let id = wanted.session_id.unwrap_or_else(new_id);
         self.admit(&id)?;
         let cwd = match wanted.cwd {
-            Some(cwd) => places::folder(&cwd)?,
-            None => self.workshop.usual_folder(),
+            Some(cwd) => self.roots.folder(Path::new(&cwd))?,
+            None => self.usual_folder(),
         };
         let conversation = Conversation::New { parent: None };
         self.open(id, Order { cwd, conversation, beginning: Beginning::Startup }, Data::CreateSession).await
@@ -122,11 +125,18 @@ impl Hall {
         let stored = pi_session::directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
         let id = wanted.session_id.unwrap_or(stored.id);
         self.admit(&id)?;
-        let cwd = stored.cwd.filter(|cwd| Path::new(cwd).is_dir());
-        let cwd = cwd.map_or_else(|| self.workshop.usual_folder(), Into::into);
+        let cwd = match stored.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_dir()) {
+            Some(cwd) => self.roots.folder(cwd)?,
+            None => self.usual_folder(),
+        };
         let conversation = Conversation::Stored(path);
         let beginning = Beginning::Resume { left: None };
         self.open(id, Order { cwd, conversation, beginning }, Data::LoadSession).await
+    }
+
+    /// Where an agent works if nobody says where.
+    fn usual_folder(&self) -> PathBuf {
+        self.roots.usual(&self.workshop.usual_folder())
     }
 
     fn admit(&self, id: &SessionId) -> Result<(), Undone> {

@@ -1,6 +1,9 @@
 //! What can be seen of a session: what the model was given, what fills its window, what waits, which files there are.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pi_session::{
     AnswerFault, Session, SessionGone, Switch, directory,
@@ -82,7 +85,10 @@ impl Hall {
                 told(Data::ListContextSources(ContextSourceList { sources }))
             }
             SessionCommand::SetContextSource(wanted) => set_source(room.id(), session, wanted).await,
-            SessionCommand::ListFiles(wanted) => list_files(room.berth().cwd.into(), wanted).await,
+            SessionCommand::ListFiles(wanted) => match self.roots.folder(Path::new(&room.berth().cwd)) {
+                Ok(cwd) => list_files(cwd, wanted).await,
+                Err(outside) => Err(outside.into()),
+            },
             SessionCommand::ListSessionFiles(_) => self.list_session_files(room).await,
             command => self.depart(room, session, command).await,
         })

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{LogForm, LogLevel, Settings, list::KEYS};
+use crate::roots::is_root;
 
 /// A setting: its name inside `server` of the settings file, what it means, and what it may be.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub enum Kind {
     Address,
     /// Names of hosts.
     Hosts,
+    /// Folders, each absolute or from the home on; `.` is that of the start.
+    Folders,
     LogLevel,
     LogForm,
 }
@@ -86,7 +89,7 @@ impl Key {
     pub const fn unit(&self) -> Option<Unit> {
         match &self.kind {
             Kind::Number(number) => Some(number.unit),
-            Kind::Address | Kind::Hosts | Kind::LogLevel | Kind::LogForm => None,
+            Kind::Address | Kind::Hosts | Kind::Folders | Kind::LogLevel | Kind::LogForm => None,
         }
     }
 
@@ -96,6 +99,7 @@ impl Key {
             Kind::Number(number) => format!("a number from {} to {}", number.least, number.most),
             Kind::Address => "an address with a port, such as 127.0.0.1:3141".to_owned(),
             Kind::Hosts => "a list of names".to_owned(),
+            Kind::Folders => "a list of folders from / or ~ on; . is that of the start".to_owned(),
             Kind::LogLevel => one_of(&LogLevel::WORDS),
             Kind::LogForm => one_of(&LogForm::WORDS),
         }
@@ -106,6 +110,7 @@ impl Key {
             Kind::Number(number) => (number.get)(settings).into(),
             Kind::Address => settings.listen.map_or(Value::Null, |at| at.to_string().into()),
             Kind::Hosts => json!(settings.hosts),
+            Kind::Folders => json!(settings.roots),
             Kind::LogLevel => word(&LogLevel::WORDS, settings.log.level),
             Kind::LogForm => word(&LogForm::WORDS, settings.log.form),
         }
@@ -123,6 +128,11 @@ impl Key {
                 let name = |it: &Value| it.as_str().filter(|name| !name.trim().is_empty()).map(ToOwned::to_owned);
                 settings.hosts = value.as_array()?.iter().map(name).collect::<Option<_>>()?;
             }
+            Kind::Folders => {
+                let folder = |it: &Value| it.as_str().filter(|said| is_root(said)).map(ToOwned::to_owned);
+                let folders = value.as_array()?.iter().map(folder).collect::<Option<Vec<_>>>()?;
+                settings.roots = Some(folders).filter(|folders| !folders.is_empty())?;
+            }
             Kind::LogLevel => settings.log.level = named(&LogLevel::WORDS, value)?,
             Kind::LogForm => settings.log.form = named(&LogForm::WORDS, value)?,
         }
@@ -134,6 +144,8 @@ impl Key {
         match &self.kind {
             Kind::Number(_) => text.trim().parse::<u64>().map_or_else(|_| text.into(), Value::from),
             Kind::Hosts => text.split(',').map(str::trim).collect(),
+            // As in PATH.
+            Kind::Folders => std::env::split_paths(text).map(|folder| folder.to_string_lossy().into_owned()).collect(),
             Kind::Address | Kind::LogLevel | Kind::LogForm => text.trim().into(),
         }
     }

@@ -15,13 +15,14 @@ const HOUR: u64 = 60 * MINUTE;
 const YEAR: u64 = 365 * 24 * HOUR;
 
 /// Every setting, grouped by what it is about.
-pub static KEYS: [Key; 33] = [
+pub static KEYS: [Key; 34] = [
     Key { name: "listen", meaning: "Where the server listens", kind: Kind::Address },
     Key {
         name: "hosts",
         meaning: "Further names by which clients reach it, with any port or with one",
         kind: Kind::Hosts,
     },
+    Key { name: "roots", meaning: "Folders below which clients may let an agent work", kind: Kind::Folders },
     number(
         "maxConnections",
         "Clients at a time",

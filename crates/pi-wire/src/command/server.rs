@@ -21,7 +21,7 @@ payload! {
         search: Option<String> = optional "search" SEARCH,
     }
 
-    /// Makes a session.
+    /// Makes a session. `cwd` must be below one of the server's roots; without it the agent works where the server was started.
     CreateSession {
         /// Without it the server chooses one.
         session_id: Option<SessionId> = optional "sessionId" NEW_SESSION_ID,

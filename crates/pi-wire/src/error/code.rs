@@ -17,6 +17,7 @@ pub enum ErrorCode {
     UnknownCommand,
     ValidationFailed,
     InvalidSessionPath,
+    OutsideRoots,
     SessionNotFound,
     SessionExists,
     SessionLimit,
@@ -66,7 +67,7 @@ pub enum Retry {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateMember,
@@ -76,6 +77,7 @@ impl ErrorCode {
         Self::UnknownCommand,
         Self::ValidationFailed,
         Self::InvalidSessionPath,
+        Self::OutsideRoots,
         Self::SessionNotFound,
         Self::SessionExists,
         Self::SessionLimit,
@@ -143,6 +145,7 @@ impl ErrorCode {
             | Self::UnknownCommand
             | Self::ValidationFailed
             | Self::InvalidSessionPath
+            | Self::OutsideRoots
             | Self::SessionNotFound
             | Self::SessionExists
             | Self::Conflict
@@ -168,6 +171,9 @@ impl ErrorCode {
             Self::SessionLimit => Some("delete_session unloads one; its file stays"),
             Self::SessionInUse => Some("work with the session that has the file open"),
             Self::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
+            Self::OutsideRoots => Some(
+                "name a folder inside, or allow it with `pi serve --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",
+            ),
             Self::VersionMismatch => Some("read the session again and decide on what it is now"),
             Self::Conflict => Some("use a new id and a new key for a new command"),
             Self::DependencyUnknown => Some("send the dependency first, from the same client"),
