@@ -312,7 +312,7 @@ impl<C, B> Engine<C, B> {
         left.sort_unstable();
         for ticket in left {
             if self.commands.get(&ticket).is_some_and(|command| command.decided.is_none()) {
-                self.break_off(ticket, Failure::ShutDown, now, effects);
+                self.cut_off(ticket, Failure::ShutDown, now, effects);
             }
         }
         let mut running: Vec<_> = self.running.iter().map(|(ticket, _)| *ticket).collect();

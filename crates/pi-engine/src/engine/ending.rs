@@ -81,12 +81,15 @@ impl<C, B> Engine<C, B> {
             Change::Created(session) => Some(self.versions.begin(session)),
             Change::Removed(session) => Some(self.versions.end(session)),
             Change::Usual if !success || header.access == Access::Act => None,
-            Change::Usual | Change::Altered => {
-                let session = header.subject()?;
-                let same = self.versions.generation(session) == generation;
-                same.then(|| self.versions.advance(session)).flatten()
-            }
+            Change::Usual | Change::Altered => self.alter(header, generation),
         }
+    }
+
+    /// Moves the version of the session for which a command was started, if that is still the one of this name.
+    pub(super) fn alter(&mut self, header: &Header, generation: Option<Generation>) -> Option<VersionMove> {
+        let session = header.subject().filter(|_| header.access.is_recorded())?;
+        let same = self.versions.generation(session) == generation;
+        same.then(|| self.versions.advance(session)).flatten()
     }
 
     /// Whatever waits for a session that is gone ends; whatever runs there is asked to stop.

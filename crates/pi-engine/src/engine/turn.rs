@@ -174,4 +174,17 @@ impl<C, B> Engine<C, B> {
         let end = End { ending: Ending::Broken(failure), version, size: 0, moved: None };
         self.decide(ticket, end, now, effects);
     }
+
+    /// The same for one that may be in the middle of its work: what it did stays done, so its session's version moves.
+    pub(super) fn cut_off(&mut self, ticket: Ticket, failure: Failure, now: Time, effects: &mut Vec<Effect<C, B>>) {
+        let running = self.running.get(&ticket).map(|running| (Arc::clone(&running.header), running.generation));
+        let moved = running.and_then(|(header, generation)| self.alter(&header, generation));
+        match moved {
+            Some(moved) => {
+                let end = End { ending: Ending::Broken(failure), version: moved.version, size: 0, moved: Some(moved) };
+                self.decide(ticket, end, now, effects);
+            }
+            None => self.break_off(ticket, failure, now, effects),
+        }
+    }
 }

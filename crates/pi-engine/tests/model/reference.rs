@@ -302,7 +302,7 @@ impl Reference {
 
     fn stop_everything(&mut self) {
         for serial in self.serials_where(|command| command.follows.is_none() && command.end.is_none()) {
-            self.break_off(serial, Failure::ShutDown);
+            self.cut_off(serial, Failure::ShutDown);
         }
         for serial in self.serials_where(Command::runs) {
             let command = self.at_mut(serial);

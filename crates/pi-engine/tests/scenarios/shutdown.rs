@@ -47,14 +47,14 @@ fn deadline_ends_what_is_left() {
          a.3 get_state s1 | accepted a.3; start a.3
          shutdown 10s
          deadline         | in 10000ms
-         wait 10s         | record a.1 ended; record a.2 ended;
-                          | answer a.3 broken: Command cancelled because server shutdown completed v0;
+         wait 10s         | record a.1 ended s1=1; record a.2 ended;
+                          | answer a.3 broken: Command cancelled because server shutdown completed v1;
                           | cancel a.1; kill a.1; cancel a.3; kill a.3
-         durable          | answer a.1 broken: Command cancelled because server shutdown completed v0;
-                          | answer a.2 broken: Command cancelled because server shutdown completed v0
+         durable          | answer a.1 broken: Command cancelled because server shutdown completed v1;
+                          | answer a.2 broken: Command cancelled because server shutdown completed v1
          done a.1
          done a.3         | drained
-         version s1       | 0",
+         version s1       | 1",
     );
 }
 

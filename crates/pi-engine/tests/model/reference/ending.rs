@@ -21,6 +21,20 @@ impl Reference {
         self.end(serial, Outcome { ending: Ending::Broken(failure), version }, 0, None);
     }
 
+    /// Like that, but in the middle of its work if it runs: that has changed its session.
+    pub(super) fn cut_off(&mut self, serial: usize, failure: Failure) {
+        let command = self.at(serial).expect("only known commands end");
+        let (header, runs) = (command.header.clone(), command.runs());
+        let is_its_own = self.namesake_for(&header) == command.namesake;
+        let found = self.version_for(&header).filter(|_| runs && is_its_own && header.access != Access::Read);
+        let (Some(version), Some(session)) = (found, header.subject().cloned()) else {
+            return self.break_off(serial, failure);
+        };
+        let moved = VersionMove { session, version: Some(version + 1) };
+        self.apply(&moved);
+        self.end(serial, Outcome { ending: Ending::Broken(failure), version: moved.version }, 0, Some(moved));
+    }
+
     pub(super) fn end(
         &mut self,
         serial: usize,
