@@ -23,6 +23,7 @@ use pi_session::{
     Beginning, Blueprint, Owner, cut,
     input::{Composer, ImageRule, Mentions, Picture, Pictures},
     models::Models,
+    offer::ActiveTools,
     resources::{
         self, Discovery, Places, Resources, Switches, Wanted,
         assembly::{Ingredients, ToolNote, assemble},
@@ -56,7 +57,7 @@ pub(crate) struct Workshop {
     pub(crate) models: Models,
     policy: Policy,
     tools: Registry,
-    active_tools: Vec<String>,
+    active_tools: ActiveTools,
     workspace: Arc<Workspace>,
     system: Vec<SystemPart>,
     is_project_trusted: bool,
@@ -192,7 +193,7 @@ impl Workshop {
         }
         let tools = Registry::built_in();
         let active_tools = active_tools(kit, &settings, &tools, console)?;
-        let system = system(kit.told, &resources, &tools, &active_tools, &directory, console)?;
+        let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?;
         let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
         let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
@@ -212,6 +213,11 @@ impl Workshop {
     pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, entrance: Entrance) -> Blueprint {
         let Entrance { mode, beginning, owner } = entrance;
         let id = seat.header.id.clone();
+        let active_tools = match (&self.active_tools, mode) {
+            // What a server is started with is the usual of its sessions; each has a client who chooses.
+            (ActiveTools::Asked(names), Mode::Server) => ActiveTools::Usual(names.clone()),
+            (active_tools, _) => active_tools.clone(),
+        };
         Blueprint {
             id,
             models: self.models.clone(),
@@ -220,7 +226,7 @@ impl Workshop {
             policy: self.policy.clone(),
             redactor: Arc::clone(&self.composer.redactor),
             tools: self.tools.clone(),
-            active_tools: self.active_tools.clone(),
+            active_tools,
             workspace: Arc::clone(&self.workspace),
             system: self.system.clone(),
             guests: Arc::new(Guests::none()),
@@ -319,10 +325,10 @@ fn active_tools(
     settings: &Settings,
     tools: &Registry,
     console: &mut Console,
-) -> Result<Vec<String>, Failure> {
+) -> Result<ActiveTools, Failure> {
     let ToolArguments { tools: wanted, no_tools } = kit.offered;
     if *no_tools {
-        return Ok(Vec::new());
+        return Ok(ActiveTools::Asked(Vec::new()));
     }
     let known = |name: &String| tools.get(name).is_some();
     let names = || tools.names().map(str::to_owned).collect();
@@ -330,13 +336,13 @@ fn active_tools(
         return Err(SessionFailure::NoSuchTool { name: name.clone(), names: names() }.into());
     }
     if !wanted.is_empty() {
-        return Ok(wanted.clone());
+        return Ok(ActiveTools::Asked(wanted.clone()));
     }
     let mut active = settings.tools(&DEFAULT_ACTIVE);
     for name in active.extract_if(.., |name| !known(name)) {
         console.note(&format!("defaultTools names {name}, and there is no such tool"));
     }
-    Ok(active)
+    Ok(ActiveTools::Usual(active))
 }
 
 fn system(

@@ -19,7 +19,11 @@ use pi_transcript::{
 
 pub use self::sendable::sendable;
 pub(crate) use self::sendable::{answers, calls, is_failed};
-use crate::{draft, tree::Kept};
+use crate::{
+    draft,
+    offer::{self, Offer},
+    tree::Kept,
+};
 
 /// A message, and the entry that it comes from.
 pub type Spoken = (EntryId, Arc<Message>);
@@ -32,6 +36,8 @@ pub struct Context {
     pub model: Option<ModelChoice>,
     /// `off` until somebody chooses.
     pub thinking_level: Open<ThinkingLevel>,
+    /// What was chosen to be offered to the model.
+    pub offer: Offer,
 }
 
 /// A model by its names.
@@ -58,7 +64,8 @@ pub fn address(path: &[Arc<Kept>], model: &ModelChoice) -> Option<String> {
 pub fn build(path: &[Arc<Kept>]) -> Context {
     let model = path.iter().rev().find_map(|kept| model_of(kept));
     let thinking_level = path.iter().rev().find_map(|kept| level_of(kept)).unwrap_or(ThinkingLevel::Off.into());
-    Context { messages: messages(path), model, thinking_level }
+    let offer = path.iter().rev().find_map(|kept| offer::of(kept)).unwrap_or_default();
+    Context { messages: messages(path), model, thinking_level, offer }
 }
 
 /// The model that an entry tells of.

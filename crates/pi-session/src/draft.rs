@@ -14,7 +14,11 @@ use pi_transcript::{
 };
 use serde_json::Value;
 
-use crate::{context, cut::Keep};
+use crate::{
+    context,
+    cut::Keep,
+    offer::{self, Offer},
+};
 
 /// The member of an entry in which we remember which stretches of its message came from elsewhere. Pi does not look at
 /// it; without it the origin of an attached file would be forgotten with the next start.
@@ -55,6 +59,8 @@ pub(crate) enum Draft {
         custom_type: String,
         data: Option<Value>,
     },
+    /// What is to be offered to the model from here on.
+    Offer(Offer),
     CustomMessage(Box<CustomMessage>),
     Label {
         target: EntryId,
@@ -95,6 +101,7 @@ impl Draft {
         entry.insert("timestamp".to_owned(), "".into());
         let read: Entry = serde_json::from_value(Value::Object(entry)).map_err(|error| error.to_string())?;
         match read {
+            Entry::Custom(custom) if offer::is_told_by(&custom) => Err(reserved(&custom.custom_type)),
             Entry::Custom(custom) => Ok(Self::Custom { custom_type: custom.custom_type, data: custom.data }),
             Entry::CustomMessage(said) => {
                 let CustomMessageEntry { custom_type, content, display, details, .. } = said;
@@ -172,6 +179,10 @@ impl Draft {
                     extra,
                 }))
             }
+            Self::Offer(offer) => {
+                let (custom_type, data) = (offer::TYPE.to_owned(), Some(offer.to_value()));
+                Entry::Custom(CustomEntry { base, custom_type, data, extra })
+            }
             Self::Custom { custom_type, data } => Entry::Custom(CustomEntry { base, custom_type, data, extra }),
             Self::CustomMessage(said) => {
                 let CustomMessage { custom_type, content, display, details, extra: said, .. } = *said;
@@ -194,6 +205,11 @@ impl Author {
             Self::Extension => (Some(true), None),
         }
     }
+}
+
+/// Why an entry that only a person may cause is not taken from an extension.
+pub(crate) fn reserved(custom_type: &str) -> String {
+    format!("the type {custom_type:?} of an entry belongs to pi itself")
 }
 
 /// A message of an extension's own type.

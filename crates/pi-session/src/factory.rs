@@ -19,16 +19,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     archive::Archive,
-    cut,
+    context, cut,
     departure::{Beginning, Owner},
     file::Opened,
     finished::Notebook,
     herald::Brake,
     input::Composer,
-    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth},
+    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth, switched},
     models::{Choice, Models},
+    offer::{ActiveTools, Offer},
     queue::{Delivery, Queues},
-    resources::Switches,
     retry::RetrySettings,
     run::Parts,
     session::Session,
@@ -47,7 +47,7 @@ pub struct Blueprint {
     pub policy: Policy,
     pub redactor: Arc<Redactor>,
     pub tools: Registry,
-    pub active_tools: Vec<String>,
+    pub active_tools: ActiveTools,
     pub workspace: Arc<Workspace>,
     pub system: Vec<SystemPart>,
     pub guests: Arc<Guests>,
@@ -167,6 +167,9 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
     let life = CancellationToken::new();
     let whole_system: Arc<[SystemPart]> = blueprint.system.into();
+    let Offer { tools: chosen, switches } = context::build(&tree.entries()).offer;
+    let mut tools = Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, chosen, blueprint.workspace);
+    tools.switch(&switches);
     let mut mailbox = Mailbox {
         parts: Arc::new(parts),
         tree,
@@ -178,10 +181,10 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         retry: blueprint.retry,
         compaction: blueprint.compaction,
         queues: Queues::new(blueprint.steering, blueprint.follow_up),
-        tools: Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, blueprint.workspace),
-        system: Arc::clone(&whole_system),
+        tools,
+        system: switched(&whole_system, &switches),
         whole_system,
-        switches: Switches::default(),
+        switches,
         composer: blueprint.composer,
         intake: Intake::new(),
         hearing,
@@ -201,6 +204,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         commands: life.child_token(),
         life,
         ran: Vec::new(),
+        has_moved: false,
         letters: letters.downgrade(),
     };
     mailbox.restore(&finished);

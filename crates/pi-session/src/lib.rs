@@ -25,6 +25,7 @@ pub mod input;
 pub mod listing;
 mod mailbox;
 pub mod models;
+pub mod offer;
 pub mod queue;
 pub mod resources;
 pub mod retry;

@@ -46,6 +46,7 @@ pub(crate) use self::{
     job::Running,
     letter::{Letter, Request},
     scribe::{Scribe, Worth},
+    source::switched,
 };
 use crate::{
     complaint::Complaint,
@@ -112,6 +113,8 @@ pub(crate) struct Mailbox {
     pub(crate) commands: CancellationToken,
     /// Commands that have ended and are not yet said.
     pub(crate) ran: Vec<Message>,
+    /// The conversation went to another place, and nothing was written there so far.
+    pub(crate) has_moved: bool,
     /// For the desks of runs; weak, so that a session ends when nobody holds it.
     pub(crate) letters: mpsc::WeakSender<Letter>,
 }
@@ -127,18 +130,8 @@ impl Mailbox {
 
     /// Says what the session begins with, where the file does not say the same, and lets extensions hear that it begins.
     pub(crate) fn begin(&mut self, beginning: &Beginning) {
-        let known = context::build(&self.tree.entries());
-        let (provider, model) = (self.choice.provider().clone(), self.choice.id().into());
-        let mut drafts = Vec::new();
-        let chosen = context::ModelChoice { provider: provider.clone(), model: ModelId::from(self.choice.id()) };
-        let is_restored = known.model == Some(chosen);
-        if !is_restored {
-            let address = self.choice.address().map(str::to_owned);
-            drafts.push(Draft::ModelChange { provider, model, address });
-        }
-        if self.tree.is_empty() || known.thinking_level != Open::Known(self.thinking) {
-            drafts.push(Draft::ThinkingLevelChange(self.thinking));
-        }
+        let drafts = self.unstated();
+        let is_restored = !drafts.iter().any(|draft| matches!(draft, Draft::ModelChange { .. }));
         if !drafts.is_empty() {
             self.append(Vec::new(), drafts, Vec::new());
         }
@@ -147,6 +140,25 @@ impl Mailbox {
         if is_restored && matches!(beginning, Beginning::Resume { .. }) {
             self.hearing.notify(change::selected(&self.choice, None, ModelSource::Restore));
         }
+    }
+
+    /// How the session is set, where the path to its leaf does not say the same: whoever reads the file goes on like this.
+    fn unstated(&self) -> Vec<Draft> {
+        let known = context::build(&self.tree.entries());
+        let (provider, model) = (self.choice.provider().clone(), ModelId::from(self.choice.id()));
+        let mut drafts = Vec::new();
+        if known.model != Some(context::ModelChoice { provider: provider.clone(), model: model.clone() }) {
+            let address = self.choice.address().map(str::to_owned);
+            drafts.push(Draft::ModelChange { provider, model, address });
+        }
+        if self.tree.is_empty() || known.thinking_level != Open::Known(self.thinking) {
+            drafts.push(Draft::ThinkingLevelChange(self.thinking));
+        }
+        let offer = self.offer();
+        if known.offer != offer {
+            drafts.push(Draft::Offer(offer));
+        }
+        drafts
     }
 
     /// Takes letters until nobody can write any more, or somebody closes the session.
@@ -265,7 +277,11 @@ impl Mailbox {
     fn append(&mut self, before: Vec<AgentEvent>, drafts: Vec<Draft>, after: Vec<AgentEvent>) -> Vec<EntryId> {
         let now = (self.parts.now)();
         let (mut lines, mut ids, mut events) = (Vec::new(), Vec::new(), before);
-        for draft in drafts {
+        // What was set elsewhere holds here too, and must be found when the file is read.
+        let stated =
+            if !drafts.is_empty() && std::mem::take(&mut self.has_moved) { self.unstated() } else { Vec::new() };
+        let before = stated.len();
+        for draft in stated.into_iter().chain(drafts) {
             let appended = self.tree.append(now, |base| draft.into_entry(base));
             ids.push(appended.entry.id().clone());
             if let Kept::Other(entry) = &*appended.entry {
@@ -280,7 +296,7 @@ impl Mailbox {
         if written > 0 && self.parts.reader.as_ref().is_some_and(|reader| reader.open().is_ok()) {
             self.tree.settle(written);
         }
-        ids
+        ids.split_off(before)
     }
 
     fn tell(&mut self, events: Vec<AgentEvent>) {

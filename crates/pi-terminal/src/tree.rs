@@ -76,6 +76,7 @@ fn is_shown(tree: &Tree, place: Place) -> bool {
         | Kind::ModelChange
         | Kind::ThinkingLevelChange
         | Kind::Custom
+        | Kind::Offer
         | Kind::CustomMessage
         | Kind::Label
         | Kind::SessionInfo

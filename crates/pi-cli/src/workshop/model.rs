@@ -13,7 +13,10 @@ use pi_transcript::{ModelId, ProviderId, ThinkingLevel};
 
 use super::seat::Past;
 use crate::{
-    arguments::talk::ModelArguments,
+    arguments::{
+        model::{ReachArguments, SourceArguments},
+        talk::ModelArguments,
+    },
     asking,
     choice::{self, Chosen, Preference, Spoken, Wanted, Why},
     console::Console,
@@ -84,6 +87,33 @@ impl Answering {
         usual.fall_silent(before, format!("{why}; {}", failure.hint()));
         usual.tell_silence(console);
         Ok(usual)
+    }
+
+    /// For a session of a server: whoever it was started with answers in sessions in which nobody chose. One that has a model
+    /// and a level keeps them, if that model can still be asked.
+    pub(crate) async fn decide_served(
+        arguments: &ModelArguments,
+        past: &Past,
+        settings: &Settings,
+        providers: &mut Providers,
+        console: &mut Console,
+    ) -> Result<Self, Failure> {
+        let usual = Self::decide(arguments, past, settings, Otherwise::Another, providers, console).await?;
+        let Some(before) = &past.model else { return Ok(usual) };
+        if *usual.choice.provider() == before.provider && usual.choice.id() == before.model.as_str() {
+            return Ok(Self { thinking: past.thinking.unwrap_or(usual.thinking), ..usual });
+        }
+        let nobody = ModelArguments {
+            model: None,
+            provider: None,
+            thinking: None,
+            reach: ReachArguments { base_url: None, api_key_env: None },
+            sources: SourceArguments { provider_dir: Vec::new() },
+        };
+        match Self::decide(&nobody, past, settings, Otherwise::Nobody, providers, console).await {
+            Ok(chosen) => Ok(Self { own: [usual.own, chosen.own].concat(), key: chosen.key.or(usual.key), ..chosen }),
+            Err(_) => Ok(usual),
+        }
     }
 
     /// What was named, else the model of the session, else the usual one.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pi_engine::Change;
 use pi_session::{
     CommandInfo, CommandSource, Journey, NavigateError, Session, SessionGone, Summarise, Switch, context::Spoken,
     models::Choice, queue::When,
@@ -58,6 +59,16 @@ impl Hall {
                 steer::bash(&self.bash, id, &session, command, limits).await
             }
             SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
+            command if is_written_down(&command) => {
+                let outcome = self.converse(&room, &session, command).await.unwrap_or_else(|gone| Err(ended(gone)));
+                session.flush().await.map_err(ended)?;
+                if outcome.is_ok() && session.state().await.map_err(ended)?.is_failing {
+                    let reason = "the session file cannot be written; the change holds until the session ends";
+                    let error = Error::StorageFailed { reason: reason.to_owned() };
+                    return Err(Undone { error, change: Change::Altered });
+                }
+                outcome
+            }
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
@@ -135,6 +146,20 @@ impl Hall {
     async fn info(&self, room: &Room, session: &Session) -> Result<SessionInfo, SessionGone> {
         Ok(Arc::unwrap_or_clone(room.info(session).await?))
     }
+}
+
+/// Whether the change that a command makes is an entry of the session file: it is on the disk before it is answered.
+fn is_written_down(command: &SessionCommand) -> bool {
+    matches!(
+        command,
+        SessionCommand::SetModel(_)
+            | SessionCommand::CycleModel(_)
+            | SessionCommand::SetThinkingLevel(_)
+            | SessionCommand::CycleThinkingLevel(_)
+            | SessionCommand::SetSessionName(_)
+            | SessionCommand::SetActiveTools(_)
+            | SessionCommand::SetContextSource(_)
+    )
 }
 
 pub(super) fn switch(enabled: bool) -> Switch {

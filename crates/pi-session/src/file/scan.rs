@@ -144,7 +144,7 @@ impl Lines {
             return;
         }
         let role = glance.message.as_ref().and_then(|message| message.role.as_deref());
-        let kind = Kind::named(&glance.kind, role);
+        let kind = Kind::named(&glance.kind, role, glance.custom_type.as_deref());
         self.tree.add(&Outline { id, parent: parent.as_deref(), kind }, span);
         match (kind, &glance.target_id) {
             (Kind::Label, Some(target)) => {
@@ -206,6 +206,8 @@ struct Glance<'a> {
     timestamp: Option<Cow<'a, str>>,
     #[serde(borrow)]
     message: Option<Speaker<'a>>,
+    #[serde(borrow)]
+    custom_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
     target_id: Option<Cow<'a, str>>,
     #[serde(borrow)]

@@ -6,6 +6,7 @@ use pi_exthost::guests::GuestTool;
 use pi_tools::{Registry, Workspace};
 
 use crate::{
+    offer::{ActiveTools, ChosenTools},
     resources::Switches,
     run::tools::{ActiveTool, ToolSet},
 };
@@ -18,21 +19,32 @@ pub(crate) struct Equipment {
     pub(super) workspace: Arc<Workspace>,
     /// The active ones, also those whose source is switched off.
     wanted: ToolSet,
+    /// What a person chose, if somebody did; extensions change only what is active.
+    chosen: Option<ChosenTools>,
     switches: Switches,
     /// What the model is offered.
     pub(super) set: Arc<ToolSet>,
 }
 
 impl Equipment {
+    /// With what a person chose at another time, unless somebody asks for other tools now.
     pub(crate) fn new(
         built_in: Registry,
         guests: Vec<GuestTool>,
-        active: Vec<String>,
+        active: ActiveTools,
+        chosen: Option<ChosenTools>,
         workspace: Arc<Workspace>,
     ) -> Self {
+        let active = match (active, &chosen) {
+            (ActiveTools::Usual(usual), Some(chosen)) => {
+                let is_later = |name: &String| !chosen.on.contains(name) && !chosen.off.contains(name);
+                chosen.on.iter().cloned().chain(usual.into_iter().filter(is_later)).collect()
+            }
+            (ActiveTools::Usual(names) | ActiveTools::Asked(names), _) => names,
+        };
         let wanted = ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace));
         let set = Arc::new(wanted.only(|_| true));
-        Self { built_in, guests, active, workspace, wanted, switches: Switches::default(), set }
+        Self { built_in, guests, active, workspace, wanted, chosen, switches: Switches::default(), set }
     }
 
     /// The active tools, also those whose source is switched off.
@@ -41,7 +53,7 @@ impl Equipment {
     }
 
     /// Takes effect at the next turn.
-    pub(super) fn switch(&mut self, switches: &Switches) {
+    pub(crate) fn switch(&mut self, switches: &Switches) {
         self.switches = switches.clone();
         self.offer();
     }
@@ -50,11 +62,32 @@ impl Equipment {
         self.set = Arc::new(self.wanted.only(|tool| self.switches.is_on(&tool.source())));
     }
 
-    /// Takes over what guests offer now; new tools that want to be are active at once.
+    /// What a person chose.
+    pub(super) fn chosen(&self) -> Option<&ChosenTools> {
+        self.chosen.as_ref()
+    }
+
+    /// Activates what a person chooses, and remembers it. Takes effect at the next turn.
+    pub(super) fn choose(&mut self, names: &[String]) {
+        self.activate(names);
+        let guests = self.guests.iter().map(|tool| tool.offer.definition.name.as_str());
+        let mut off: Vec<String> = self.built_in.names().chain(guests).map(str::to_owned).collect();
+        off.retain(|name| !self.active.contains(name));
+        off.sort_unstable();
+        off.dedup();
+        self.chosen = Some(ChosenTools { on: self.active.clone(), off });
+    }
+
+    /// Takes over what guests offer now; of new tools those are active at once that were chosen, or want to be.
     pub(super) fn refresh(&mut self, guests: Vec<GuestTool>) {
         let is_new = |tool: &&GuestTool| {
             let name = &tool.offer.definition.name;
-            tool.offer.default_active && !self.guests.iter().any(|known| known.offer.definition.name == *name)
+            let is_wanted = match &self.chosen {
+                Some(chosen) if chosen.on.contains(name) => true,
+                Some(chosen) if chosen.off.contains(name) => false,
+                Some(_) | None => tool.offer.default_active,
+            };
+            is_wanted && !self.guests.iter().any(|known| known.offer.definition.name == *name)
         };
         let new: Vec<String> = guests.iter().filter(is_new).map(|tool| tool.offer.definition.name.clone()).collect();
         let names = [std::mem::take(&mut self.active), new].concat();

@@ -34,6 +34,7 @@ use super::{
 use crate::{
     draft::{self, Draft},
     input::{Utterance, Voice},
+    offer,
     queue::{Saying, When},
     run::aside,
     session::CompactError,
@@ -144,6 +145,9 @@ impl Mailbox {
     }
 
     fn append_custom(&mut self, custom_type: String, data: Option<Value>) -> Result<EntryId, Refusal> {
+        if custom_type == offer::TYPE {
+            return Err(Refusal::Invalid { message: draft::reserved(&custom_type) });
+        }
         let ids = self.append(Vec::new(), vec![Draft::Custom { custom_type, data }], Vec::new());
         ids.into_iter().next().ok_or(Refusal::Gone)
     }

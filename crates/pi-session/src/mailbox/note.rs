@@ -35,6 +35,7 @@ impl Mailbox {
             Note::GoTo(leaf, reply) => {
                 let place = leaf.and_then(|leaf| self.tree.find(&leaf).ok());
                 self.tree.move_leaf(place);
+                self.has_moved = true;
                 answer(reply, self.tree.missing());
             }
             Note::Hold(entries, reply) => {

@@ -53,7 +53,7 @@ impl Mailbox {
             Request::CycleThinkingLevel(reply) => answer(reply, self.cycle_thinking_level()),
             Request::SetThinkingLevel(level, reply) => answer(reply, self.set_thinking_level(level)),
             Request::SetActiveTools(names, reply) => {
-                self.tools.activate(&names);
+                self.choose_tools(&names);
                 answer(reply, ());
             }
             Request::SetDelivery(when, delivery, reply) => {

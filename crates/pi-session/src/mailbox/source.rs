@@ -11,7 +11,10 @@ use tokio::sync::oneshot;
 
 use super::{Mailbox, answer};
 use crate::{
+    context,
+    draft::Draft,
     listing::{ContextKind, ContextSource, SourceError},
+    offer::Offer,
     resources::{SourceId, SourceKind, Switches},
     run::tools::ActiveTool,
     session::Switch,
@@ -27,7 +30,7 @@ struct Told {
 }
 
 /// The parts of a system prompt that are switched on.
-pub(super) fn switched(all: &[SystemPart], switches: &Switches) -> Arc<[SystemPart]> {
+pub(crate) fn switched(all: &[SystemPart], switches: &Switches) -> Arc<[SystemPart]> {
     let part = |part: &SystemPart| match &part.text {
         SystemText::Memory { .. } => switches.is_on(&SourceId::from(part.id.as_str())).then(|| part.clone()),
         SystemText::Skills { skills } => {
@@ -65,11 +68,31 @@ impl Mailbox {
             ContextKind::Skill | ContextKind::Memory => self.system = switched(&self.whole_system, &self.switches),
             ContextKind::Tools => self.tools.switch(&self.switches),
         }
+        self.state_offer();
         self.weigh(vec![told], |mut sources| {
             if let Some(source) = sources.pop() {
                 answer(reply, Ok(source));
             }
         });
+    }
+
+    /// Takes effect at the next turn.
+    pub(super) fn choose_tools(&mut self, names: &[String]) {
+        self.tools.choose(names);
+        self.state_offer();
+    }
+
+    /// What a person chose so far.
+    pub(super) fn offer(&self) -> Offer {
+        Offer { tools: self.tools.chosen().cloned(), switches: self.switches.clone() }
+    }
+
+    /// Writes down what is chosen now, if the file does not say so.
+    fn state_offer(&mut self) {
+        let offer = self.offer();
+        if context::build(&self.tree.entries()).offer != offer {
+            self.append(Vec::new(), vec![Draft::Offer(offer)], Vec::new());
+        }
     }
 
     fn weigh(&mut self, told: Vec<Told>, then: impl FnOnce(Vec<ContextSource>) + Send + 'static) {

@@ -6,10 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{Resources, Skill};
 
 /// The same in every session in which the source appears: `memory:/work/AGENTS.md`, `skill:deploy`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct SourceId(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,8 @@ pub struct Source {
 }
 
 /// Which sources are switched off. All others are on, those that appear later too.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Switches {
     off: BTreeSet<SourceId>,
 }
@@ -85,6 +89,10 @@ impl Switches {
 
     pub fn switch_on(&mut self, id: &SourceId) {
         self.off.remove(id);
+    }
+
+    pub fn are_all_on(&self) -> bool {
+        self.off.is_empty()
     }
 
     pub fn is_on(&self, id: &SourceId) -> bool {

@@ -2,6 +2,8 @@
 
 use pi_transcript::{Entry, Message};
 
+use crate::offer;
+
 /// The type of an entry, and of a message its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -15,6 +17,8 @@ pub enum Kind {
     Compaction,
     BranchSummary,
     Custom,
+    /// What a person chose to offer to the model.
+    Offer,
     CustomMessage,
     Label,
     SessionInfo,
@@ -32,6 +36,7 @@ impl Kind {
             Entry::ThinkingLevelChange(_) => Self::ThinkingLevelChange,
             Entry::Compaction(_) => Self::Compaction,
             Entry::BranchSummary(_) => Self::BranchSummary,
+            Entry::Custom(entry) if offer::is_told_by(entry) => Self::Offer,
             Entry::Custom(_) => Self::Custom,
             Entry::CustomMessage(_) => Self::CustomMessage,
             Entry::Label(_) => Self::Label,
@@ -44,13 +49,14 @@ impl Kind {
 
     /// By the words of a line. An entry of such a type can still turn out to be one that we do not know, because a member
     /// is missing; who needs to be sure reads it.
-    pub fn named(kind: &str, role: Option<&str>) -> Self {
+    pub fn named(kind: &str, role: Option<&str>, custom_type: Option<&str>) -> Self {
         match kind {
             "message" => Self::of_role(role.unwrap_or_default()),
             "model_change" => Self::ModelChange,
             "thinking_level_change" => Self::ThinkingLevelChange,
             "compaction" => Self::Compaction,
             "branch_summary" => Self::BranchSummary,
+            "custom" if custom_type == Some(offer::TYPE) => Self::Offer,
             "custom" => Self::Custom,
             "custom_message" => Self::CustomMessage,
             "label" => Self::Label,
@@ -72,6 +78,7 @@ impl Kind {
             | Self::ThinkingLevelChange
             | Self::Compaction
             | Self::BranchSummary
+            | Self::Offer
             | Self::CustomMessage
             | Self::ContextEdit => true,
             Self::Custom | Self::Label | Self::SessionInfo | Self::Usage | Self::Other => false,

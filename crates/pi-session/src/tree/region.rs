@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pi_transcript::Entry;
 
 use super::{Kept, Kind, Place, Span, Tree};
-use crate::context;
+use crate::{context, offer};
 
 impl Tree {
     /// The entries that must be held before [`entries`](Self::entries) can be asked for, with their places in the file.
@@ -29,7 +29,7 @@ impl Tree {
         self.region.iter().filter_map(|place| self.held.get(place).cloned()).collect()
     }
 
-    /// The path from the first entry that the last compaction kept, and before it what tells model and thinking level.
+    /// The path from the first entry that the last compaction kept, and before it what tells model, thinking level and offer.
     /// If an entry is not held that must be known to say more, that is the last word for now.
     pub(super) fn compute_region(&self) -> Vec<Place> {
         let path = self.path(self.leaf);
@@ -57,13 +57,15 @@ impl Tree {
         region
     }
 
-    /// The last entries before `start` that tell model and thinking level, as far as nothing behind it does.
+    /// The last entries before `start` that tell model, thinking level and offer, whatever those behind it tell.
     fn settings_before(&self, path: &[Place], start: usize) -> Vec<Place> {
         let tells_model = |place: &&Place| matches!(self.kind(**place), Kind::ModelChange | Kind::Assistant);
         let tells_level = |place: &&Place| self.kind(**place) == Kind::ThinkingLevelChange;
+        let tells_offer = |place: &&Place| self.kind(**place) == Kind::Offer;
         let model = self.last_telling(&path[..start], tells_model, |kept| context::model_of(kept).is_some());
         let level = self.last_telling(&path[..start], tells_level, |kept| context::level_of(kept).is_some());
-        let mut found: Vec<Place> = model.into_iter().chain(level).collect();
+        let offer = self.last_telling(&path[..start], tells_offer, |kept| offer::of(kept).is_some());
+        let mut found: Vec<Place> = [model, level, offer].into_iter().flatten().collect();
         found.sort_unstable();
         found.dedup();
         found

@@ -2,8 +2,9 @@
 
 use pi_envelope::{Origin, Provenance, SystemPart, SystemText};
 use pi_session::{
-    Blueprint, Direction, Ending, Prompted, Switch,
+    Blueprint, Direction, Ending, Moment, Prompted, Storage, Switch, file,
     listing::{ContextKind, Node, Outline, ReadingError, Side, SourceError},
+    offer::ActiveTools,
     queue::{Edit, EditError, When},
     resources::SourceId,
 };
@@ -140,6 +141,99 @@ async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
     assert_eq!(seen, [(true, true, true, true), (false, true, false, false), (true, true, true, true)]);
     let unknown = stage.session.set_context_source(SourceId::from("skill:fly"), Switch::Off).await;
     assert_eq!(unknown, Err(SourceError::Unknown { id: SourceId::from("skill:fly") }));
+}
+
+/// Opens the file of a session that was closed, with changes to what the session is made of.
+async fn again(before: &Stage, change: impl FnOnce(&mut Blueprint)) -> Stage {
+    let opened = file::go_on(&before.file(), Moment::from_unix_millis(0), fastrand::Rng::with_seed(8)).unwrap();
+    Stage::with([done()], |blueprint| {
+        with_system(blueprint);
+        blueprint.storage = Storage::File(Box::new(opened));
+        change(blueprint);
+    })
+    .await
+}
+
+/// The tools that are active, and the sources that are switched off.
+async fn offered(stage: &Stage) -> (Vec<String>, Vec<String>) {
+    let sources = stage.session.context_sources().await.unwrap();
+    let off = sources.iter().filter(|source| source.switch == Switch::Off).map(|source| source.id.to_string());
+    (stage.session.state().await.unwrap().active_tools, off.collect())
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_was_chosen_to_be_offered_holds_when_the_file_is_opened_again() {
+    let mut first = Stage::with([done()], with_system).await;
+    first.play("one").await;
+    first.session.set_active_tools(words(&["read", "ls"])).await.unwrap();
+    first.session.set_context_source(SourceId::from("skill:sail"), Switch::Off).await.unwrap();
+    first.session.close().await.unwrap();
+    let mut second = again(&first, |_| {}).await;
+    assert_eq!(offered(&second).await, (words(&["read", "ls"]), words(&["skill:sail"])));
+    second.play("two").await;
+    let body = second.server.requests()[0].json();
+    let tools: Vec<_> = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, ["read", "ls"]);
+    let system = body["messages"][0]["content"].to_string();
+    assert_eq!((system.contains("bake"), system.contains("sail")), (true, false));
+}
+
+#[tokio::test]
+async fn tools_that_were_asked_for_come_before_those_of_the_file_and_leave_it_as_it_is() {
+    let mut first = Stage::with([done()], with_system).await;
+    first.play("one").await;
+    first.session.set_active_tools(words(&["read"])).await.unwrap();
+    let asked = |blueprint: &mut Blueprint| blueprint.active_tools = ActiveTools::Asked(words(&["bash"]));
+    first.session.close().await.unwrap();
+    let second = again(&first, asked).await;
+    assert_eq!(offered(&second).await.0, ["bash"]);
+    second.session.close().await.unwrap();
+    let third = again(&first, |_| {}).await;
+    assert_eq!(offered(&third).await.0, ["read"]);
+}
+
+#[tokio::test]
+async fn what_was_set_holds_on_another_branch_too() {
+    let mut first = Stage::with([done(), done()], with_system).await;
+    first.play("one").await;
+    let root = first.session.messages().await.unwrap()[0].0.clone();
+    first.session.set_active_tools(words(&["read"])).await.unwrap();
+    first.session.set_thinking_level(ThinkingLevel::High).await.unwrap();
+    let journey = pi_session::Journey { target: root, summarise: pi_session::Summarise::No, label: None };
+    first.session.navigate(journey).await.unwrap();
+    first.play("two").await;
+    first.session.close().await.unwrap();
+    let second = again(&first, |blueprint| blueprint.thinking = ThinkingLevel::High).await;
+    assert_eq!(offered(&second).await.0, ["read"]);
+    let entries = second.session.outline(100).await.unwrap().nodes;
+    let kinds: Vec<&str> = entries.iter().map(|node| node.role.as_deref().unwrap_or(&node.kind)).collect();
+    // The last three are those of the other branch; nothing had to be said again when the file was opened.
+    let expected = [
+        "model_change",
+        "thinking_level_change",
+        "user",
+        "assistant",
+        "custom",
+        "thinking_level_change",
+        "thinking_level_change",
+        "custom",
+        "user",
+        "assistant",
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[tokio::test]
+async fn extension_cannot_write_what_only_a_person_chooses() {
+    let script = "guest forger\non session_start\n  append pi.offer";
+    let (mut stage, _guests) = Stage::with_guests([done()], &[script]).await;
+    stage.play("one").await;
+    let lines = stage.lines().await;
+    assert!(!lines.contains(&"custom".to_owned()), "{lines:?}");
 }
 
 /// A session that wrote a file and then went back to its first words and said others.

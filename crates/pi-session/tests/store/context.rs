@@ -67,6 +67,14 @@ fn of_two_compactions_the_last_counts_and_the_first_is_silent() {
 }
 
 #[test]
+fn last_offer_of_a_path_counts_also_before_a_compaction() {
+    let offered = |text: &str| build(text).offer.tools.map(|tools| tools.on);
+    assert_eq!(offered("a - user one"), None);
+    assert_eq!(offered("a - offer read\nb a offer bash ls\nc b user one"), Some(vec!["bash".into(), "ls".into()]));
+    assert_eq!(offered("a - offer read\nb a user one\nc b compaction b all\nd c user two"), Some(vec!["read".into()]));
+}
+
+#[test]
 fn last_edit_of_an_entry_counts() {
     check(
         "a - user one\nb a assistant two call:c1\nr b result c1 long\nd r user four\n\
@@ -126,6 +134,8 @@ fn line() -> impl Strategy<Value = &'static str> {
         "result c1 text",
         "model q n",
         "thinking low",
+        "offer read",
+        "offer bash ls",
         "label a x",
         "bash ls",
         "compaction 3 s",

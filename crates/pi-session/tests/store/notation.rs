@@ -64,6 +64,7 @@ fn entry(line: &str) -> Entry {
         })),
         "model" => json!({"type": "model_change", "provider": word(0), "modelId": word(1)}),
         "thinking" => json!({"type": "thinking_level_change", "thinkingLevel": word(0)}),
+        "offer" => json!({"type": "custom", "customType": "pi.offer", "data": {"tools": {"on": rest, "off": []}}}),
         "compaction" => {
             json!({"type": "compaction", "firstKeptEntryId": word(0), "summary": after(1), "tokensBefore": 9})
         }

@@ -28,7 +28,7 @@ use crate::{
     providers::Providers,
     workshop::{
         self, Entrance, Ground, Kit, Rules, Workshop,
-        model::{Answering, Otherwise},
+        model::Answering,
         now,
         seat::{self, Seat},
     },
@@ -151,15 +151,8 @@ impl Floor<'_> {
             let policy = workshop::policy(self.environment)?;
             let mut providers =
                 Providers::load_at(&ground.directory, &self.arguments.who.sources, self.environment, console)?;
-            let answering = Answering::decide(
-                &self.arguments.who,
-                &seat.past,
-                &ground.settings,
-                Otherwise::Another,
-                &mut providers,
-                console,
-            )
-            .await?;
+            let (who, past) = (&self.arguments.who, &seat.past);
+            let answering = Answering::decide_served(who, past, &ground.settings, &mut providers, console).await?;
             let rules = Rules { policy, mentions: Mentions::Attach };
             let kit = kit(self.arguments, self.breakers.clone());
             let workshop = Workshop::open(&kit, &ground, rules, providers, &answering, self.environment, console)?;
