@@ -36,13 +36,14 @@ pub trait Host: Send + Sync + 'static {
     type Command: Send + 'static;
     type Body: Send + Sync + 'static;
 
-    /// Does what a command asks for.
+    /// Does what a command asks for, which starts at `at` by the engine's clock.
     ///
     /// When `cancel` fires, the answer is no longer wanted; the future should return soon. If it does not, it is dropped
     /// at its next await point. A panic ends the command with [`Failure::Panicked`] and nothing else.
     fn run(
         &self,
         ticket: Ticket,
+        at: Time,
         header: Arc<Header>,
         command: Self::Command,
         cancel: CancellationToken,
@@ -290,6 +291,7 @@ impl<H: Host> Driver<H> {
     /// Does what is to be done; true when that was the last.
     fn perform(&mut self, effects: &mut Vec<Effect<H::Command, H::Body>>) -> bool {
         let mut drained = false;
+        let now = self.now();
         for effect in effects.drain(..) {
             match effect {
                 Effect::Persist { sequence, record } => self.writer.append(sequence, record),
@@ -297,7 +299,7 @@ impl<H: Host> Driver<H> {
                 Effect::Start { ticket, header, command } => {
                     let cancel = CancellationToken::new();
                     let (host, token, kind) = (Arc::clone(&self.host), cancel.clone(), header.kind.clone());
-                    let task = self.tasks.spawn(async move { host.run(ticket, header, command, token).await });
+                    let task = self.tasks.spawn(async move { host.run(ticket, now, header, command, token).await });
                     self.tickets.insert(task.id(), ticket);
                     self.work.insert(ticket, Work { kind, cancel, task });
                 }

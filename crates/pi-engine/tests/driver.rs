@@ -33,6 +33,7 @@ impl Host for Log {
     async fn run(
         &self,
         _: Ticket,
+        _: Time,
         header: Arc<Header>,
         work: Work,
         cancel: CancellationToken,

@@ -117,12 +117,13 @@ impl Host for Hall {
     async fn run(
         &self,
         ticket: Ticket,
+        at: Time,
         header: Arc<Header>,
         job: Job,
         cancel: CancellationToken,
     ) -> Completion<Self::Body> {
         if header.access.is_recorded() {
-            self.journal.note_start(ticket, now());
+            self.journal.note_start(ticket, at);
         }
         Counts::count(&self.counts.commands);
         let began = tokio::time::Instant::now();

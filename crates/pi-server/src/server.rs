@@ -83,12 +83,15 @@ impl Server {
     pub fn start(settings: Settings, workshop: Arc<dyn Workshop>, redactor: Arc<Redactor>) -> Result<Self, StartError> {
         let roots = Roots::find(&settings.roots, &workshop.usual_folder(), settings.home.as_deref())?;
         create_folder(&settings.folder)?;
-        let options =
-            journal::Options { retention: settings.retention, ceiling_bytes: settings.journal_bytes, redactor };
+        let options = journal::Options {
+            retention: settings.retention,
+            ceiling_bytes: settings.journal_bytes,
+            redactor: Arc::clone(&redactor),
+        };
         let (keeper, reader, recovery) = journal::open(&settings.journal(), options)?;
         let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
         let report = report(&reader, &recovery);
-        let Recovery { records, berths, malformed: _ } = recovery;
+        let Recovery { records, berths, started: _, malformed: _ } = recovery;
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
             rooms.insert(Arc::new(Room::new(berth, settings.kept)));
@@ -259,7 +262,11 @@ fn report(reader: &Reader, recovery: &Recovery) -> StartupRecovery {
                         command_id: CommandId(id),
                         command_type: header.kind.to_string(),
                         lane_key: header.lane.to_string(),
-                        last_phase: Phase::CommandAccepted,
+                        last_phase: if recovery.started.contains(ticket) {
+                            Phase::CommandStarted
+                        } else {
+                            Phase::CommandAccepted
+                        },
                         reason: "restart_inflight_marked_failed".to_owned(),
                     },
                 );

@@ -1,6 +1,6 @@
 //! What a journal hands back at the start.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use pi_engine::{Record, Sequence, SessionName, Ticket, Time, VersionMove};
 use rusqlite::{Connection, Row};
@@ -18,6 +18,8 @@ pub struct Recovery {
     pub records: Vec<(Sequence, Record<Answer>)>,
     /// The sessions that there were, in the order in which they were made.
     pub berths: Vec<Berth>,
+    /// Those of the commands that had begun when they were last heard of.
+    pub started: HashSet<Ticket>,
     /// Rows that this version cannot read; they are left alone.
     pub malformed: u64,
 }
@@ -27,6 +29,7 @@ struct Stored {
     ticket: i64,
     sequence: i64,
     at: i64,
+    is_started: bool,
     columns: Result<Columns, Malformed>,
     rest: String,
     alias_of: Option<i64>,
@@ -41,11 +44,14 @@ struct Finish {
 }
 
 pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError> {
-    let mut recovery = Recovery { records: Vec::new(), berths: berth::berths(connection)?, malformed: 0 };
+    let berths = berth::berths(connection)?;
+    let mut recovery = Recovery { records: Vec::new(), berths, started: HashSet::new(), malformed: 0 };
     let mut statement = connection.prepare(include_str!("sql/remembered.sql"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if let Err(fault) = understand(read(row)?, &mut recovery.records) {
+        let stored = read(row)?;
+        recovery.started.extend(stored.is_started.then_some(Ticket(unsigned(stored.ticket))));
+        if let Err(fault) = understand(stored, &mut recovery.records) {
             tracing::warn!(error = %fault, "a record of the journal cannot be read");
             recovery.malformed += 1;
         }
@@ -101,6 +107,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
         ticket: row.get("ticket")?,
         sequence: row.get("sequence")?,
         at: row.get("accepted_at")?,
+        is_started: row.get::<_, Option<i64>>("started_at")?.is_some(),
         columns,
         rest: row.get("header")?,
         alias_of: row.get("alias_of")?,
