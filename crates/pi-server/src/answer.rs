@@ -3,9 +3,13 @@
 use std::borrow::Cow;
 
 use pi_engine::Failure;
+use pi_redact::Redactor;
 use pi_transcript::SessionId;
 use pi_wire::{Data, Error, Outcome, Response, id::CommandId, registry::Kind};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 /// Data as JSON text, or a failure: the body of a response, without whose it is.
 pub type Answer = Outcome<Box<RawValue>>;
@@ -23,6 +27,29 @@ pub fn failure(error: &Error) -> Answer {
 /// What the engine says of a command that it ended. `journal` is why nothing was written, if nothing was.
 pub fn broken(failure: &Failure, journal: &str) -> Answer {
     self::failure(&translate(failure, journal))
+}
+
+/// The same without what must not be written. Most answers hold nothing to hide and stay as they are.
+pub fn redacted(answer: Answer, redactor: &Redactor) -> Answer {
+    match answer {
+        Outcome::Success(Some(data)) => Outcome::Success(Some(redacted_text(data, redactor))),
+        Outcome::Success(None) => Outcome::Success(None),
+        Outcome::Failure(failure) => {
+            let hidden = |text: String| match redactor.redact_text(&text) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(hidden) => hidden,
+            };
+            let (error, hint) = (hidden(failure.error), failure.hint.map(hidden));
+            Outcome::Failure(pi_wire::response::Failure { error, hint, ..failure })
+        }
+    }
+}
+
+fn redacted_text(data: Box<RawValue>, redactor: &Redactor) -> Box<RawValue> {
+    let mut value: Value = serde_json::from_str(data.get()).expect("it was written as JSON");
+    let before = value.clone();
+    redactor.redact_value(&mut value);
+    if value == before { data } else { to_raw_value(&value).expect("what was read can be written") }
 }
 
 /// The response that is sent: the answer, and whose it is.

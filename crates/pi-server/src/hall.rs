@@ -23,6 +23,7 @@ use pi_engine::{
     Change, Completion, Config, Ending, Header, SessionName, Ticket, Time,
     driver::{Event, Host},
 };
+use pi_redact::Redactor;
 use pi_session::{Session, SessionGone};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, response::StartupRecovery};
@@ -84,6 +85,8 @@ pub struct Hall {
     pub rates: Rates,
     /// The circuits of shell commands.
     pub bash: Circuits,
+    /// Hides secrets in answers that are kept.
+    pub redactor: Arc<Redactor>,
     pub settings: Settings,
     pub engine: Config,
 }
@@ -132,7 +135,9 @@ impl Host for Hall {
             Command::Session(id, command) => self.attend(&id, command, job.class, &cancel).await,
         };
         self.gauges.took(header.kind.as_str(), began.elapsed());
-        complete(outcome)
+        let completion = complete(outcome);
+        // What is kept for a retry is without secrets, and a retry hears what was said the first time.
+        if header.access.is_recorded() { redacted(completion, &self.redactor) } else { completion }
     }
 
     fn emit(&self, event: Event<Self::Body>) {
@@ -230,6 +235,19 @@ fn complete(outcome: Outcome) -> Completion<Answer> {
             Completion { ending: Ending::Failed { error: error.to_string(), body }, change, size }
         }
     }
+}
+
+/// The same without what must not be written.
+fn redacted(completion: Completion<Answer>, redactor: &Redactor) -> Completion<Answer> {
+    let ending = match completion.ending {
+        Ending::Succeeded(answer) => Ending::Succeeded(answer::redacted(answer, redactor)),
+        Ending::Failed { error, body } => {
+            let error = redactor.redact_text(&error).into_owned();
+            Ending::Failed { error, body: answer::redacted(body, redactor) }
+        }
+        Ending::Broken(failure) => Ending::Broken(failure),
+    };
+    Completion { ending, ..completion }
 }
 
 /// What keeping an answer costs.

@@ -108,6 +108,7 @@ impl Server {
             recovery: report,
             rates: Rates::new(settings.rates),
             bash: Circuits::default(),
+            redactor,
             engine: config.clone(),
             settings,
         });

@@ -13,7 +13,7 @@ use crate::{
 
 /// Runs `pi journal` with these words.
 #[expect(clippy::disallowed_methods, reason = "these tests start the real binary")]
-fn journal(room: &Room, words: &[&str]) -> Output {
+pub(crate) fn journal(room: &Room, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
     command.arg("journal").args(words).env_clear().env("PI_CODING_AGENT_DIR", room.at("agent"));
     command.output().expect("it starts")
@@ -25,7 +25,7 @@ fn objects(output: &Output) -> Vec<Value> {
 }
 
 #[track_caller]
-fn check(output: &Output, code: i32, shapes: &[Value]) {
+pub(crate) fn check(output: &Output, code: i32, shapes: &[Value]) {
     let objects = objects(output);
     assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(objects.len(), shapes.len(), "{objects:#?}");

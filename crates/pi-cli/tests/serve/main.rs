@@ -12,6 +12,7 @@ mod full_disk;
 mod hostile;
 mod house;
 mod journal;
+mod lasting;
 mod places;
 mod questions;
 #[expect(dead_code, reason = "other suites look at more")]

@@ -8,7 +8,11 @@ use std::{
 use pi_testkit::{Script, model::Answer};
 use serde_json::{Value, json};
 
-use crate::{room::Room, serving::fits};
+use crate::{
+    journal::{check, journal},
+    room::Room,
+    serving::fits,
+};
 
 /// Writes the lines, ends the input, and reads everything until the process ends well.
 fn converse(room: &Room, lines: &[Value]) -> Vec<Value> {
@@ -55,6 +59,27 @@ fn what_was_asked_is_answered_before_the_end_of_input_ends_the_server() {
     let answered = find(&json!({"type": "response", "id": "p", "success": true}));
     let told = find(&json!({"type": "server_shutdown"}));
     assert!(answered.is_some() && told.is_some(), "{frames:#?}");
+}
+
+#[test]
+fn run_that_outlives_the_drain_is_cut_and_told_as_failed() {
+    let room = Room::new(Script::new().then(Answer::new().text("Thinking").hold().reply()));
+    let frames = converse_as(
+        &room,
+        &["--set", "server.drainMs=300"],
+        &[
+            json!({"type": "create_session", "id": "c", "sessionId": "s"}),
+            json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello", "dependsOn": ["c"]}),
+        ],
+    );
+    let reason = "Command cancelled because server shutdown completed";
+    let find = |shape: &Value| frames.iter().position(|frame| fits(frame, shape));
+    let told = find(&json!({"type": "server_shutdown", "data": {"timeoutMs": 300}}));
+    let cut = find(&json!({"type": "response", "id": "p", "success": false, "error": reason, "sessionVersion": 1}));
+    assert!(told.is_some() && told < cut, "{frames:#?}");
+    let kept = journal(&room, &["show", "--json", "--id", "p"]);
+    let finished = json!({"success": false, "error": reason, "sessionVersion": 1});
+    check(&kept, 0, &[json!({"command": "prompt", "id": "p", "finished": finished})]);
 }
 
 #[test]

@@ -1,0 +1,195 @@
+//! What was answered is true after a crash: what a client set stays set, and every repetition is the first answer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::sys::signal::Signal;
+use pi_testkit::{Client, Script, model::Answer};
+use serde_json::{Value, json};
+
+use crate::{
+    room::{Room, write},
+    serving::{Serving, fits},
+};
+
+/// Of commands: no two have the same id.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+const SKILL: &str = "---\nname: sail\ndescription: How to sail.\n---\nHoist the sail.\n";
+
+fn answers() -> Script {
+    Script::new().otherwise(Answer::new().text("Done.").reply())
+}
+
+fn with_skill(room: &Room) {
+    write(&room.at("agent/skills/sail/SKILL.md"), SKILL.as_bytes());
+}
+
+/// Sends a command to the session, which succeeds.
+async fn ask(client: &mut Client, kind: &str, members: Value) -> Value {
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    let mut command = json!({"type": kind, "id": format!("{kind}-{number}"), "sessionId": "s"});
+    let more = members.as_object().expect("members").clone();
+    command.as_object_mut().expect("a command").extend(more);
+    let answer = client.ask(&command).await;
+    assert_eq!(answer["success"], true, "{answer}");
+    answer["data"].clone()
+}
+
+/// The names of the active tools, and whether the skill is switched on.
+async fn offered(client: &mut Client) -> (Vec<String>, Value) {
+    let tools = ask(client, "get_tools", json!({})).await;
+    let active = tools["tools"].as_array().expect("a list").iter().filter(|tool| tool["active"] == true);
+    let sources = ask(client, "list_context_sources", json!({})).await;
+    let skill = sources["sources"].as_array().expect("a list").iter().find(|source| source["sourceId"] == "skill:sail");
+    (
+        active.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect(),
+        skill.expect("it is there")["enabled"].clone(),
+    )
+}
+
+/// What the model was sent last: the names of its tools, and whether it was told of the skill.
+fn sent(room: &Room) -> (Vec<String>, bool) {
+    let body = room.server.requests().last().expect("a request").json();
+    let names = body["tools"].as_array().into_iter().flatten().map(|tool| tool["function"]["name"].to_string());
+    (names.map(|name| name.replace('"', "")).collect(), body["messages"].to_string().contains("How to sail"))
+}
+
+#[test]
+fn what_a_client_set_is_set_after_a_crash() {
+    let mut serving = Serving::prepared(answers(), &[], with_skill);
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "set_active_tools", json!({"tools": ["read", "ls"]})).await;
+        ask(&mut client, "set_context_source", json!({"sourceId": "skill:sail", "enabled": false})).await;
+        ask(&mut client, "set_thinking_level", json!({"level": "high"})).await;
+        ask(&mut client, "set_model", json!({"provider": "scripted", "modelId": "other"})).await;
+        ask(&mut client, "set_session_name", json!({"name": "Lasting"})).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        assert_eq!(offered(&mut client).await, (vec!["read".to_owned(), "ls".to_owned()], json!(false)));
+        let state = ask(&mut client, "get_state", json!({})).await;
+        assert!(fits(&state, &json!({"sessionName": "Lasting", "model": {"id": "other"}})), "{state}");
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        assert_eq!(sent(&serving.room), (vec!["read".to_owned(), "ls".to_owned()], false));
+        let requests = ask(&mut client, "list_requests", json!({})).await;
+        let request = requests["requests"][0]["requestId"].clone();
+        let envelope = ask(&mut client, "get_envelope", json!({"requestId": request})).await.to_string();
+        assert_eq!((envelope.contains("How to sail"), envelope.contains("\"bash\"")), (false, false), "{envelope}");
+    });
+    // Whoever goes on in a terminal is offered the same, and may ask for something else.
+    serving.end(Signal::SIGTERM);
+    for (more, tools) in [(&[][..], vec!["read", "ls"]), (&["--tools", "bash"][..], vec!["bash"])] {
+        let said = serving.room.pi_to(&["-c", "-p", "Again"]).args(more).output().expect("it starts");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        assert_eq!(sent(&serving.room), (tools.into_iter().map(str::to_owned).collect(), false));
+    }
+}
+
+/// Asks twice, and once more after a crash; every answer is the same but for the mark of a repetition.
+fn ask_three_times(serving: &mut Serving, command: &Value) -> Value {
+    let again = |answer: &Value| {
+        let mut answer = answer.clone();
+        assert_eq!(answer.as_object_mut().expect("an object").remove("replayed"), Some(json!(true)), "{answer}");
+        answer
+    };
+    let (first, second) = serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        (client.ask(command).await, client.ask(command).await)
+    });
+    assert_eq!(again(&second), first);
+    serving.restart(Signal::SIGKILL);
+    let third = serving.block_on(async { serving.connect("?clientId=c").await.ask(command).await });
+    assert_eq!(again(&third), first);
+    first
+}
+
+#[test]
+fn answer_with_a_secret_is_the_same_each_time_and_the_secret_is_not_in_the_journal() {
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let mut serving = Serving::start(answers());
+    let entry = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": format!("My key is {key}, and that is it.")})).await;
+        let messages = ask(&mut client, "get_fork_messages", json!({})).await;
+        messages["messages"][0]["entryId"].clone()
+    });
+    let fork = json!({"type": "fork", "id": "f", "sessionId": "s", "entryId": entry});
+    let answer = ask_three_times(&mut serving, &fork);
+    assert!(!answer.to_string().contains(&key), "{answer}");
+    let text = answer["data"]["text"].as_str().expect("what was said");
+    assert!(text.starts_with("My key is ") && text.ends_with(", and that is it."), "{answer}");
+    // A failure says what was wrong with what was sent.
+    let tools = json!({"type": "set_active_tools", "id": "t", "sessionId": "s", "tools": [key]});
+    assert_eq!(ask_three_times(&mut serving, &tools)["success"], false);
+    for name in ["journal.sqlite", "journal.sqlite-wal"] {
+        #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+        let bytes = std::fs::read(serving.room.at(&format!("agent/server/{name}"))).unwrap_or_default();
+        assert!(!bytes.windows(key.len()).any(|part| part == key.as_bytes()), "the key is in {name}");
+    }
+    assert!(serving.room.at("agent/server/journal.sqlite").exists());
+}
+
+#[test]
+fn run_that_the_second_signal_ends_moves_the_version_of_its_session() {
+    let mut serving = Serving::start(Script::new().then(Answer::new().text("Thinking").hold().reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        serving.signal(Signal::SIGTERM);
+        client.expect("server_shutdown", |frame| frame["type"] == "server_shutdown").await;
+        serving.signal(Signal::SIGTERM);
+        let cut = client.answer("p").await;
+        assert!(fits(&cut, &json!({"success": false, "sessionVersion": 1})), "{cut}");
+    });
+    serving.wait();
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let old =
+            json!({"type": "set_auto_retry", "id": "o", "sessionId": "s", "enabled": true, "ifSessionVersion": 0});
+        let refused = client.ask(&old).await;
+        assert!(fits(&refused, &json!({"success": false, "code": "version_mismatch"})), "{refused}");
+    });
+}
+
+#[test]
+fn history_tells_phases_in_their_order_and_what_a_crash_cut() {
+    let mut serving = Serving::start(Script::new().otherwise(Answer::new().text("Thinking").hold().reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        // It waits for the run and does not begin.
+        client.send(&json!({"type": "export_html", "id": "q", "sessionId": "s"})).await;
+        let is_taken = json!({"type": "command_accepted", "data": {"commandId": "q"}});
+        client.expect("the export to be taken", |frame| fits(frame, &is_taken)).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let recovery = client.ask(&json!({"type": "get_startup_recovery", "id": "r"})).await;
+        let told = [
+            json!({"commandId": "p", "lastPhase": "command_started"}),
+            json!({"commandId": "q", "lastPhase": "command_accepted"}),
+        ];
+        assert!(fits(&recovery["data"]["recoveredInFlight"], &json!(told)), "{recovery}");
+        for number in 0..20 {
+            ask(&mut client, "set_auto_retry", json!({"enabled": number % 2 == 0})).await;
+        }
+        let history = client.ask(&json!({"type": "get_command_history", "id": "h", "limit": 500})).await;
+        let entries = history["data"]["entries"].as_array().expect("entries");
+        let of = |command: &Value, phase: &str| {
+            let found = entries.iter().find(|entry| entry["commandId"] == *command && entry["phase"] == phase);
+            found.and_then(|entry| entry["recordedAt"].as_u64())
+        };
+        for id in entries.iter().map(|entry| &entry["commandId"]) {
+            let [accepted, started, finished] =
+                ["command_accepted", "command_started", "command_finished"].map(|phase| of(id, phase));
+            assert!(accepted <= finished, "{id}");
+            assert!(started.is_none() || accepted <= started && started <= finished, "{id}: {history:#}");
+        }
+    });
+}
