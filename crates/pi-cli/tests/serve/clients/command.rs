@@ -269,10 +269,10 @@ impl Chooser {
     /// Mostly something that the client itself said lately; ids of others mean nothing to it.
     fn some_dependency(&mut self, client: usize, own: &Value) -> Value {
         match self.random.usize(..100) {
-            0..=2 => own.clone(),
-            3..=8 => "nobody".into(),
+            0..=4 => own.clone(),
+            5..=10 => "nobody".into(),
             dice => {
-                let lately = self.earlier.iter().rev().take(30).filter(|said| said.client == client || dice < 12);
+                let lately = self.earlier.iter().rev().take(30).filter(|said| said.client == client || dice < 14);
                 let recent: Vec<&Value> = lately.map(|said| &said.frame["id"]).filter(|id| id.is_string()).collect();
                 if recent.is_empty() { "nobody".into() } else { recent[self.random.usize(..recent.len())].clone() }
             }
