@@ -57,6 +57,12 @@ impl Client {
             return Ok(());
         }
         let room = said.command.session().and_then(|session| self.hall.rooms.get(session));
+        if let Some(room) = &room
+            && room.is_changed_elsewhere()
+        {
+            // Before the command, which may be right for an earlier version only.
+            self.engine.changed(room.id().as_str().into()).await.map_err(|_| Ended)?;
+        }
         let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
         let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));
         let class = said.command.class(activity, has_command);

@@ -26,7 +26,7 @@ use pi_engine::{
 use pi_redact::Redactor;
 use pi_session::{Session, SessionGone};
 use pi_transcript::SessionId;
-use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, response::StartupRecovery};
+use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand, response::StartupRecovery};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{connect::connects, survey::queue_of};
@@ -35,7 +35,7 @@ use crate::{
     circuit::Circuits,
     connection::Connection,
     gauges::Gauges,
-    journal::Reader,
+    journal::Book,
     lobby::Lobby,
     rates::Rates,
     room::{Room, Turns},
@@ -76,7 +76,7 @@ pub struct Hall {
     pub rooms: Rooms,
     pub workshop: Arc<dyn Workshop>,
     pub roots: Roots,
-    pub journal: Reader,
+    pub journal: Arc<dyn Book>,
     /// The way to the engine, once there is one.
     pub turns: Turns,
     pub counts: Counts,
@@ -132,7 +132,14 @@ impl Host for Hall {
         let began = tokio::time::Instant::now();
         let outcome = match job.command {
             Command::Server(command) => self.operate(command, &job.connection).await,
-            Command::Session(id, command) => self.attend(&id, command, job.class, &cancel).await,
+            Command::Session(id, command) => {
+                let is_mark_moved = header.access.is_recorded() && may_write(&command);
+                let outcome = self.attend(&id, command, job.class, &cancel).await;
+                if is_mark_moved {
+                    self.measure(&id).await;
+                }
+                outcome
+            }
         };
         self.gauges.took(header.kind.as_str(), began.elapsed());
         let completion = complete(outcome);
@@ -158,7 +165,7 @@ impl Host for Hall {
             Event::Announced(announcement) => self.lobby.announce(&announcement),
             Event::JournalLost { error } => {
                 Counts::count(&self.counts.journal_errors);
-                self.lobby.journal_is(Some(format!("{error} ({})", self.journal.path().display())));
+                self.lobby.journal_is(Some(format!("{error} ({})", self.journal.place())));
                 tracing::error!(error, "the journal cannot be written; commands that change something are refused");
             }
             Event::JournalBack => {
@@ -171,6 +178,19 @@ impl Host for Hall {
 }
 
 impl Hall {
+    /// Remembers how long the file of a session is now, so that a change that somebody else makes later is seen.
+    async fn measure(&self, id: &SessionId) {
+        let Some(room) = self.rooms.get(id) else { return };
+        let Some(session) = room.loaded() else { return };
+        if let Ok(length) = session.file_length().await
+            && let Some(berth) = room.note_length(length)
+            && let Err(error) = self.journal.note(berth).await
+        {
+            // The version moves once more at the next start, and that is all.
+            tracing::debug!(session = %id, %error, "the length of a session's file is not in the journal");
+        }
+    }
+
     /// A session's room, and the session in it.
     async fn enter(&self, id: &SessionId) -> Result<(Arc<Room>, Session), Undone> {
         let room = self.rooms.find(id)?;
@@ -182,6 +202,19 @@ impl Hall {
     pub(crate) async fn wake(&self, room: &Arc<Room>) -> Result<Session, MakeError> {
         room.session(&*self.workshop, &self.roots, &self.turns).await
     }
+}
+
+/// Whether a command can make the file of its session longer.
+fn may_write(command: &SessionCommand) -> bool {
+    !matches!(
+        command,
+        SessionCommand::SetAutoCompaction(_)
+            | SessionCommand::SetAutoRetry(_)
+            | SessionCommand::EditQueue(_)
+            | SessionCommand::ExportHtml(_)
+            | SessionCommand::ExtensionUiResponse(_)
+            | SessionCommand::ExtensionUiKey(_)
+    )
 }
 
 /// Nothing but the answer.

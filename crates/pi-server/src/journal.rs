@@ -5,12 +5,13 @@
 //! [`audit`]) and goes after a while. Payloads of commands are not in it, and what answers say is redacted first.
 //!
 //! It is SQLite because a transaction, a lock, a reader beside the writer and a repair tool come with it (ADR 149). Another
-//! store would implement [`pi_engine::driver::Journal`], which is the whole seam.
+//! store would implement [`pi_engine::driver::Journal`] and [`Book`]: that is all that the server knows of it.
 //!
 //! Start with [`open`].
 
 pub mod audit;
 mod berth;
+mod book;
 mod fault;
 mod history;
 mod keeper;
@@ -20,10 +21,11 @@ mod row;
 mod store;
 
 pub use self::{
-    berth::Berth,
+    berth::{Auto, Berth},
+    book::{Book, Opened},
     fault::JournalError,
     history::{Filter, Page, Told, ToldFinish},
-    keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open},
+    keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
     recovery::Recovery,
     store::{Extent, Retention, SCHEMA_VERSION},
 };

@@ -11,7 +11,8 @@ use std::{
     },
 };
 
-use pi_session::{Beginning, Session, SessionGone, tree::stamp_of};
+use pi_engine::SessionName;
+use pi_session::{Beginning, Session, SessionGone, Switch, tree::stamp_of};
 use pi_transcript::{SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, watch};
@@ -20,7 +21,7 @@ pub use self::pump::Turns;
 use crate::{
     door::Secret,
     feed::{Feed, Limits},
-    journal::Berth,
+    journal::{Auto, Berth},
     places,
     roots::Roots,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
@@ -157,6 +158,12 @@ impl Room {
         if let Some(session) = self.loaded() {
             return Ok(session);
         }
+        if self.is_changed_elsewhere()
+            && let Some(engine) = turns.get()
+        {
+            // An engine that has ended needs no versions.
+            let _ = engine.changed(SessionName::from(self.id.as_str())).await;
+        }
         let berth = self.berth();
         let cwd = allowed(Path::new(&berth.cwd), roots)?;
         let conversation = match berth.file.map(PathBuf::from) {
@@ -186,9 +193,18 @@ impl Room {
         let Made { session, file, text: _ } = made;
         let (_, subscription) = session.subscribe().await?;
         let commands = extension_commands(&session).await?;
+        let length = session.file_length().await?;
+        let Auto { compaction, retry } = self.stage().berth.auto;
+        if let Some(enabled) = compaction {
+            session.set_auto_compaction(switch(enabled)).await?;
+        }
+        if let Some(enabled) = retry {
+            session.set_auto_retry(switch(enabled)).await?;
+        }
         let left = {
             let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
             stage.berth.file = file.as_deref().map(shown);
+            stage.berth.length = length;
             stage.commands = commands;
             stage.session.replace(session.clone())
         };
@@ -199,6 +215,35 @@ impl Room {
         self.forget_info();
         pump::start(Arc::clone(self), session.clone(), subscription, turns.clone());
         Ok(session)
+    }
+
+    /// Whether somebody else made the session's file another one while it was not loaded. Says so once.
+    pub fn is_changed_elsewhere(&self) -> bool {
+        let known = {
+            let stage = self.stage();
+            let unloaded = stage.session.is_none().then(|| stage.berth.file.clone().zip(stage.berth.length));
+            unloaded.flatten()
+        };
+        let Some((file, known)) = known else { return false };
+        // A file that is not there has nothing in it, or never had.
+        let Ok(found) = Path::new(&file).metadata().map(|found| found.len()) else { return false };
+        if found != known {
+            self.stage.write().unwrap_or_else(PoisonError::into_inner).berth.length = Some(found);
+        }
+        found != known
+    }
+
+    /// Takes over how long the file is; the berth, if that is news.
+    pub fn note_length(&self, length: Option<u64>) -> Option<Berth> {
+        let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::replace(&mut stage.berth.length, length) != length).then(|| stage.berth.clone())
+    }
+
+    /// Takes over what is done by itself.
+    pub fn note_auto(&self, change: impl FnOnce(&mut Auto)) -> Berth {
+        let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut stage.berth.auto);
+        stage.berth.clone()
     }
 
     /// The session, if it is loaded.
@@ -275,6 +320,11 @@ impl Room {
         // Nothing in here can panic half-way.
         self.stage.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The session's word for it.
+pub fn switch(enabled: bool) -> Switch {
+    if enabled { Switch::On } else { Switch::Off }
 }
 
 async fn extension_commands(session: &Session) -> Result<Arc<HashSet<String>>, SessionGone> {

@@ -35,7 +35,7 @@ use crate::{
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
     gauges::Gauges,
     hall::{Counts, Hall, Job, now, queue_of},
-    journal::{self, JournalError, Keeper, Reader, Recovery, SCHEMA_VERSION},
+    journal::{self, Book, JournalError, Opened, Recovery},
     lobby::{Crowded, Lobby},
     outbox::Outbox,
     rates::Rates,
@@ -79,7 +79,7 @@ pub enum StartError {
 }
 
 impl Server {
-    /// Reads the journal and starts the engine. Needs a tokio runtime; blocks on the disk.
+    /// Opens the journal in the server's folder and starts on it. Needs a tokio runtime; blocks on the disk.
     pub fn start(settings: Settings, workshop: Arc<dyn Workshop>, redactor: Arc<Redactor>) -> Result<Self, StartError> {
         let roots = Roots::find(&settings.roots, &workshop.usual_folder(), settings.home.as_deref())?;
         create_folder(&settings.folder)?;
@@ -88,9 +88,21 @@ impl Server {
             ceiling_bytes: settings.journal_bytes,
             redactor: Arc::clone(&redactor),
         };
-        let (keeper, reader, recovery) = journal::open(&settings.journal(), options)?;
+        let journal = journal::open_book(&settings.journal(), options)?;
+        Ok(Self::start_on(journal, settings, roots, workshop, redactor))
+    }
+
+    /// Starts the engine where the journal says that the last one left off. Needs a tokio runtime.
+    fn start_on<K: driver::Journal<Answer>>(
+        journal: Opened<K>,
+        settings: Settings,
+        roots: Roots,
+        workshop: Arc<dyn Workshop>,
+        redactor: Arc<Redactor>,
+    ) -> Self {
+        let Opened { keeper, book, recovery } = journal;
         let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
-        let report = report(&reader, &recovery);
+        let report = report(&*book, &recovery);
         let Recovery { records, berths, started: _, malformed: _ } = recovery;
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
@@ -101,7 +113,7 @@ impl Server {
             rooms,
             workshop,
             roots,
-            journal: reader,
+            journal: book,
             turns: Arc::new(OnceCell::new()),
             counts: Counts::default(),
             gauges: Gauges::new(),
@@ -115,7 +127,7 @@ impl Server {
         let (engine, task) = wake(config, records, Arc::clone(&hall), keeper);
         // It was just made and nobody else sets it.
         drop(hall.turns.set(engine.clone()));
-        Ok(Self { hall, engine, task: Mutex::new(Some(task)) })
+        Self { hall, engine, task: Mutex::new(Some(task)) }
     }
 
     pub fn hall(&self) -> &Arc<Hall> {
@@ -207,11 +219,11 @@ impl Server {
 }
 
 /// Starts the engine where the last one left off.
-fn wake(
+fn wake<K: driver::Journal<Answer>>(
     config: Config,
     records: Vec<(Sequence, Record<Answer>)>,
     hall: Arc<Hall>,
-    keeper: Keeper,
+    keeper: K,
 ) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
     let opened: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
     let mut effects: Vec<Effect<Job, Answer>> = Vec::new();
@@ -248,7 +260,7 @@ fn ready() -> ServerEvent {
 }
 
 /// What was found in the journal.
-fn report(reader: &Reader, recovery: &Recovery) -> StartupRecovery {
+fn report(book: &dyn Book, recovery: &Recovery) -> StartupRecovery {
     let mut unfinished: std::collections::BTreeMap<Ticket, RecoveredCommand> = std::collections::BTreeMap::new();
     let mut outcomes = Vec::new();
     let mut names = std::collections::HashMap::new();
@@ -285,8 +297,8 @@ fn report(reader: &Reader, recovery: &Recovery) -> StartupRecovery {
         initialized: true,
         init_state: JournalState::Ready,
         initialization_error: None,
-        journal_path: reader.path().to_string_lossy().into_owned(),
-        schema_version: SCHEMA_VERSION.into(),
+        journal_path: book.place(),
+        schema_version: book.schema_version().into(),
         entries_scanned: number(recovery.records.len()),
         malformed_entries: recovery.malformed,
         unsupported_version_entries: 0,

@@ -296,6 +296,11 @@ impl Session {
         self.ask(|reply| Request::Label(entry, label, reply)).await
     }
 
+    /// How long the file is when everything so far is written; `None` if the conversation is kept nowhere.
+    pub async fn file_length(&self) -> Result<Option<u64>, SessionGone> {
+        self.ask(Request::FileLength).await
+    }
+
     /// Returns when everything that was said is on the disk, or cannot get there.
     pub async fn flush(&self) -> Result<(), SessionGone> {
         self.ask(Request::Flush).await

@@ -84,6 +84,16 @@ pub enum Destination {
     File { end: u64 },
 }
 
+impl Destination {
+    /// Where the next line goes, if anywhere.
+    pub fn end(self) -> Option<u64> {
+        match self {
+            Self::Memory => None,
+            Self::File { end } => Some(end),
+        }
+    }
+}
+
 /// There is no entry with this id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no entry {id}")]

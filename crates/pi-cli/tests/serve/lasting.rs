@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::signal::Signal;
-use pi_testkit::{Client, Script, model::Answer};
+use pi_testkit::{Client, Reply, Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
@@ -191,5 +191,62 @@ fn history_tells_phases_in_their_order_and_what_a_crash_cut() {
             assert!(accepted <= finished, "{id}");
             assert!(started.is_none() || accepted <= started && started <= finished, "{id}: {history:#}");
         }
+    });
+}
+
+/// Goes on with the session in a process of its own.
+fn go_on_elsewhere(room: &Room) {
+    let said = room.pi_to(&["-c", "-p", "Elsewhere"]).output().expect("it starts");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+}
+
+#[test]
+fn what_another_process_says_moves_the_version_of_a_session() {
+    let mut serving = Serving::start(answers());
+    let said = |id: &str, version: u64| json!({"type": "prompt", "id": id, "sessionId": "s", "message": "More", "ifSessionVersion": version});
+    let ask = |serving: &Serving, command: Value| {
+        serving.block_on(async { serving.connect("?clientId=c").await.ask(&command).await })
+    };
+    serving.block_on(async { drop(serving.with_session("?clientId=c").await) });
+    let first = ask(&serving, said("first", 0));
+    assert!(fits(&first, &json!({"success": true, "sessionVersion": 1})), "{first}");
+    // Nobody did anything meanwhile.
+    serving.restart(Signal::SIGTERM);
+    let second = ask(&serving, said("second", 1));
+    assert!(fits(&second, &json!({"success": true, "sessionVersion": 2})), "{second}");
+    serving.end(Signal::SIGTERM);
+    go_on_elsewhere(&serving.room);
+    serving.start_again();
+    let mismatch = |version: u64| json!({"success": false, "code": "version_mismatch", "sessionVersion": version});
+    let stale = ask(&serving, said("stale", 2));
+    assert!(fits(&stale, &mismatch(3)), "{stale}");
+    // The server runs, and nobody has asked it for the session.
+    go_on_elsewhere(&serving.room);
+    let stale = ask(&serving, said("stale too", 3));
+    assert!(fits(&stale, &mismatch(4)), "{stale}");
+    let messages = ask(&serving, json!({"type": "get_messages", "id": "m", "sessionId": "s"}));
+    assert_eq!(messages["data"]["messages"].as_array().map(Vec::len), Some(8), "{messages}");
+    let last = ask(&serving, said("last", 4));
+    assert!(fits(&last, &json!({"success": true, "sessionVersion": 5})), "{last}");
+    serving.restart(Signal::SIGKILL);
+    let state = ask(&serving, json!({"type": "get_state", "id": "g", "sessionId": "s"}));
+    assert!(fits(&state, &json!({"success": true, "sessionVersion": 5})), "{state}");
+}
+
+#[test]
+fn what_is_done_by_itself_is_after_a_crash_as_a_client_chose() {
+    let overloaded = Reply::json(503, &json!({"error": {"message": "Overloaded"}}));
+    let mut serving = Serving::start(Script::new().then(overloaded).otherwise(Answer::new().text("Done.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "set_auto_retry", json!({"enabled": false})).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let prompt = json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"});
+        let failed = client.ask(&prompt).await;
+        assert!(fits(&failed, &json!({"success": false, "code": "provider_failed"})), "{failed}");
+        assert_eq!(serving.room.server.requests().len(), 1);
     });
 }

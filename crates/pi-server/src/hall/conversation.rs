@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_engine::Change;
 use pi_session::{
-    CommandInfo, CommandSource, Journey, NavigateError, Session, SessionGone, Summarise, Switch, context::Spoken,
+    CommandInfo, CommandSource, Journey, NavigateError, Session, SessionGone, Summarise, context::Spoken,
     models::Choice, queue::When,
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, SessionInfo, ThinkingLevel};
@@ -20,7 +20,10 @@ use pi_wire::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Hall, Outcome, Undone, done, gone, steer, survey, told};
-use crate::room::Room;
+use crate::{
+    journal::Auto,
+    room::{Room, switch},
+};
 
 impl Hall {
     pub(super) async fn attend(
@@ -108,11 +111,11 @@ impl Hall {
             }
             SessionCommand::SetAutoCompaction(wanted) => {
                 session.set_auto_compaction(switch(wanted.enabled)).await?;
-                done()
+                self.keep_auto(room, |auto| auto.compaction = Some(wanted.enabled)).await
             }
             SessionCommand::SetAutoRetry(wanted) => {
                 session.set_auto_retry(switch(wanted.enabled)).await?;
-                done()
+                self.keep_auto(room, |auto| auto.retry = Some(wanted.enabled)).await
             }
             SessionCommand::SetActiveTools(wanted) => {
                 let known = session.tools().await?;
@@ -143,6 +146,13 @@ impl Hall {
         })
     }
 
+    /// Remembers what is done by itself in a session; it is on the disk before anybody is told.
+    async fn keep_auto(&self, room: &Room, change: impl FnOnce(&mut Auto)) -> Outcome {
+        let noted = self.journal.note(room.note_auto(change)).await;
+        noted.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
+        done()
+    }
+
     async fn info(&self, room: &Room, session: &Session) -> Result<SessionInfo, SessionGone> {
         Ok(Arc::unwrap_or_clone(room.info(session).await?))
     }
@@ -160,10 +170,6 @@ fn is_written_down(command: &SessionCommand) -> bool {
             | SessionCommand::SetActiveTools(_)
             | SessionCommand::SetContextSource(_)
     )
-}
-
-pub(super) fn switch(enabled: bool) -> Switch {
-    if enabled { Switch::On } else { Switch::Off }
 }
 
 /// Built-in commands are those of a terminal; a client brings its own.

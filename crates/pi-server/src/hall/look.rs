@@ -16,7 +16,7 @@ use pi_wire::{
 };
 
 use super::{Hall, Outcome, told};
-use crate::journal::{Filter, SCHEMA_VERSION, Shortened, Shortening, Told, audit::hexadecimal};
+use crate::journal::{Filter, Shortened, Shortening, Told, audit::hexadecimal};
 
 impl Hall {
     /// Why commands that change something are refused, if they are.
@@ -140,8 +140,8 @@ impl Hall {
             initialized: true,
             init_state: JournalState::Ready,
             initialization_error: None,
-            journal_path: self.journal.path().to_string_lossy().into_owned(),
-            schema_version: SCHEMA_VERSION.into(),
+            journal_path: self.journal.place(),
+            schema_version: self.journal.schema_version().into(),
             filters: HistoryFilters {
                 session_id_filter: wanted.session_id_filter,
                 command_id: wanted.command_id,

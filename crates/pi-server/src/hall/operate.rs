@@ -27,7 +27,7 @@ use crate::{
     connection::Connection,
     door::Secret,
     feed::{Position, Start},
-    journal::Berth,
+    journal::{Auto, Berth},
     places,
     room::{Account, Room, Standing},
     workshop::{Conversation, MakeError, Order},
@@ -155,11 +155,11 @@ impl Hall {
         let made = self.workshop.make(order).await.map_err(|error| unmade(&id, &error))?;
         let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         let created = pi_session::tree::stamp_of(now().0);
-        let berth = Berth { session: id.clone(), file, cwd, created };
-        let room = Arc::new(Room::new(berth.clone(), self.settings.kept));
+        let berth = Berth { session: id.clone(), file, cwd, created, length: None, auto: Auto::default() };
+        let room = Arc::new(Room::new(berth, self.settings.kept));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
-        if let Err(error) = self.journal.keep(berth).await {
+        if let Err(error) = self.journal.keep(room.berth()).await {
             // Nobody would find it any more. One that has ended by itself is closed.
             let _ = session.close().await;
             return Err(Error::StorageFailed { reason: error.to_string() }.into());

@@ -237,7 +237,7 @@ fn source(source: ContextSource) -> ToldSource {
 }
 
 async fn set_source(id: &SessionId, session: &Session, wanted: SetContextSource) -> Outcome {
-    let switch = super::conversation::switch(wanted.enabled);
+    let switch = crate::room::switch(wanted.enabled);
     match session.set_context_source(SourceId::from(wanted.source_id.as_str()), switch).await {
         Ok(switched) => told(Data::SetContextSource(source(switched))),
         Err(SourceError::Unknown { .. }) => Err(Error::NotFound(Missing::ContextSource(wanted.source_id)).into()),

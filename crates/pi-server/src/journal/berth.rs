@@ -3,7 +3,7 @@
 use pi_transcript::SessionId;
 use rusqlite::{Connection, Transaction, named_params};
 
-use super::fault::JournalError;
+use super::{fault::JournalError, recovery::unsigned, store::number};
 
 /// A session that the server has, loaded or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +15,24 @@ pub struct Berth {
     pub cwd: String,
     /// When it was created or loaded, ISO 8601.
     pub created: String,
+    /// How long its file is, once everything is written that commands did. `None`: nobody knows.
+    pub length: Option<u64>,
+    pub auto: Auto,
+}
+
+/// What a client chose that is done by itself in a session. `None`: what the settings say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Auto {
+    pub compaction: Option<bool>,
+    pub retry: Option<bool>,
 }
 
 /// What becomes of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Move {
     Keep(Berth),
+    /// The same of one that is there; otherwise nothing.
+    Change(Berth),
     Drop(SessionId),
 }
 
@@ -29,22 +41,30 @@ pub(super) fn berths(connection: &Connection) -> Result<Vec<Berth>, JournalError
     let berths = statement.query_map([], |row| {
         let session: String = row.get("session")?;
         let (file, cwd, created) = (row.get("file")?, row.get("cwd")?, row.get("created")?);
-        Ok(Berth { session: session.into(), file, cwd, created })
+        let length = row.get::<_, Option<i64>>("length")?.map(unsigned);
+        let auto = Auto { compaction: row.get("auto_compaction")?, retry: row.get("auto_retry")? };
+        Ok(Berth { session: session.into(), file, cwd, created, length, auto })
     })?;
     Ok(berths.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn apply(transaction: &Transaction<'_>, change: &Move) -> Result<(), JournalError> {
     match change {
-        Move::Keep(Berth { session, file, cwd, created }) => {
-            let parameters =
-                named_params! { ":session": session.as_str(), ":file": file, ":cwd": cwd, ":created": created };
-            transaction.prepare_cached(include_str!("sql/keep_berth.sql"))?.execute(parameters)?;
-        }
+        Move::Keep(berth) => write(transaction, include_str!("sql/keep_berth.sql"), berth),
+        Move::Change(berth) => write(transaction, include_str!("sql/change_berth.sql"), berth),
         Move::Drop(session) => {
             let parameters = named_params! { ":session": session.as_str() };
             transaction.prepare_cached(include_str!("sql/drop_berth.sql"))?.execute(parameters)?;
+            Ok(())
         }
     }
+}
+
+fn write(transaction: &Transaction<'_>, statement: &str, berth: &Berth) -> Result<(), JournalError> {
+    let Berth { session, file, cwd, created, length, auto } = berth;
+    transaction.prepare_cached(statement)?.execute(named_params! {
+        ":session": session.as_str(), ":file": file, ":cwd": cwd, ":created": created,
+        ":length": length.map(number), ":auto_compaction": auto.compaction, ":auto_retry": auto.retry,
+    })?;
     Ok(())
 }

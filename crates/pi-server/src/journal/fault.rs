@@ -1,6 +1,6 @@
 //! What can be wrong with a journal.
 
-use std::{io, path::PathBuf};
+use std::{error::Error, io, path::PathBuf};
 
 /// Why a journal cannot be opened or used.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +20,9 @@ pub enum JournalError {
     #[error("{} has schema version {found}; this version of pi knows {known}", .path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error("the journal's disk is full; make room on it")]
-    Full(#[source] rusqlite::Error),
+    Full(#[source] Box<dyn Error + Send + Sync>),
     #[error("the journal cannot be read or written")]
-    Database(#[source] rusqlite::Error),
+    Database(#[source] Box<dyn Error + Send + Sync>),
     #[error("the journal's thread has ended")]
     Ended,
 }
@@ -45,8 +45,8 @@ impl JournalError {
 impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error),
-            Some(_) | None => Self::Database(error),
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error.into()),
+            Some(_) | None => Self::Database(error.into()),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::{
     thread::JoinHandle,
 };
 
+use futures_util::future::BoxFuture;
 use pi_engine::{Record, Sequence, Ticket, Time, driver};
 use pi_redact::Redactor;
 use pi_transcript::SessionId;
@@ -22,11 +23,12 @@ use tokio::{
 
 use super::{
     berth::{Berth, Move},
+    book::{Book, Opened},
     fault::JournalError,
     history::{Filter, Page},
     lock::Lock,
     recovery::{Recovery, recover},
-    store::{Durability, Extent, Retention, Store, open_to_read},
+    store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, open_to_read},
 };
 use crate::answer::Answer;
 
@@ -42,6 +44,8 @@ enum Order {
     Forget(Vec<Ticket>, Reply),
     Probe(Reply),
     Started(Ticket, Time),
+    /// Written with what comes next.
+    Noted(Move),
     Berth(Move, Reply),
 }
 
@@ -112,6 +116,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         store,
         retention: options.retention,
         started: Vec::new(),
+        moved: Vec::new(),
         now: Time(0),
         pruned: Time(0),
         written: Arc::clone(&written),
@@ -123,6 +128,12 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
     let reader = Reader { orders: orders.downgrade(), path: path.into(), written, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
+}
+
+/// The same as a server takes it.
+pub fn open_book(path: &Path, options: Options) -> Result<Opened<Keeper>, JournalError> {
+    let (keeper, reader, recovery) = open(path, options)?;
+    Ok(Opened { keeper, book: Arc::new(reader), recovery })
 }
 
 impl Keeper {
@@ -172,6 +183,12 @@ impl Reader {
         }
     }
 
+    /// Something about a session is another. It is written with whatever comes next, and not waited for.
+    pub async fn note(&self, berth: Berth) -> Result<(), JournalError> {
+        let orders = self.orders.upgrade().ok_or(JournalError::Ended)?;
+        orders.send(Order::Noted(Move::Change(berth))).await.map_err(|_| JournalError::Ended)
+    }
+
     /// Remembers where a session is found again.
     pub async fn keep(&self, berth: Berth) -> Result<(), JournalError> {
         self.move_to(Move::Keep(berth)).await
@@ -211,11 +228,51 @@ impl Reader {
     }
 }
 
+impl Book for Reader {
+    fn note_start(&self, ticket: Ticket, at: Time) {
+        self.note_start(ticket, at);
+    }
+
+    fn note(&self, berth: Berth) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(self.note(berth))
+    }
+
+    fn keep(&self, berth: Berth) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(self.keep(berth))
+    }
+
+    fn drop_berth(&self, session: SessionId) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(self.drop_berth(session))
+    }
+
+    fn history(&self, filter: Filter) -> BoxFuture<'_, Result<Page, JournalError>> {
+        Box::pin(self.history(filter))
+    }
+
+    fn written(&self) -> u64 {
+        self.written()
+    }
+
+    fn shortened(&self) -> Shortened {
+        self.shortened()
+    }
+
+    fn schema_version(&self) -> u32 {
+        SCHEMA_VERSION
+    }
+
+    fn place(&self) -> String {
+        self.path().to_string_lossy().into_owned()
+    }
+}
+
 /// What the thread has.
 struct Desk {
     store: Store,
     retention: Retention,
     started: Vec<(Ticket, Time)>,
+    /// What became of sessions and is not written.
+    moved: Vec<Move>,
     /// The latest moment that a record told of.
     now: Time,
     pruned: Time,
@@ -240,14 +297,25 @@ impl Desk {
             Order::Append(records, reply) => {
                 self.now = records.iter().filter_map(|(_, record)| time(record)).fold(self.now, Ord::max);
                 let started = std::mem::take(&mut self.started);
-                let appended = self.store.append(&records, &started, Durability::Synced);
+                let appended = self.store.append(&records, &started, &self.moved, Durability::Synced);
                 if appended.is_ok() {
+                    self.moved.clear();
                     self.written.fetch_add(u64::try_from(records.len()).unwrap_or(0), Ordering::Relaxed);
                 }
                 answer(reply, appended);
             }
             Order::Forget(tickets, reply) => answer(reply, self.store.forget(&tickets)),
-            Order::Berth(change, reply) => answer(reply, self.store.berth(&change)),
+            Order::Noted(change) => self.moved.push(change),
+            // The record of the command that did it comes later, and with it the disk. What was noted before comes first.
+            Order::Berth(change, reply) => {
+                self.moved.push(change);
+                let written = self.store.append(&[], &[], &self.moved, Durability::Written);
+                match &written {
+                    Ok(()) => self.moved.clear(),
+                    Err(_) => drop(self.moved.pop()),
+                }
+                answer(reply, written);
+            }
             Order::Probe(reply) => answer(reply, self.store.probe(self.now)),
             Order::Started(ticket, at) => {
                 self.now = self.now.max(at);
@@ -259,10 +327,11 @@ impl Desk {
     /// Nobody waits: what is left is done now.
     fn rest(&mut self) {
         let started = std::mem::take(&mut self.started);
-        if !started.is_empty()
-            && let Err(error) = self.store.append(&[], &started, Durability::Written)
-        {
-            tracing::debug!(%error, "starts of commands are not in the journal");
+        if !started.is_empty() || !self.moved.is_empty() {
+            match self.store.append(&[], &started, &self.moved, Durability::Written) {
+                Ok(()) => self.moved.clear(),
+                Err(error) => tracing::debug!(%error, "starts of commands are not in the journal"),
+            }
         }
         if self.now.since(self.pruned) >= PRUNE_EVERY_MS {
             self.pruned = self.now;

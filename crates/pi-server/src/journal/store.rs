@@ -19,9 +19,9 @@ use crate::answer::Answer;
 /// `pijl` in ASCII: tells our files from other databases.
 const APPLICATION: u32 = 0x7069_6a6c;
 /// Each takes the schema one version further.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 /// The version that this release writes.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 const _: () = assert!(MIGRATIONS.len() == SCHEMA_VERSION as usize);
 
 /// How much history is kept of commands that nobody can ask for again.
@@ -110,11 +110,12 @@ impl Store {
         &self.connection
     }
 
-    /// Writes the records, and which commands have started; all or nothing.
+    /// Writes the records, which commands have started, and what became of sessions; all or nothing.
     pub(super) fn append(
         &mut self,
         records: &[(Sequence, Record<Answer>)],
         started: &[(Ticket, Time)],
+        moved: &[Move],
         durability: Durability,
     ) -> Result<(), JournalError> {
         self.connection.pragma_update(None, "synchronous", durability.word())?;
@@ -126,17 +127,12 @@ impl Store {
             let mut statement = transaction.prepare_cached(include_str!("sql/start.sql"))?;
             statement.execute(named_params! { ":ticket": number(ticket.0), ":at": number(at.0) })?;
         }
+        for change in moved {
+            berth::apply(&transaction, change)?;
+        }
         if let Some((sequence, _)) = records.last() {
             mark(&transaction, "sequence", sequence.0)?;
         }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Writes down what becomes of a session. The record of the command that did it comes later, and with it the disk.
-    pub(super) fn berth(&mut self, change: &Move) -> Result<(), JournalError> {
-        let transaction = self.connection.transaction()?;
-        berth::apply(&transaction, change)?;
         transaction.commit()?;
         Ok(())
     }

@@ -105,6 +105,8 @@ pub(crate) enum Request {
     SetAutoCompaction(Switch, oneshot::Sender<()>),
     SetAutoRetry(Switch, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),
+    /// How long the file is when everything so far is written.
+    FileLength(oneshot::Sender<Option<u64>>),
     /// Answered when everything so far is on the disk.
     Flush(oneshot::Sender<()>),
     Subscribe(Reading, oneshot::Sender<(State, Subscription)>),

@@ -91,6 +91,7 @@ impl Mailbox {
                 answer(reply, ());
             }
             Request::Label(target, label, reply) => answer(reply, self.label(target, label)),
+            Request::FileLength(reply) => answer(reply, self.tree.destination().end()),
             Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
             Request::Subscribe(reading, reply) => {
                 let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
