@@ -89,8 +89,9 @@ async fn create(client: &mut Client, id: &str, cwd: &Path) -> Value {
 
 /// The folder in which a session works.
 async fn folder_of(client: &mut Client, id: &str) -> Value {
-    let listed = client.ask(&json!({"type": "list_sessions", "id": format!("folder-{id}"), "search": id})).await;
-    listed["data"]["sessions"][0]["cwd"].clone()
+    let listed = client.ask(&json!({"type": "list_sessions", "id": format!("folder-{id}")})).await;
+    let sessions = listed["data"]["sessions"].as_array().expect("a list");
+    sessions.iter().find(|session| session["sessionId"] == id).expect("it is known")["cwd"].clone()
 }
 
 #[test]
