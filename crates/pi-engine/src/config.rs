@@ -1,6 +1,6 @@
 //! Limits and times.
 
-use crate::header::Limit;
+use crate::header::{Access, Header, Limit, Order, Role};
 
 /// Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Config {
     /// Between asking work to stop and ending it by force.
     pub kill_after_ms: u64,
     pub max_in_flight: usize,
+    /// Commands of one client without an answer. Reads may be as many again, and what a run needs is not refused for it: see
+    /// [`Config::pending_limit`].
     pub max_pending_per_client: usize,
     pub retention: Retention,
 }
@@ -41,6 +43,20 @@ pub struct Retention {
 }
 
 impl Config {
+    /// How many commands of its client may wait when this one comes, if it matters. Whoever has sent much must still be able to
+    /// look, which has room of its own, and to stop a run or to answer it, which waits for nothing.
+    pub fn pending_limit(&self, header: &Header) -> Option<usize> {
+        match (header.order, header.access) {
+            (Order::Control { role: Role::NeededByRun, .. }, _) => None,
+            (Order::Control { role: Role::Bystander, .. } | Order::Work(_), Access::Read) => {
+                Some(self.max_pending_per_client.saturating_mul(2))
+            }
+            (Order::Control { role: Role::Bystander, .. } | Order::Work(_), Access::Write | Access::Act) => {
+                Some(self.max_pending_per_client)
+            }
+        }
+    }
+
     /// The defaults of the protocol, for a process that began at `epoch`.
     pub fn standard(epoch: u64) -> Self {
         Self {

@@ -78,9 +78,9 @@ pub enum Failure {
 /// Why a command was not admitted. Nothing of it remains: no event, no record, no outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("Conflicting id '{id}': previously used for '{before}', now used for '{now}'")]
+    #[error("Conflicting id '{id}': {}", twice(before, now))]
     ConflictingId { id: CommandId, before: Kind, now: Kind },
-    #[error("Conflicting idempotencyKey '{key}': previously used for '{before}', now used for '{now}'")]
+    #[error("Conflicting idempotencyKey '{key}': {}", twice(before, now))]
     ConflictingKey { key: Key, before: Kind, now: Kind },
     #[error("Server busy - too many concurrent commands. Please retry.")]
     Busy(Scarcity),
@@ -92,6 +92,13 @@ pub enum Refusal {
     ShuttingDown,
     #[error("Server has completed shutdown")]
     ShutDown,
+}
+
+fn twice(before: &Kind, now: &Kind) -> String {
+    match before == now {
+        true => format!("previously used for another '{before}', with other contents"),
+        false => format!("previously used for '{before}', now used for '{now}'"),
+    }
 }
 
 /// What there was too little of.

@@ -241,13 +241,14 @@ fn gone(id: &SessionId) -> impl FnOnce(SessionGone) -> Undone {
 
 /// Why a session could not be loaded, in the protocol's words.
 fn unmade(id: &SessionId, error: &MakeError) -> Undone {
-    use pi_wire::error::SessionPathError;
+    use pi_wire::error::{Missing, SessionPathError};
     let error = match error {
         MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
         MakeError::Gone => Error::SessionNotFound(id.clone()),
         MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
         MakeError::OutsideRoots { roots } => Error::CwdOutside { roots: roots.clone() },
+        MakeError::NoEntry { entry } => Error::NotFound(Missing::Entry(entry.clone())),
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };

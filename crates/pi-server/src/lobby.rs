@@ -282,9 +282,11 @@ fn translate(refusal: &Refusal, why: &dyn Fn() -> String) -> Error {
         Refusal::ConflictingId { id, before, now } => conflict(Twice::Id, id.as_str(), before, now),
         Refusal::ConflictingKey { key, before, now } => conflict(Twice::IdempotencyKey, key.as_str(), before, now),
         Refusal::Busy(_) => Error::Busy { retry_after_ms: BUSY_MS },
-        Refusal::TooManyPending { limit } => {
-            Error::TooManyPending { scope: PendingScope::Client, max: u64::try_from(*limit).unwrap_or(u64::MAX) }
-        }
+        Refusal::TooManyPending { limit } => Error::TooManyPending {
+            scope: PendingScope::Client,
+            max: u64::try_from(*limit).unwrap_or(u64::MAX),
+            retry_after_ms: BUSY_MS,
+        },
         Refusal::JournalUnavailable => Error::JournalUnavailable { reason: why() },
         Refusal::ShuttingDown => Error::ShuttingDown,
         Refusal::ShutDown => Error::ShutDown,

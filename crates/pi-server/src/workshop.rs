@@ -10,6 +10,7 @@ use pi_session::{
     Beginning, Session,
     directory::{ForkPoint, Stored},
 };
+use pi_transcript::EntryId;
 use pi_wire::response::CircuitBreakerMetrics;
 
 /// Makes sessions and knows those on the disk. The binary implements it, and so do the tests.
@@ -78,6 +79,9 @@ pub enum MakeError {
     /// The folder in which the session worked is outside of what is allowed by now.
     #[error("the folder of the session is outside of the allowed roots")]
     OutsideRoots { roots: Vec<String> },
+    /// The conversation has no such entry.
+    #[error("there is no entry {entry} in the conversation")]
+    NoEntry { entry: EntryId },
     #[error("another process writes the session file")]
     InUse,
     #[error("the session was removed meanwhile")]

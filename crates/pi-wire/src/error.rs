@@ -96,7 +96,7 @@ pub enum Error {
     CwdOutside { roots: Vec<String> },
     #[error("Session version mismatch: expected {expected}, got {actual}")]
     VersionMismatch { expected: u64, actual: u64 },
-    #[error("Conflicting {} '{value}': previously used for '{first}', now used for '{second}'", .identity.name())]
+    #[error("Conflicting {} '{value}': {}", .identity.name(), conflict_text(first, second))]
     Conflict { identity: Identity, value: String, first: String, second: String },
     #[error("Dependency '{0}' is unknown")]
     DependencyUnknown(CommandId),
@@ -121,9 +121,9 @@ pub enum Error {
     #[error("Server busy - too many concurrent commands. Please retry.")]
     Busy { retry_after_ms: u64 },
     #[error("Too many pending commands for this {} (max {max})", pending_text(*.scope))]
-    TooManyPending { scope: PendingScope, max: u64 },
+    TooManyPending { scope: PendingScope, max: u64, retry_after_ms: u64 },
     #[error("Connection limit reached ({limit} connections)")]
-    ConnectionLimit { limit: u64 },
+    ConnectionLimit { limit: u64, retry_after_ms: u64 },
     #[error("Server is shutting down")]
     ShuttingDown,
     #[error("Server has completed shutdown")]
@@ -225,8 +225,8 @@ impl Error {
             Self::Cancelled { .. } | Self::Aborted => Facts::of(ErrorCode::Aborted),
             Self::RateLimited { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::RateLimited),
             Self::Busy { retry_after_ms } => Facts::after(*retry_after_ms, ErrorCode::Busy),
-            Self::TooManyPending { .. } => Facts::of(ErrorCode::TooManyPending),
-            Self::ConnectionLimit { .. } => Facts::of(ErrorCode::ConnectionLimit),
+            Self::TooManyPending { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::TooManyPending),
+            Self::ConnectionLimit { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::ConnectionLimit),
             Self::ShuttingDown | Self::ShutDown => Facts::of(ErrorCode::ShuttingDown),
             Self::CancelledByShutdown | Self::Interrupted => Facts::of(ErrorCode::Interrupted),
             Self::CircuitOpen { recovery_ms, .. } => Facts::after(*recovery_ms, ErrorCode::CircuitOpen),
@@ -290,6 +290,13 @@ fn rate_text(scope: RateScope, per_minute: u64) -> String {
         RateScope::Client => format!("Rate limit exceeded ({per_minute} commands/minute)"),
         RateScope::Global => format!("Global rate limit exceeded ({per_minute} commands/minute)"),
         RateScope::UiResponses => format!("Extension UI response rate limit exceeded ({per_minute} responses/minute)"),
+    }
+}
+
+fn conflict_text(first: &str, second: &str) -> String {
+    match first == second {
+        true => format!("previously used for another '{first}', with other contents"),
+        false => format!("previously used for '{first}', now used for '{second}'"),
     }
 }
 

@@ -15,6 +15,7 @@ mod journal;
 mod lasting;
 mod places;
 mod questions;
+mod refusals;
 #[expect(dead_code, reason = "other suites look at more")]
 #[path = "../support/room.rs"]
 mod room;

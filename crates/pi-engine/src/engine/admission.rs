@@ -204,7 +204,7 @@ impl<C, B> Engine<C, B> {
         if self.unanswered >= self.config.max_in_flight {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
-        let limit = self.config.max_pending_per_client;
+        let Some(limit) = self.config.pending_limit(header) else { return Ok(()) };
         match self.pending.get(&(header.principal.clone(), header.client.clone())) {
             Some(pending) if *pending >= limit => Err(Refusal::TooManyPending { limit }),
             Some(_) | None => Ok(()),

@@ -57,18 +57,33 @@ fn full_engine_refuses_without_any_event() {
 fn one_client_cannot_fill_the_engine() {
     check(
         "limits max_pending=1
-         a.1 get_state s1 | accepted a.1; start a.1
-         a.2 get_state s2 | refuse a.2: Too many pending commands for this client (max 1)
+         a.1 fork s1      | record a.1
+         a.2 fork s2      | refuse a.2: Too many pending commands for this client (max 1)
          b.1 get_state s2 | accepted b.1; start b.1
-         done a.1         | answer a.1 ok
-         a.2 get_state s3 | accepted a.2; start a.2",
+         durable          | accepted a.1; start a.1
+         done a.1         | record a.1 ended
+         durable          | answer a.1 ok
+         a.2 fork s3      | record a.2",
+    );
+}
+
+#[test]
+fn client_that_sent_much_can_still_look_and_stop() {
+    check(
+        "limits max_pending=1
+         a.1 bash s1      | record a.1
+         durable          | accepted a.1; start a.1
+         a.2 fork s1      | refuse a.2: Too many pending commands for this client (max 1)
+         a.3 get_state s1 | accepted a.3; start a.3
+         a.4 get_state s2 | refuse a.4: Too many pending commands for this client (max 2)
+         a.5 abort s1     | record a.5",
     );
 }
 
 #[test]
 fn repetition_that_has_to_wait_counts_as_pending() {
     check(
-        "limits max_pending=2
+        "limits max_pending=1
          a.1 get_state s1 | accepted a.1; start a.1
          a.1 get_state s1 | accepted a.1
          a.1 get_state s1 | refuse a.1: Too many pending commands for this client (max 2)
@@ -108,7 +123,7 @@ fn answered_commands_make_room_for_their_client() {
          a.2 fork s1           | record a.2
          durable               | accepted a.2; start a.2
          done a.2              | record a.2 ended
-         a.3 get_state s1      | refuse a.3: Too many pending commands for this client (max 1)
+         a.3 fork s1           | refuse a.3: Too many pending commands for this client (max 1)
          durable               | answer a.2 ok
          a.3 export s1 after=9 | accepted a.3; answer a.3 broken: Dependency '9' is unknown
          a.4 get_state s1      | accepted a.4; start a.4",

@@ -29,7 +29,7 @@ fn failure_is_replayed_as_well() {
 fn same_id_with_another_intent_is_refused() {
     check(
         "a.1 fork s1       | record a.1
-         a.1 fork s1 say=x | refuse a.1: Conflicting id '1': previously used for 'fork', now used for 'fork'
+         a.1 fork s1 say=x | refuse a.1: Conflicting id '1': previously used for another 'fork', with other contents
          durable           | accepted a.1; start a.1
          done a.1          | record a.1 ended
          durable           | answer a.1 ok
@@ -133,7 +133,7 @@ fn another_name_of_a_read_needs_no_record() {
 fn same_key_with_another_intent_is_refused() {
     check(
         "a.1 fork s1 key=k       | record a.1
-         b.1 fork s1 key=k say=x | refuse b.1: Conflicting idempotencyKey 'k': previously used for 'fork', now used for 'fork'",
+         b.1 fork s1 key=k say=x | refuse b.1: Conflicting idempotencyKey 'k': previously used for another 'fork', with other contents",
     );
 }
 
@@ -153,7 +153,7 @@ fn key_of_another_intent_conflicts_even_if_the_id_matches() {
          a.2 get_state s1 key=l say=x | accepted a.2
          done a.1                     | answer a.1 ok; start a.2
          done a.2                     | answer a.2 ok
-         a.1 get_state s1 key=l       | refuse a.1: Conflicting idempotencyKey 'l': previously used for 'get_state', now used for 'get_state'
+         a.1 get_state s1 key=l       | refuse a.1: Conflicting idempotencyKey 'l': previously used for another 'get_state', with other contents
          a.1 get_state s1 key=m       | accepted a.1; replay a.1 ok",
     );
 }
@@ -170,7 +170,7 @@ fn expired_key_lets_the_command_run_and_belongs_to_it() {
          b.- fork s1 key=k       | accepted b.-; replay b.- ok
          wait 1ms
          b.2 fork s1 key=k say=x | record b.2
-         b.3 fork s1 key=k       | refuse b.3: Conflicting idempotencyKey 'k': previously used for 'fork', now used for 'fork'
+         b.3 fork s1 key=k       | refuse b.3: Conflicting idempotencyKey 'k': previously used for another 'fork', with other contents
          a.1 fork s1             | accepted a.1; replay a.1 ok",
     );
 }

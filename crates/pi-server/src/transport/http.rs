@@ -19,11 +19,17 @@ use crate::{
     connection::Identity,
     door::{COOKIE, Door, Refused, Visitor},
     hall::{Counts, now},
+    lobby::Crowded,
     server::Server,
 };
 
 /// Whoever holds the token is one principal: there is one token.
 const PRINCIPAL: &str = "token";
+
+/// By what another `pi` knows who has its port. Tells no version.
+pub const SERVER: &str = "pi";
+/// When a client that found no room should try again.
+const FULL_SECONDS: u64 = 5;
 
 /// What every request needs.
 #[derive(Clone)]
@@ -102,7 +108,7 @@ async fn connect(
     let identity = Identity::new(PRINCIPAL, options.client_id.as_ref().map(|id| id.as_str()));
     let client = match desk.server.enter(identity, options.lifecycle) {
         Ok(client) => client,
-        Err(crowded) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{crowded}\n")).into_response(),
+        Err(crowded) => return full(crowded),
     };
     let limit = client.hall.settings.frame.bytes;
     let connection = Arc::clone(&client.connection);
@@ -118,10 +124,24 @@ async fn connect(
         .on_upgrade(move |socket| websocket::serve(server, client, socket))
 }
 
+/// There is no room for one more client now.
+fn full(Crowded { limit }: Crowded) -> Response {
+    let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+    let error = pi_wire::Error::ConnectionLimit { limit, retry_after_ms: 1000 * FULL_SECONDS };
+    let told = serde_json::json!({
+        "error": error.to_string(),
+        "code": error.code(),
+        "hint": error.hint(),
+        "retryAfterMs": error.retry_after_ms(),
+    });
+    let headers = [(header::RETRY_AFTER, FULL_SECONDS.to_string())];
+    (StatusCode::SERVICE_UNAVAILABLE, headers, Json(told)).into_response()
+}
+
 /// Whether the process answers. Asks for no token, but for the right host.
 async fn healthz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
     match desk.look(&headers) {
-        Ok(()) => (StatusCode::OK, "ok\n").into_response(),
+        Ok(()) => (StatusCode::OK, [(header::SERVER, SERVER)], "ok\n").into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }

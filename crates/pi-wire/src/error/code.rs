@@ -179,6 +179,15 @@ impl ErrorCode {
             Self::DependencyUnknown => Some("send the dependency first, from the same client"),
             Self::DependencyCycle => Some("send the command without this dependency"),
             Self::Timeout | Self::DependencyTimeout => Some("look at the state, then use a new id"),
+            Self::TooManyPending => Some("wait for answers; reads have room of their own, and abort is always taken"),
+            Self::ConnectionLimit => Some("close connections that are not used, or raise server.maxConnections"),
+            Self::ShuttingDown => Some("connect again when the server is back, and send the same frame again"),
+            Self::Interrupted => {
+                Some("it was not done, or not to its end: look at the state, then send it under a new id and key")
+            }
+            Self::Aborted => {
+                Some("somebody ended it: what was said so far is kept; send it under a new id to try again")
+            }
             Self::CircuitOpen => Some("wait for the recovery, or choose another model"),
             Self::BashCircuitOpen => Some("wait for the recovery"),
             Self::ModelNotFound => Some("get_available_models lists the models with credentials"),
@@ -200,15 +209,10 @@ impl ErrorCode {
             | Self::DependencyFailed
             | Self::RateLimited
             | Self::Busy
-            | Self::TooManyPending
-            | Self::ConnectionLimit
-            | Self::ShuttingDown
-            | Self::Interrupted
             | Self::NoPendingRequest
             | Self::RequestSettled
             | Self::RequestMismatch
             | Self::NotFound
-            | Self::Aborted
             | Self::ProviderFailed
             | Self::ExtensionFailed
             | Self::Refused

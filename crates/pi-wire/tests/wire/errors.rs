@@ -111,12 +111,17 @@ fn every_refusal_of_the_engine_has_its_words() {
             "Conflicting idempotencyKey 'k': previously used for 'bash', now used for 'fork'",
         ),
         (
+            Error::Conflict { identity: Identity::Id, value: "c".into(), first: "bash".into(), second: "bash".into() },
+            ErrorCode::Conflict,
+            "Conflicting id 'c': previously used for another 'bash', with other contents",
+        ),
+        (
             Error::Busy { retry_after_ms: 1 },
             ErrorCode::Busy,
             "Server busy - too many concurrent commands. Please retry.",
         ),
         (
-            Error::TooManyPending { scope: PendingScope::Client, max: 100 },
+            Error::TooManyPending { scope: PendingScope::Client, max: 100, retry_after_ms: 1 },
             ErrorCode::TooManyPending,
             "Too many pending commands for this client (max 100)",
         ),
@@ -149,7 +154,7 @@ fn limits_and_missing_things_are_named() {
             "Extension UI response rate limit exceeded (60 responses/minute)",
         ),
         (
-            Error::TooManyPending { scope: PendingScope::Connection, max: 100 },
+            Error::TooManyPending { scope: PendingScope::Connection, max: 100, retry_after_ms: 1 },
             ErrorCode::TooManyPending,
             "Too many pending commands for this connection (max 100)",
         ),

@@ -11,7 +11,7 @@ use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
     Owner,
-    directory::{self, Stored},
+    directory::{self, ForkError, Stored},
     file::OpenError,
     input::Mentions,
 };
@@ -186,7 +186,7 @@ impl Floor<'_> {
             Conversation::Fork { from, at } => {
                 let viewed = pi_session::file::view(&from, fastrand::Rng::new()).map_err(|error| unopened(&error))?;
                 let forked = directory::fork(&viewed.tree, &viewed.reader, &at, &project, now(), fastrand::Rng::new());
-                let forked = forked.map_err(|error| failed(&error))?;
+                let forked = forked.map_err(|error| unforked(&error))?;
                 Ok((Seat::of(forked.opened), forked.text))
             }
         }
@@ -209,6 +209,13 @@ fn failed(error: &dyn std::error::Error) -> MakeError {
         source = cause.source();
     }
     MakeError::Failed { reason }
+}
+
+fn unforked(error: &ForkError) -> MakeError {
+    match error {
+        ForkError::NoEntry(missing) => MakeError::NoEntry { entry: missing.id.clone() },
+        error => failed(error),
+    }
 }
 
 fn unopened(error: &OpenError) -> MakeError {

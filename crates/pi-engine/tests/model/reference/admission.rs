@@ -32,10 +32,12 @@ impl Reference {
         if self.commands.iter().filter(waiting).count() >= self.config.max_in_flight {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
-        let limit = self.config.max_pending_per_client;
         let own =
             |command: &&Command| command.header.principal == header.principal && command.header.client == header.client;
-        if self.commands.iter().filter(waiting).filter(own).count() >= limit {
+        // Twice as many where somebody only looks; no bound for what ends or answers a run.
+        let limit = self.config.max_pending_per_client * if header.access == Access::Read { 2 } else { 1 };
+        let is_needed = matches!(header.order, Order::Control { role: Role::NeededByRun, .. });
+        if !is_needed && self.commands.iter().filter(waiting).filter(own).count() >= limit {
             return Err(Refusal::TooManyPending { limit });
         }
         let recorded = header.access != Access::Read && (root.is_none() || brings_id);
