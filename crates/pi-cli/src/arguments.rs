@@ -382,6 +382,7 @@ impl Command {
             Command::Export(arguments) => arguments.json,
             Command::Trust(arguments) => arguments.json,
             Command::Config(arguments) => arguments.json,
+            Command::Serve(arguments) => arguments.json,
             Command::Journal(JournalCommand::Show(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Verify(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
@@ -389,7 +390,6 @@ impl Command {
             Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
             Command::Session(_)
             | Command::Schema(_)
-            | Command::Serve(_)
             | Command::Journal(JournalCommand::Export(_))
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,

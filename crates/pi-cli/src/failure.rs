@@ -10,7 +10,7 @@ use pi_transcript::json::Problem;
 
 pub(crate) use self::{
     model::{ModelFailure, call_hint, session_hint},
-    serve::ServeFailure,
+    serve::{Occupant, ServeFailure},
     session::SessionFailure,
 };
 use crate::{exit::Exit, refusal::Refusal};

@@ -1,6 +1,6 @@
 //! The words of `pi serve`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use clap::{
     Args,
@@ -11,6 +11,8 @@ use pi_server::settings::{LogForm, LogLevel};
 use pi_wire::command::Lifecycle;
 
 use super::talk::{KeptArguments, ModelArguments, ToldArguments, ToolArguments};
+
+const USUAL_PORT: u16 = 3141;
 
 /// Whose lifecycle events are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -49,6 +51,9 @@ pub(crate) struct ServeArguments {
     /// Say with what the server would start and who said so, and whether it could
     #[arg(long)]
     pub(crate) check_config: bool,
+    /// With --check-config: one object per setting as `pi config --json` has it, and one per check: {check, value}
+    #[arg(long, requires = "check_config")]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) who: ModelArguments,
     #[command(flatten)]
@@ -63,7 +68,7 @@ pub(crate) struct ServeArguments {
 #[derive(Args)]
 pub(crate) struct SettingArguments {
     /// Where to listen [default: 127.0.0.1 and the port 3141, or that of PI_SERVER_PORT]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Another name by which clients reach the server; may be repeated
     #[arg(long = "host", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
@@ -82,9 +87,56 @@ pub(crate) struct SettingArguments {
     pub(crate) set: Vec<(String, String)>,
 }
 
+/// An address with a port; one that is not quite is told as it should be.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.trim();
+    text.parse().map_err(|_| {
+        let bare = ["http://", "https://", "ws://", "wss://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+        let bare = bare.unwrap_or(text).split('/').next().unwrap_or_default();
+        let port = bare.strip_prefix("localhost:").or_else(|| bare.strip_prefix(':')).unwrap_or(bare);
+        let host = bare.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(bare);
+        let meant = match (port.parse::<u16>(), host.parse::<IpAddr>(), bare.parse::<SocketAddr>()) {
+            (Ok(port), _, _) => Some(SocketAddr::from(([127, 0, 0, 1], port))),
+            (_, Ok(address), _) => Some(SocketAddr::new(address, USUAL_PORT)),
+            (_, _, Ok(at)) => Some(at),
+            _ if bare == "localhost" => Some(SocketAddr::from(([127, 0, 0, 1], USUAL_PORT))),
+            _ => None,
+        };
+        match meant {
+            Some(at) => format!("expected an address with a port; did you mean {at}?"),
+            None => "expected an address with a port: 127.0.0.1:3141 for this machine, 127.0.0.1:0 for any free port, \
+                     0.0.0.0:3141 for other machines too"
+                .to_owned(),
+        }
+    })
+}
+
 /// The name without `server.`, which may be left out, and the value.
 fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as server.maxSessions=10")?;
     let name = name.trim();
     Ok((name.strip_prefix("server.").unwrap_or(name).to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_that_is_not_quite_one_is_told_as_it_should_be() {
+        assert_eq!(address("127.0.0.1:0"), Ok(SocketAddr::from(([127, 0, 0, 1], 0))));
+        for (text, meant) in [
+            ("8080", "127.0.0.1:8080"),
+            (":8080", "127.0.0.1:8080"),
+            ("localhost:8080", "127.0.0.1:8080"),
+            ("localhost", "127.0.0.1:3141"),
+            ("0.0.0.0", "0.0.0.0:3141"),
+            ("::1", "[::1]:3141"),
+            ("http://192.0.2.1:80/", "192.0.2.1:80"),
+        ] {
+            let told = format!("expected an address with a port; did you mean {meant}?");
+            assert_eq!(address(text), Err(told), "{text}");
+        }
+        assert!(address("box.example:80").is_err_and(|told| told.contains("127.0.0.1:0 for any free port")));
+    }
 }

@@ -1,5 +1,7 @@
 //! `pi serve`: the agent for clients, on a WebSocket or on standard input and output.
 
+mod address;
+mod check;
 mod floor;
 
 use std::{
@@ -15,13 +17,13 @@ use pi_redact::Redactor;
 use pi_server::{
     connection::Identity,
     door::{Door, NotLoopback, Rule},
-    journal::{self, JournalError},
+    journal::JournalError,
     server::{Server, StartError},
     settings::{Origin, Problem, Resolved, Settings},
     transport::{http, stdio},
     workshop::Workshop,
 };
-use tokio::{io::BufReader, net::TcpListener, sync::mpsc, time::timeout};
+use tokio::{io::BufReader, sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::floor::{Counter, Floor, Sent};
@@ -65,7 +67,7 @@ pub(crate) fn run(
         return Err(ServeFailure::NotLoopback(NotLoopback(at)).into());
     }
     if arguments.check_config {
-        return runtime::start_many()?.block_on(check(arguments, &settings, environment, console));
+        return runtime::start_many()?.block_on(check::check(arguments, &settings, environment, console));
     }
     let form = log::Form::of(settings.log.form);
     if form == log::Form::Json {
@@ -101,34 +103,6 @@ fn settings(resolved: Resolved, arguments: &ServeArguments, console: &mut Consol
     Ok(Settings { listen, ..settings })
 }
 
-/// Says with what the server would start; why it could not, if so.
-async fn check(
-    arguments: &ServeArguments,
-    settings: &Settings,
-    environment: &Environment,
-    console: &mut Console,
-) -> Result<Exit, Failure> {
-    let prepared = prepare(arguments, environment, console).await?;
-    if let Some(at) = settings.listen {
-        listen(at).await?;
-    }
-    if !arguments.stdio {
-        journal::look(&settings.journal()).map_err(|error| ServeFailure::Start(StartError::Journal(error)))?;
-    }
-    let auth = if arguments.insecure_no_auth { "none" } else { "token" };
-    let rows = [
-        ("model", prepared.model),
-        ("stdio", arguments.stdio.to_string()),
-        ("auth", auth.to_owned()),
-        ("folder", settings.folder.display().to_string()),
-        ("journal", settings.journal().display().to_string()),
-    ];
-    for (name, value) in rows {
-        console.line(&format!("{name:<8} {value}"));
-    }
-    Ok(Exit::Success)
-}
-
 /// What is known before anything is served.
 struct Prepared {
     ground: Ground,
@@ -157,10 +131,6 @@ async fn prepare(
     Ok(Prepared { ground, redactor, model: answering.choice.name() })
 }
 
-async fn listen(at: SocketAddr) -> Result<TcpListener, ServeFailure> {
-    TcpListener::bind(at).await.map_err(|source| ServeFailure::Bind { at, source })
-}
-
 async fn serve(
     arguments: &ServeArguments,
     mut settings: Settings,
@@ -178,7 +148,7 @@ async fn serve(
     let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.
     let listener = match settings.listen {
-        Some(at) => Some(listen(at).await?),
+        Some(at) => Some(address::listen(at, &settings).await?),
         None => None,
     };
     let counter = Arc::new(counter);
@@ -192,6 +162,7 @@ async fn serve(
         let rule = if arguments.insecure_no_auth { Rule::Anybody } else { Rule::Token };
         let door = Arc::new(server.door(rule, at).map_err(ServeFailure::Start)?);
         tracing::info!(%at, "listening");
+        address::warn(at, console);
         if !arguments.stdio {
             announce(at, &door, &settings, rule, console);
         }

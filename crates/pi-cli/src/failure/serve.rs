@@ -5,6 +5,32 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use pi_server::{door::NotLoopback, journal::JournalError, lobby::Crowded, server::StartError, settings};
 use pi_transcript::json::Problem;
 
+/// Who has the port.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Occupant {
+    #[error("your own server is there already{}", process.map(|number| format!(" (process {number})")).unwrap_or_default())]
+    Own { process: Option<u32>, token: PathBuf },
+    #[error("another server of pi is there, of somebody else or with another agent directory")]
+    Pi,
+    #[error("another program is there")]
+    Other,
+}
+
+impl Occupant {
+    fn hint(&self, port: u16) -> String {
+        match self {
+            Self::Own { process, token } => {
+                let end = process.map(|number| format!(", or end it with `kill {number}`")).unwrap_or_default();
+                format!("use it: its token is in {}{end}", token.display())
+            }
+            Self::Pi => "--listen 127.0.0.1:0 takes any port that is free".to_owned(),
+            Self::Other => format!(
+                "`ss -ltnp 'sport = :{port}'` or `lsof -i :{port}` says which; --listen 127.0.0.1:0 takes any port that is free"
+            ),
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeFailure {
     #[error("there is no place for the server's files: no home folder")]
@@ -13,6 +39,8 @@ pub(crate) enum ServeFailure {
     Settings { problems: Vec<settings::Problem> },
     #[error("cannot listen on {at}")]
     Bind { at: SocketAddr, source: io::Error },
+    #[error("cannot listen on {at}: {by}")]
+    Taken { at: SocketAddr, by: Occupant },
     #[error(transparent)]
     NotLoopback(NotLoopback),
     #[error(transparent)]
@@ -42,9 +70,7 @@ impl ServeFailure {
         match self {
             Self::Homeless => "set HOME, or PI_CODING_AGENT_DIR to a folder".to_owned(),
             Self::Settings { .. } => "`pi config server` shows every setting and who chose it".to_owned(),
-            Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-                "another server is there, maybe one of pi; --listen 127.0.0.1:0 takes any port that is free".to_owned()
-            }
+            Self::Taken { at, by } => by.hint(at.port()),
             Self::Bind { .. } => "choose another address with --listen".to_owned(),
             Self::NotLoopback(_) => "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned(),
             Self::Start(StartError::Journal(JournalError::InUse { .. })) => {

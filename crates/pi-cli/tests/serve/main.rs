@@ -21,6 +21,7 @@ mod refusals;
 mod room;
 mod running;
 mod serving;
+mod starting;
 mod stdio;
 mod storm;
 

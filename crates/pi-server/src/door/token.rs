@@ -22,6 +22,8 @@ pub enum TokenError {
     },
     #[error("{} can be read by others (mode {mode:o})", .path.display())]
     Exposed { path: PathBuf, mode: u32 },
+    #[error("{} belongs to another user (number {owner})", .path.display())]
+    Foreign { path: PathBuf, owner: u32 },
     #[error("the token in {} is shorter than {SHORTEST} characters", .path.display())]
     Short { path: PathBuf },
 }
@@ -33,6 +35,9 @@ impl TokenError {
             Self::Io { .. } => "check that the folder exists and may be written".to_owned(),
             Self::Exposed { path, .. } => {
                 format!("chmod 600 {}, or remove the file to get a new token", path.display())
+            }
+            Self::Foreign { path, .. } => {
+                format!("chown it to yourself, or remove {} to get a new token", path.display())
             }
             Self::Short { path } => format!("remove {} to get a new token", path.display()),
         }
@@ -53,9 +58,21 @@ pub fn load_or_create(path: &Path) -> Result<Secret, TokenError> {
     }
 }
 
+/// Whether a server could use the file as it is; one that is not there will be made. Makes nothing.
+pub fn look(path: &Path) -> Result<(), TokenError> {
+    match load(path) {
+        Ok(_) => Ok(()),
+        Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 fn load(path: &Path) -> Result<Secret, TokenError> {
     let failed = |source| TokenError::Io { path: path.to_owned(), source };
     let mut file = OpenOptions::new().read(true).open(path).map_err(failed)?;
+    if let Some(owner) = stranger(&file).map_err(failed)? {
+        return Err(TokenError::Foreign { path: path.to_owned(), owner });
+    }
     let mode = mode(&file).map_err(failed)?;
     if mode & 0o077 != 0 {
         return Err(TokenError::Exposed { path: path.to_owned(), mode });
@@ -73,6 +90,18 @@ fn load(path: &Path) -> Result<Secret, TokenError> {
 fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)
+}
+
+/// The owner, if that is somebody else: who can write the file chooses who comes in.
+#[cfg(unix)]
+fn stranger(file: &File) -> io::Result<Option<u32>> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(Some(file.metadata()?.uid()).filter(|owner| *owner != rustix::process::geteuid().as_raw()))
+}
+
+#[cfg(not(unix))]
+fn stranger(_: &File) -> io::Result<Option<u32>> {
+    Ok(None)
 }
 
 #[cfg(unix)]
@@ -107,6 +136,21 @@ mod tests {
         let file = OpenOptions::new().read(true).open(&path).expect("there");
         assert_eq!(mode(&file).expect("known"), 0o600);
         assert!(first.reveal().len() >= 43);
+    }
+
+    #[test]
+    fn token_of_another_user_is_refused_and_looking_makes_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        look(&path).expect("it can be made");
+        assert!(!path.exists());
+        load_or_create(&path).expect("made");
+        look(&path).expect("it is good");
+        if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
+            eprintln!("SKIPPED: only root can give a file away");
+            return;
+        }
+        assert!(matches!(look(&path), Err(TokenError::Foreign { owner: 12_345, .. })));
     }
 
     #[test]

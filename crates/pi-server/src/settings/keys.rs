@@ -1,5 +1,7 @@
 //! What a setting is: its name, its unit, what it may be, and where it goes.
 
+use std::net::Ipv6Addr;
+
 use serde_json::{Value, json};
 
 use super::{LogForm, LogLevel, Settings, list::KEYS};
@@ -98,7 +100,9 @@ impl Key {
         match &self.kind {
             Kind::Number(number) => format!("a number from {} to {}", number.least, number.most),
             Kind::Address => "an address with a port, such as 127.0.0.1:3141".to_owned(),
-            Kind::Hosts => "a list of names".to_owned(),
+            Kind::Hosts => {
+                "a list of names such as box.example or box.example:8443, without scheme and path".to_owned()
+            }
             Kind::Folders => "a list of folders from / or ~ on; . is that of the start".to_owned(),
             Kind::LogLevel => one_of(&LogLevel::WORDS),
             Kind::LogForm => one_of(&LogForm::WORDS),
@@ -125,7 +129,7 @@ impl Key {
             }
             Kind::Address => settings.listen = Some(value.as_str()?.parse().ok()?),
             Kind::Hosts => {
-                let name = |it: &Value| it.as_str().filter(|name| !name.trim().is_empty()).map(ToOwned::to_owned);
+                let name = |it: &Value| it.as_str().filter(|name| is_host(name)).map(ToOwned::to_owned);
                 settings.hosts = value.as_array()?.iter().map(name).collect::<Option<_>>()?;
             }
             Kind::Folders => {
@@ -147,6 +151,26 @@ impl Key {
             // As in PATH.
             Kind::Folders => std::env::split_paths(text).map(|folder| folder.to_string_lossy().into_owned()).collect(),
             Kind::Address | Kind::LogLevel | Kind::LogForm => text.trim().into(),
+        }
+    }
+}
+
+/// A name or an address, maybe with a port.
+fn is_host(text: &str) -> bool {
+    let name = match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => {
+            if port.parse::<u16>().is_err() {
+                return false;
+            }
+            name
+        }
+        Some(_) | None => text,
+    };
+    match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'))
         }
     }
 }
@@ -187,6 +211,28 @@ mod tests {
             for value in [number.most.checked_add(1), number.least.checked_sub(1)].into_iter().flatten() {
                 assert_eq!(key.set(&mut settings, &value.into()), None, "{}", key.name);
             }
+        }
+    }
+
+    #[test]
+    fn hosts_are_names_without_scheme_and_path() {
+        for (host, expected) in [
+            ("box.example", true),
+            ("box_1.example:8443", true),
+            ("192.0.2.1:80", true),
+            ("[::1]", true),
+            ("[::1]:3141", true),
+            ("https://box.example", false),
+            ("box.example/path", false),
+            ("box.example:port", false),
+            ("box.example:", false),
+            ("user@box.example", false),
+            ("box example", false),
+            ("*", false),
+            (":80", false),
+            ("", false),
+        ] {
+            assert_eq!(is_host(host), expected, "{host:?}");
         }
     }
 

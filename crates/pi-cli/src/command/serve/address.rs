@@ -1,0 +1,76 @@
+//! The address of the server: who has it already, and who can listen in.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+
+use pi_server::{journal, settings::Settings, transport::http};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+
+use crate::{
+    console::Console,
+    failure::{Occupant, ServeFailure},
+};
+
+/// How long whoever has the port may take to say who it is.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// More than the head of our answer.
+const HEAD: u64 = 4096;
+
+/// Listens there, or says who does.
+pub(super) async fn listen(at: SocketAddr, settings: &Settings) -> Result<TcpListener, ServeFailure> {
+    match TcpListener::bind(at).await {
+        Ok(listener) => Ok(listener),
+        Err(source) if source.kind() == io::ErrorKind::AddrInUse => {
+            Err(ServeFailure::Taken { at, by: occupant(at, settings).await })
+        }
+        Err(source) => Err(ServeFailure::Bind { at, source }),
+    }
+}
+
+/// Says what others may hear, where others are served.
+pub(super) fn warn(at: SocketAddr, console: &mut Console) {
+    if !at.ip().is_loopback() {
+        console.note(&format!(
+            "other machines reach {at}, and what is said there, the token too, can be read on the way: it is HTTP without TLS. Put a \
+             proxy with TLS in front, or listen on 127.0.0.1 and use `ssh -L {port}:127.0.0.1:{port} HOST`",
+            port = at.port()
+        ));
+    }
+}
+
+/// Who has the port. The token is not shown to somebody whom nobody knows.
+async fn occupant(at: SocketAddr, settings: &Settings) -> Occupant {
+    let is_pi = timeout(PATIENCE, is_pi(near(at))).await.is_ok_and(|asked| asked.unwrap_or(false));
+    match (is_pi, journal::holder(&settings.journal())) {
+        (true, Some(process)) => Occupant::Own { process: Some(process), token: settings.token() },
+        (true, None) => Occupant::Pi,
+        (false, _) => Occupant::Other,
+    }
+}
+
+async fn is_pi(at: SocketAddr) -> io::Result<bool> {
+    let mut stream = TcpStream::connect(at).await?;
+    let request = format!("GET /healthz HTTP/1.1\r\nhost: {at}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.take(HEAD).read_to_end(&mut answer).await?;
+    let answer = String::from_utf8_lossy(&answer).to_lowercase();
+    Ok(answer.starts_with("http/1.1 200") && answer.contains(&format!("\r\nserver: {}\r\n", http::SERVER)))
+}
+
+/// Where a server that listens everywhere is reached from here.
+fn near(at: SocketAddr) -> SocketAddr {
+    let ip = match at.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, at.port())
+}
