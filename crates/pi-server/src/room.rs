@@ -71,6 +71,8 @@ pub struct Account {
 #[derive(Debug)]
 struct Stage {
     berth: Berth,
+    /// The length of its file as the journal has it.
+    kept_length: Option<u64>,
     session: Option<Session>,
     /// Slash commands of its extensions.
     commands: Arc<HashSet<String>>,
@@ -93,7 +95,7 @@ impl Room {
         Self {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
             id,
-            stage: RwLock::new(Stage { berth, session: None, commands: Arc::default() }),
+            stage: RwLock::new(Stage { kept_length: berth.length, berth, session: None, commands: Arc::default() }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
@@ -233,10 +235,11 @@ impl Room {
         found != known
     }
 
-    /// Takes over how long the file is; the berth, if that is news.
+    /// Takes over how long the file is; the berth, if that is news for the journal.
     pub fn note_length(&self, length: Option<u64>) -> Option<Berth> {
         let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
-        (std::mem::replace(&mut stage.berth.length, length) != length).then(|| stage.berth.clone())
+        stage.berth.length = length;
+        (std::mem::replace(&mut stage.kept_length, length) != length).then(|| stage.berth.clone())
     }
 
     /// Takes over what is done by itself.

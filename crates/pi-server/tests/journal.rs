@@ -15,7 +15,8 @@ use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
     answer::{self, Answer},
     journal::{
-        Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Shortened, Told,
+        Auto, Berth, Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Shortened,
+        Told,
         audit::{self, Finding},
         open,
     },
@@ -239,6 +240,29 @@ async fn secrets_are_not_kept() {
     let mut exported = Vec::new();
     audit::export(&bench.path(), &redactor(), &mut exported).unwrap();
     assert!(String::from_utf8(exported).unwrap().contains("[REDACTED]"));
+}
+
+#[tokio::test]
+async fn journal_of_an_earlier_release_is_brought_up_to_date() {
+    let bench = Bench::new();
+    let old = rusqlite::Connection::open(bench.path()).unwrap();
+    old.execute_batch(include_str!("../src/journal/schema/1.sql")).unwrap();
+    old.execute_batch("pragma application_id = 0x70696a6c; pragma user_version = 1;").unwrap();
+    old.execute_batch("insert into berth values ('s', '/f', '/w', '2026')").unwrap();
+    drop(old);
+    let (keeper, reader, recovery) = bench.open();
+    let berth = Berth {
+        session: "s".into(),
+        file: Some("/f".to_owned()),
+        cwd: "/w".to_owned(),
+        created: "2026".to_owned(),
+        length: None,
+        auto: Auto::default(),
+    };
+    assert_eq!(recovery.berths, std::slice::from_ref(&berth));
+    reader.keep(Berth { length: Some(7), ..berth.clone() }).await.unwrap();
+    drop((keeper, reader));
+    assert_eq!(bench.open().2.berths, [Berth { length: Some(7), ..berth }]);
 }
 
 #[tokio::test]

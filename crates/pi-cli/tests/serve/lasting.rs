@@ -231,6 +231,15 @@ fn what_another_process_says_moves_the_version_of_a_session() {
     serving.restart(Signal::SIGKILL);
     let state = ask(&serving, json!({"type": "get_state", "id": "g", "sessionId": "s"}));
     assert!(fits(&state, &json!({"success": true, "sessionVersion": 5})), "{state}");
+    // What moved the version once does not move it again.
+    serving.end(Signal::SIGTERM);
+    go_on_elsewhere(&serving.room);
+    serving.start_again();
+    let retried = ask(&serving, json!({"type": "abort_retry", "id": "r", "sessionId": "s"}));
+    assert!(fits(&retried, &json!({"success": true, "sessionVersion": 7})), "{retried}");
+    serving.restart(Signal::SIGTERM);
+    let state = ask(&serving, json!({"type": "get_state", "id": "h", "sessionId": "s"}));
+    assert!(fits(&state, &json!({"success": true, "sessionVersion": 7})), "{state}");
 }
 
 #[test]
