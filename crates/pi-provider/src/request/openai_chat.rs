@@ -194,10 +194,17 @@ struct Assistant<'p> {
 impl Serialize for Assistant<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let parts = || user_parts(self.group);
-        let mut message = serializer.serialize_map(None)?;
-        message.serialize_entry("role", self.plan.role("assistant"))?;
+        let role = self.plan.role("assistant");
         let text = texts(parts(), "");
-        message.serialize_entry("content", &(!text.is_empty()).then_some(text))?;
+        let content = (!text.is_empty()).then_some(text);
+        let calls = Calls { group: self.group, dialect: self.plan.dialect };
+        let tool_calls = parts().any(|part| matches!(part, Part::Call { .. })).then_some(calls);
+        if !parts().any(|part| matches!(part, Part::Thinking { .. })) {
+            return Spoken { role, content, tool_calls }.serialize(serializer);
+        }
+        let mut message = serializer.serialize_map(None)?;
+        message.serialize_entry("role", role)?;
+        message.serialize_entry("content", &content)?;
         let mode = &self.plan.contract.capability_contracts.generative.reasoning_mode;
         let (mut thought, mut details) = (String::new(), Vec::new());
         for part in parts() {
@@ -218,11 +225,20 @@ impl Serialize for Assistant<'_> {
         if let Some(field) = mode.details_field.as_deref().filter(|_| !details.is_empty()) {
             message.serialize_entry(field, &details)?;
         }
-        if parts().any(|part| matches!(part, Part::Call { .. })) {
-            message.serialize_entry("tool_calls", &Calls { group: self.group, dialect: self.plan.dialect })?;
+        if let Some(calls) = tool_calls {
+            message.serialize_entry("tool_calls", &calls)?;
         }
         message.end()
     }
+}
+
+/// What a model said without thinking.
+#[derive(Serialize)]
+struct Spoken<'p> {
+    role: &'p str,
+    content: Option<Cow<'p, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<Calls<'p>>,
 }
 
 /// A thought that was encrypted goes back as it came.
@@ -244,26 +260,39 @@ impl Serialize for Calls<'_> {
         let place_of_signature = Rules::of(self.dialect).call_signature.as_deref();
         serializer.collect_seq(user_parts(self.group).filter_map(|part| match part {
             Part::Call { id, name, arguments, signature, .. } => {
-                let mut proof = Map::new();
-                if let (Some(path), Some(signature)) = (place_of_signature, signature) {
-                    place(&mut proof, path, json!(signature));
-                }
                 let function = Function { name, arguments: JsonText(arguments) };
-                Some(CallMember { id, kind: "function", function, proof })
+                let call = Call { id, kind: "function", function };
+                let Some((path, signature)) = place_of_signature.zip(*signature) else {
+                    return Some(Proven::Not(call));
+                };
+                let mut proof = Map::new();
+                place(&mut proof, path, json!(signature));
+                Some(Proven::By { call, proof })
             }
             Part::Text { .. } | Part::Media(_) | Part::Thinking { .. } => None,
         }))
     }
 }
 
+/// A call, with the proof that it was the model's where the provider gave one.
 #[derive(Serialize)]
-struct CallMember<'p> {
+#[serde(untagged)]
+enum Proven<'p> {
+    Not(Call<'p>),
+    By {
+        #[serde(flatten)]
+        call: Call<'p>,
+        #[serde(flatten)]
+        proof: Map<String, Value>,
+    },
+}
+
+#[derive(Serialize)]
+struct Call<'p> {
     id: &'p str,
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'p>,
-    #[serde(flatten)]
-    proof: Map<String, Value>,
 }
 
 #[derive(Serialize)]
