@@ -2,24 +2,51 @@
 //!
 //! They live in a recorder of the server's own, not in the process's: two servers in one process do not mix theirs.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
-use metrics::{Histogram, Key, Label, Level, Metadata, Recorder as _};
+use metrics::{Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, SharedString};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use pi_wire::{
-    registry::Kind,
-    response::{CircuitState, Metrics},
-};
+use pi_engine::Limit;
+use pi_wire::response::{CircuitState, Metrics};
 
 /// Seconds. From a read to a long run.
 const BUCKETS: [f64; 9] = [0.000_1, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
 const META: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
 const DURATION: &str = "pi_server_command_seconds";
 
+/// What each number is, as `HELP` tells it.
+const GAUGES: [(&str, &str); 8] = [
+    ("pi_server_sessions", "Sessions that are known"),
+    ("pi_server_connections", "Clients that are connected"),
+    ("pi_server_commands_in_flight", "Commands without an answer"),
+    ("pi_server_outcomes_kept", "Outcomes that can be replayed"),
+    ("pi_server_idempotency_keys", "Idempotency keys that are known"),
+    ("pi_server_lanes", "Lanes with commands in them"),
+    ("pi_server_circuit_open", "1 while the circuit of a provider is not closed"),
+    ("pi_server_bash_circuits_open", "Sessions whose circuit for shell commands is open"),
+];
+const COUNTERS: [(&str, &str); 7] = [
+    ("pi_server_refused_total", "What was refused, by reason"),
+    ("pi_server_commands_total", "Commands that began"),
+    ("pi_server_journal_records_total", "Records written to the journal"),
+    ("pi_server_journal_errors_total", "Times that the journal could not be written"),
+    ("pi_server_provider_calls_total", "Calls of a provider"),
+    ("pi_server_provider_failures_total", "Calls of a provider that failed"),
+    ("pi_server_bash_timeouts_total", "Shell commands that timed out"),
+];
+
 pub struct Gauges {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    durations: HashMap<&'static str, Histogram>,
+    durations: Durations,
+}
+
+/// How long commands take, by how long they may: a histogram for each command would be hundreds of lines.
+struct Durations {
+    brief: Histogram,
+    normal: Histogram,
+    extended: Histogram,
+    unlimited: Histogram,
 }
 
 impl Gauges {
@@ -27,19 +54,37 @@ impl Gauges {
         let builder = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), &BUCKETS);
         let recorder = builder.expect("there are buckets").build_recorder();
         let handle = recorder.handle();
-        let histogram = |kind: Kind| {
-            let key = Key::from_parts(DURATION, vec![Label::from_static_parts("command", kind.name())]);
-            (kind.name(), recorder.register_histogram(&key, &META))
+        let text = |text: &'static str| SharedString::const_str(text);
+        for (name, help) in GAUGES {
+            recorder.describe_gauge(KeyName::from_const_str(name), None, text(help));
+        }
+        for (name, help) in COUNTERS {
+            recorder.describe_counter(KeyName::from_const_str(name), None, text(help));
+        }
+        let help = "Seconds that commands took: brief are reads and control, extended bash and compact, unlimited runs";
+        recorder.describe_histogram(KeyName::from_const_str(DURATION), None, text(help));
+        let histogram = |limit: &'static str| {
+            let key = Key::from_parts(DURATION, vec![Label::from_static_parts("limit", limit)]);
+            recorder.register_histogram(&key, &META)
         };
-        let durations = Kind::all().map(histogram).collect();
+        let durations = Durations {
+            brief: histogram("brief"),
+            normal: histogram("normal"),
+            extended: histogram("extended"),
+            unlimited: histogram("unlimited"),
+        };
         Self { recorder, handle, durations }
     }
 
-    /// A command took so long.
-    pub fn took(&self, command: &str, time: Duration) {
-        if let Some(histogram) = self.durations.get(command) {
-            histogram.record(time.as_secs_f64());
-        }
+    /// A command that may take so long took this.
+    pub fn took(&self, limit: Limit, time: Duration) {
+        let histogram = match limit {
+            Limit::Brief => &self.durations.brief,
+            Limit::Normal => &self.durations.normal,
+            Limit::Extended => &self.durations.extended,
+            Limit::Unlimited => &self.durations.unlimited,
+        };
+        histogram.record(time.as_secs_f64());
     }
 
     /// Everything, as text; `turned_away` were refused at the door.

@@ -8,6 +8,7 @@ mod conversation;
 mod journey;
 mod look;
 mod operate;
+mod shelf;
 mod steer;
 mod survey;
 
@@ -141,7 +142,7 @@ impl Host for Hall {
                 outcome
             }
         };
-        self.gauges.took(header.kind.as_str(), began.elapsed());
+        self.gauges.took(header.limit, began.elapsed());
         let completion = complete(outcome);
         // What is kept for a retry is without secrets, and a retry hears what was said the first time.
         if header.access.is_recorded() { redacted(completion, &self.redactor) } else { completion }

@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
@@ -109,8 +110,19 @@ pub(crate) fn sleeping(berth: &Berth) -> (SessionInfo, Account) {
     // Without a file nothing was said yet, and of one that cannot be read there is nothing to tell.
     let stored = berth.file.as_deref().and_then(|file| directory::stored(Path::new(file)).ok().flatten());
     let Some(stored) = stored else { return (info, account) };
-    let account = Account { cost: cost(&stored), updated_at: Some(stamp_of(stored.modified)) };
+    let account = Account {
+        cost: cost(&stored),
+        updated_at: Some(stamp_of(stored.modified)),
+        opening: opening(&stored.first_message),
+    };
     (SessionInfo { session_name: stored.name, message_count: stored.message_count, ..info }, account)
+}
+
+/// So much of what was said first as a search looks at.
+pub(crate) fn opening(text: &str) -> Option<Arc<str>> {
+    const MOST: usize = 1024;
+    let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end))?;
+    Some(text[..end].into()).filter(|text: &Arc<str>| !text.is_empty())
 }
 
 /// The same without its file.

@@ -13,7 +13,7 @@ use std::{
 
 use pi_engine::SessionName;
 use pi_session::{Beginning, Session, SessionGone, Switch, tree::stamp_of};
-use pi_transcript::{SessionId, SessionInfo, json::Amount};
+use pi_transcript::{Message, SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, watch};
 
@@ -66,6 +66,8 @@ pub struct Account {
     pub cost: Option<Amount>,
     /// When somebody spoke last, ISO 8601.
     pub updated_at: Option<String>,
+    /// What the person said first, so far as a search looks at it.
+    pub opening: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -284,7 +286,11 @@ impl Room {
         let updated_at = spoken.iter().rev().find_map(|(_, message)| message.timestamp()).map(stamp_of);
         // A file that cannot be read has no cost that anybody knows.
         let cost = session.stats().await.ok().map(|stats| stats.cost).filter(|cost| cost.as_f64() > 0.0);
-        let account = Account { cost, updated_at };
+        let opening = spoken.iter().find_map(|(_, message)| match &**message {
+            Message::User(said) => places::opening(&said.content.text()),
+            _ => None,
+        });
+        let account = Account { cost, updated_at, opening };
         let mut known = self.known();
         if known.changes == changes {
             known.account = Some(account.clone());

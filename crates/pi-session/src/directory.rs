@@ -20,7 +20,7 @@ pub(crate) use self::title::without_pipe;
 pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, delete_exactly, export, import, rename},
-    list::{Stored, header, list, list_all, search_text, stored},
+    list::{Stored, header, list, list_all, list_in, search_text, stored},
     title::title,
 };
 use crate::{

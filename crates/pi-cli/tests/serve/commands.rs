@@ -161,6 +161,29 @@ fn lists_tell_what_sessions_cost_loaded_or_not() {
     }
 }
 
+#[test]
+fn sessions_are_found_by_what_was_said_first_loaded_or_not() {
+    let mut serving = Serving::start(Script::new().then(Answer::new().text("Hi.").usage(10, 2).reply()));
+    let found = |id: &str, search: &str| json!({"type": "list_sessions", "id": id, "search": search});
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Paint the FENCE"})).await;
+        check(&client.ask(&found("1", "the fence")).await, &json!({"data": {"sessions": [{"sessionId": "s"}]}}));
+        check(&client.ask(&found("2", "the gate")).await, &json!({"data": {"sessions": []}}));
+        // Nobody has a price for the scripted model.
+        check(
+            &client.ask(&json!({"type": "get_session_stats", "id": "3", "sessionId": "s"})).await,
+            &json!({"data": {"cost": 0, "costAtLeast": true}}),
+        );
+    });
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&client.ask(&found("1", "the fence")).await, &json!({"data": {"sessions": [{"sessionId": "s"}]}}));
+        check(&client.ask(&found("2", "the gate")).await, &json!({"data": {"sessions": []}}));
+    });
+}
+
 /// The only session, as the list of loaded ones and that of stored ones have it.
 async fn listed(client: &mut Client) -> [Value; 2] {
     let listed = client.ask(&json!({"type": "list_sessions", "id": "listed"})).await;

@@ -197,3 +197,35 @@ fn root_that_is_not_there_is_told_at_the_start() {
 fn answer() -> pi_testkit::server::Reply {
     pi_testkit::model::Answer::new().text("Hi.").reply()
 }
+
+#[test]
+fn sessions_that_a_project_keeps_itself_are_listed() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        let cwd = room.project();
+        write(&room.at("project/.pi/sessions/own.jsonl"), &stored("own", &cwd));
+        write(&room.at("home/one/.pi/sessions/one.jsonl"), &stored("one", &room.at("home/one")));
+        write(&room.at("agent/sessions/--x--/two.jsonl"), &stored("two", &room.at("home/two")));
+        // What a project links to is not its own.
+        write(&room.at("elsewhere/other.jsonl"), &stored("other", &cwd));
+        make_folder(&room.at("home/two/.pi"));
+        symlink(room.at("elsewhere"), room.at("home/two/.pi/sessions")).expect("a link");
+    });
+    let at = |name: &str| serving.room.at(name);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let list = |id: &str| json!({"type": "list_stored_sessions", "id": id});
+        let ids = |listed: &Value| {
+            let sessions = listed["data"]["sessions"].as_array().expect("a list").iter();
+            let mut ids: Vec<String> =
+                sessions.map(|it| it["sessionId"].as_str().expect("a name").to_owned()).collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(ids(&client.ask(&list("1")).await), ["own", "two"]);
+        check(&create(&mut client, "s", &at("home/one")).await, &json!({"success": true}));
+        assert_eq!(ids(&client.ask(&list("2")).await), ["one", "own", "two"], "somebody works there by now");
+        check(&load(&mut client, "3", &at("project/.pi/sessions/own.jsonl")).await, &json!({"success": true}));
+        let files = client.ask(&json!({"type": "list_session_files", "id": "4", "sessionId": "s"})).await;
+        check(&files, &json!({"data": {"files": [{"path": at("home/one/.pi/sessions/one.jsonl")}]}}));
+    });
+}

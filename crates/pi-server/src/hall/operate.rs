@@ -81,28 +81,29 @@ impl Hall {
     async fn list_sessions(&self, wanted: &ListSessions) -> Outcome {
         let mut sessions = Vec::new();
         for room in self.rooms.everyone() {
-            let listed = self.listed(&room).await;
-            let texts = [listed.info.session_name.as_deref(), listed.cwd.as_deref(), Some(room.id().as_str())];
-            if holds(&texts, wanted.search.as_deref()) {
+            let (listed, opening) = self.listed(&room).await;
+            let (name, cwd) = (listed.info.session_name.as_deref(), listed.cwd.as_deref());
+            if holds(&[name, cwd, Some(room.id().as_str()), opening.as_deref()], wanted.search.as_deref()) {
                 sessions.push(listed);
             }
         }
         told(Data::ListSessions(SessionList { sessions }))
     }
 
-    /// What a list tells about a session. One that is not loaded is not loaded for it: its file is looked at.
-    async fn listed(&self, room: &Arc<Room>) -> ListedSession {
+    /// What a list tells about a session, and what was said first in it. One that is not loaded is not loaded for it: its file
+    /// is looked at.
+    async fn listed(&self, room: &Arc<Room>) -> (ListedSession, Option<Arc<str>>) {
         let berth = room.berth();
         let cwd = Some(berth.cwd.clone());
         if let Some(session) = room.loaded()
             && let Ok(info) = room.info(&session).await
-            && let Ok(Account { cost, updated_at }) = room.account(&session).await
+            && let Ok(Account { cost, updated_at, opening }) = room.account(&session).await
         {
-            return ListedSession { info: Arc::unwrap_or_clone(info), cwd, cost, updated_at };
+            return (ListedSession { info: Arc::unwrap_or_clone(info), cwd, cost, updated_at }, opening);
         }
         let looked = spawn_blocking(move || places::sleeping(&berth)).await;
-        let (info, Account { cost, updated_at }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
-        ListedSession { info, cwd, cost, updated_at }
+        let (info, Account { cost, updated_at, opening }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
+        (ListedSession { info, cwd, cost, updated_at }, opening)
     }
 
     async fn create_session(&self, wanted: CreateSession) -> Outcome {
@@ -210,7 +211,7 @@ impl Hall {
     }
 
     async fn list_stored_sessions(&self, wanted: &ListStoredSessions) -> Outcome {
-        let stored = self.workshop.stored().await?;
+        let stored = self.stored().await?;
         let search = wanted.search.as_deref();
         let is_wanted = |stored: &&Stored| {
             holds(&[stored.name.as_deref(), Some(&*stored.cwd), Some(&*stored.first_message)], search)

@@ -13,7 +13,7 @@ use pi_session::{
     resources::{Scope, Skill, SourceId},
     sidecar::Listed,
 };
-use pi_transcript::{RequestId, SessionId};
+use pi_transcript::{RequestId, SessionId, SessionStats};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{EditQueue, Extended, ListFiles, ListRequests, QueueEdit, SetContextSource, StreamingBehavior},
@@ -58,7 +58,7 @@ impl Hall {
                 told(Data::GetTools(ToolList { tools: tools.collect() }))
             }
             SessionCommand::GetSessionStats(_) => match session.stats().await {
-                Ok(stats) => told(Data::GetSessionStats(stats)),
+                Ok(stats) => told(Data::GetSessionStats(priced(stats))),
                 Err(error) => Err(unread(room.id(), &error)),
             },
             SessionCommand::GetContextUsage(_) => told(Data::GetContextUsage(Some(session.context_usage().await?))),
@@ -97,7 +97,7 @@ impl Hall {
     /// The session files of the folder in which the session works.
     async fn list_session_files(&self, room: &Room) -> Outcome {
         let cwd = room.berth().cwd;
-        let files = self.workshop.stored().await?.into_iter().filter(|stored| stored.cwd == cwd);
+        let files = self.stored().await?.into_iter().filter(|stored| stored.cwd == cwd);
         let file = |stored: directory::Stored| SessionFile {
             name: stored.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             path: stored.path.to_string_lossy().into_owned(),
@@ -105,6 +105,12 @@ impl Hall {
         };
         told(Data::ListSessionFiles(SessionFileList { files: files.map(file).collect() }))
     }
+}
+
+/// Of tokens without any price it is known that they cost nothing less than nothing.
+fn priced(stats: SessionStats) -> SessionStats {
+    let is_unknown = stats.tokens.total > 0 && stats.cost.as_f64() <= 0.0;
+    SessionStats { cost_at_least: stats.cost_at_least.or(is_unknown.then_some(true)), ..stats }
 }
 
 /// Why an answer was not taken, in the protocol's words.

@@ -82,9 +82,14 @@ pub fn list(project: &Project) -> io::Result<Vec<Stored>> {
 
 /// The sessions of all projects, the last used first.
 pub fn list_all(project: &Project) -> io::Result<Vec<Stored>> {
+    list_in(&file::folders_in(&project.sessions)?)
+}
+
+/// The sessions in these folders, the last used first. A folder that is not there has none.
+pub fn list_in(folders: &[PathBuf]) -> io::Result<Vec<Stored>> {
     let mut files = Vec::new();
-    for folder in file::folders_in(&project.sessions)? {
-        files.extend(file::sessions_in(&folder)?);
+    for folder in folders {
+        files.extend(file::sessions_in(folder)?);
     }
     Ok(read_all(&files))
 }
