@@ -23,7 +23,7 @@ pub use self::{
 };
 
 /// How long a ticket waits to be used.
-const TICKET_MS: u64 = 10 * 60 * 1000;
+pub const TICKET_MS: u64 = 10 * 60 * 1000;
 /// How long a cookie is good after it was used last.
 const COOKIE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// Tickets and cookies that may be out at a time; the oldest goes.

@@ -141,6 +141,11 @@ impl Settings {
         self.folder.join("journal.sqlite")
     }
 
+    /// Where the server that runs is reached.
+    pub fn address(&self) -> PathBuf {
+        self.folder.join("address")
+    }
+
     pub fn token(&self) -> PathBuf {
         self.folder.join("token")
     }

@@ -51,6 +51,9 @@ pub(crate) struct ServeArguments {
     /// Say with what the server would start and who said so, and whether it could
     #[arg(long)]
     pub(crate) check_config: bool,
+    /// Print an address that lets a browser in once, for your server that runs already
+    #[arg(long, conflicts_with_all = ["stdio", "check_config"])]
+    pub(crate) ticket: bool,
     /// With --check-config: one object per setting as `pi config --json` has it, and one per check: {check, value}
     #[arg(long, requires = "check_config")]
     pub(crate) json: bool,

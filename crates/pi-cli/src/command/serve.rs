@@ -3,6 +3,7 @@
 mod address;
 mod check;
 mod floor;
+mod ticket;
 
 use std::{
     fs::File,
@@ -68,6 +69,9 @@ pub(crate) fn run(
     }
     if arguments.check_config {
         return runtime::start_many()?.block_on(check::check(arguments, &settings, environment, console));
+    }
+    if arguments.ticket {
+        return runtime::start_many()?.block_on(ticket::print(&settings, console));
     }
     let form = log::Form::of(settings.log.form);
     if form == log::Form::Json {
@@ -163,6 +167,9 @@ async fn serve(
         let door = Arc::new(server.door(rule, at).map_err(ServeFailure::Start)?);
         tracing::info!(%at, "listening");
         address::warn(at, console);
+        if let Err(error) = address::remember(at, &settings) {
+            tracing::warn!(%error, "where the server is cannot be written down; --ticket will not find it");
+        }
         if !arguments.stdio {
             announce(at, &door, &settings, rule, console);
         }

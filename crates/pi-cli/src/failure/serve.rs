@@ -51,6 +51,10 @@ pub(crate) enum ServeFailure {
     Journal(JournalError),
     #[error("there is no journal at {}", path.display())]
     NoJournal { path: PathBuf },
+    #[error("no server of yours runs")]
+    NotRunning,
+    #[error("the server that runs gave no ticket")]
+    NoTicket,
     #[error("signals cannot be heard")]
     Signals(#[source] io::Error),
     #[error("standard error cannot be used for the log")]
@@ -87,6 +91,8 @@ impl ServeFailure {
             }
             Self::Start(StartError::Roots(error)) => error.hint().to_owned(),
             Self::Start(StartError::Folder { .. }) => "see that the folder can be written to".to_owned(),
+            Self::NotRunning => "start one with `pi serve`; in a terminal it prints a ticket by itself".to_owned(),
+            Self::NoTicket => "see its log, or start it again".to_owned(),
             Self::Journal(error) => error.hint().to_owned(),
             Self::NoJournal { .. } => "`pi serve` makes it when it starts; --journal names another file".to_owned(),
             Self::Crowded(_) | Self::Signals(_) | Self::Log(_) | Self::Output(_) => {

@@ -1,6 +1,6 @@
 //! Who may come in.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use pi_testkit::{Client, Script, client::refused};
 use serde_json::json;
@@ -87,6 +87,55 @@ fn health_needs_no_token_but_the_right_host() {
         assert_eq!(status, 200);
         assert!(body.contains("pi_server_sessions 0"), "{body}");
     });
+}
+
+#[test]
+fn every_number_says_what_it_is_and_there_are_few() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let (_, body) = http(&serving, &get("/metrics", &serving.address, &token)).await;
+        let said = |mark: &str| -> BTreeSet<&str> {
+            body.lines().filter_map(|line| line.strip_prefix(mark)?.split(' ').next()).collect()
+        };
+        let (types, helps) = (said("# TYPE "), said("# HELP "));
+        assert!(types.len() > 10 && types == helps, "{types:?} {helps:?}");
+        assert!(body.contains("pi_server_command_seconds_count{limit=\"brief\"} 1"), "{body}");
+        assert!(body.lines().count() < 150, "{} lines", body.lines().count());
+    });
+}
+
+#[test]
+fn server_that_runs_gives_tickets_for_further_browsers() {
+    let serving = Serving::start(Script::new());
+    let own = serving.address.clone();
+    let ask = || serving.room.bare_pi().args(["serve", "--ticket"]).output().expect("it starts");
+    serving.block_on(async {
+        let mut used = Vec::new();
+        for _ in 0..2 {
+            let output = ask();
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            let begin = format!("http://{own}/#ticket=");
+            let ticket = printed.trim().strip_prefix(&begin).unwrap_or_else(|| panic!("{output:?}")).to_owned();
+            let body = json!({ "ticket": ticket }).to_string();
+            let request = format!(
+                "POST /login HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            assert_eq!(request_to(&own, &request).await.0, 204);
+            used.push(ticket);
+        }
+        assert_ne!(used[0], used[1]);
+        let request = format!("POST /ticket HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        assert_eq!(request_to(&own, &request).await.0, 401);
+    });
+    let mut elsewhere = serving.room.bare_pi();
+    let nobody = elsewhere.args(["serve", "--ticket"]).env("PI_CODING_AGENT_DIR", serving.room.at("other"));
+    let told = nobody.output().expect("it starts");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("no server of yours runs"), "{told:?}");
 }
 
 #[test]

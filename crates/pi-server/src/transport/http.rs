@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{accept::accept, websocket};
 use crate::{
     connection::Identity,
-    door::{COOKIE, Door, Refused, Visitor},
+    door::{COOKIE, Door, Refused, TICKET_MS, Visitor},
     hall::{Counts, now},
     lobby::Crowded,
     server::Server,
@@ -48,6 +48,7 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/login", post(login))
+        .route("/ticket", post(ticket))
         .with_state(Desk { server, door });
     accept(listener, router, patience, stop).await;
 }
@@ -189,6 +190,16 @@ async fn login(State(desk): State<Desk>, headers: HeaderMap, Json(login): Json<L
         }
         Err(refused) => desk.turn_away(&headers, refused).into_response(),
     }
+}
+
+/// One more ticket, for whoever may come in anyway: for a second browser, or for another day.
+async fn ticket(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let ticket = desk.door.ticket(now().0);
+    let told = serde_json::json!({"ticket": ticket.reveal(), "expiresInMs": TICKET_MS});
+    ([(header::CACHE_CONTROL, "no-store")], Json(told)).into_response()
 }
 
 /// Why somebody was turned away.

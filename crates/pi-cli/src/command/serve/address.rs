@@ -1,7 +1,8 @@
 //! The address of the server: who has it already, and who can listen in.
 
 use std::{
-    io,
+    fs::OpenOptions,
+    io::{self, Read as _, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
@@ -34,6 +35,29 @@ pub(super) async fn listen(at: SocketAddr, settings: &Settings) -> Result<TcpLis
     }
 }
 
+/// Writes down where the server is, for whoever wants a ticket later.
+pub(super) fn remember(at: SocketAddr, settings: &Settings) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(settings.address())?;
+    writeln!(file, "{}", near(at))
+}
+
+/// Where the server of these settings is that runs, if one does.
+pub(super) fn running(settings: &Settings) -> Option<SocketAddr> {
+    journal::holder(&settings.journal())?;
+    let mut text = String::new();
+    OpenOptions::new().read(true).open(settings.address()).ok()?.take(HEAD).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Asks and reads the whole answer, which ends with the connection.
+pub(super) async fn ask(at: SocketAddr, request: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(at).await?;
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    tokio::io::AsyncReadExt::take(stream, HEAD).read_to_end(&mut answer).await?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
 /// Says what others may hear, where others are served.
 pub(super) fn warn(at: SocketAddr, console: &mut Console) {
     if !at.ip().is_loopback() {
@@ -56,12 +80,8 @@ async fn occupant(at: SocketAddr, settings: &Settings) -> Occupant {
 }
 
 async fn is_pi(at: SocketAddr) -> io::Result<bool> {
-    let mut stream = TcpStream::connect(at).await?;
     let request = format!("GET /healthz HTTP/1.1\r\nhost: {at}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(HEAD).read_to_end(&mut answer).await?;
-    let answer = String::from_utf8_lossy(&answer).to_lowercase();
+    let answer = ask(at, &request).await?.to_lowercase();
     Ok(answer.starts_with("http/1.1 200") && answer.contains(&format!("\r\nserver: {}\r\n", http::SERVER)))
 }
 
