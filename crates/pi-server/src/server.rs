@@ -89,11 +89,22 @@ impl Server {
             redactor: Arc::clone(&redactor),
         };
         let journal = journal::open_book(&settings.journal(), options)?;
-        Ok(Self::start_on(journal, settings, roots, workshop, redactor))
+        Ok(Self::begin(journal, settings, roots, workshop, redactor))
     }
 
-    /// Starts the engine where the journal says that the last one left off. Needs a tokio runtime.
-    fn start_on<K: driver::Journal<Answer>>(
+    /// The same on a journal that is kept elsewhere.
+    pub fn start_on<K: driver::Journal<Answer>>(
+        journal: Opened<K>,
+        settings: Settings,
+        workshop: Arc<dyn Workshop>,
+        redactor: Arc<Redactor>,
+    ) -> Result<Self, StartError> {
+        let roots = Roots::find(&settings.roots, &workshop.usual_folder(), settings.home.as_deref())?;
+        Ok(Self::begin(journal, settings, roots, workshop, redactor))
+    }
+
+    /// Starts the engine where the journal says that the last one left off.
+    fn begin<K: driver::Journal<Answer>>(
         journal: Opened<K>,
         settings: Settings,
         roots: Roots,

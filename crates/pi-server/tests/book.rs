@@ -5,6 +5,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     convert::Infallible,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -16,12 +17,18 @@ use pi_engine::{
 use pi_redact::Redactor;
 use pi_server::{
     answer::{self, Answer},
+    connection::Identity,
     journal::{
         Auto, Berth, Book, Filter, JournalError, Opened, Options, Page, Recovery, Retention, Shortened, Told,
         ToldFinish, open_book,
     },
+    server::Server,
+    settings::Settings,
+    workshop::{Made, MakeError, Order as Wish, Workshop},
 };
+use pi_session::directory::Stored;
 use pi_transcript::SessionId;
+use pi_wire::{command::Lifecycle, response::CircuitBreakerMetrics};
 use tempfile::TempDir;
 
 /// A journal that lasts as long as the test.
@@ -259,6 +266,56 @@ async fn journal_in_sqlite_does_what_a_server_needs() {
     let options =
         || Options { retention: Retention::default(), ceiling_bytes: 1 << 40, redactor: Arc::new(Redactor::default()) };
     suite(|| open_book(&path, options()).unwrap()).await;
+}
+
+/// Makes no sessions.
+struct Idle(PathBuf);
+
+impl Workshop for Idle {
+    fn make(&self, _: Wish) -> BoxFuture<'_, Result<Made, MakeError>> {
+        Box::pin(async { Err(MakeError::Missing) })
+    }
+
+    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn delete(&self, _: PathBuf, _: String) -> BoxFuture<'_, Result<(), MakeError>> {
+        Box::pin(async { Err(MakeError::Missing) })
+    }
+
+    fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
+        Vec::new()
+    }
+
+    fn usual_folder(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    fn sessions_folder(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn server_runs_on_a_journal_that_is_no_file() {
+    let (folder, memory) = (TempDir::new().unwrap(), Memory::default());
+    let start = || {
+        let settings = Settings::usual(folder.path().join("server"));
+        let workshop = Arc::new(Idle(folder.path().to_owned()));
+        Server::start_on(memory.open(), settings, workshop, Arc::new(Redactor::default())).unwrap()
+    };
+    let server = start();
+    let client = server.enter(Identity::new("token", None), Lifecycle::None).unwrap();
+    client.hear(br#"{"type":"delete_session","id":"d","sessionId":"nobody"}"#).await.unwrap();
+    server.drain().await;
+    server.ended().await;
+    let page = server.hall().journal.history(Filter { limit: 9, ..Filter::default() }).await.unwrap();
+    let told: Vec<_> = page.commands.iter().map(|told| (told.kind.as_str(), told.finish.is_some())).collect();
+    assert_eq!(told, [("delete_session", true)]);
+    let recovery = start().hall().recovery.clone();
+    assert_eq!((recovery.journal_path.as_str(), recovery.recovered_outcomes), ("memory", 1));
+    assert!(!folder.path().join("server").exists());
 }
 
 #[tokio::test]
