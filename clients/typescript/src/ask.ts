@@ -1,7 +1,7 @@
 import type { PiClient, RequestOptions } from "./client.js";
 import { Closed, TextMissed } from "./errors.js";
 import type { Session } from "./session.js";
-import type { SessionEvent } from "./wire.js";
+import type { AgentEvent } from "./wire.js";
 
 export interface AskOptions extends RequestOptions {
   /** Stops reading, as an early `break` does; `whenLeft` says what becomes of the run. */
@@ -135,7 +135,7 @@ class OwnRun {
     this.isStarted = true;
   }
 
-  hear(event: SessionEvent): void {
+  hear(event: AgentEvent): void {
     switch (event.type) {
       case "agent_start":
         if (this.stage === "waiting" && this.isStarted) {

@@ -2,11 +2,11 @@ import { ask, type AskOptions } from "./ask.js";
 import type { CommandOf, PiClient, RequestOptions } from "./client.js";
 import { PiError } from "./errors.js";
 import type {
+  AgentEvent,
   Answer,
   CommandName,
   Message,
   Numbered,
-  SessionEvent,
   SessionInfo,
   SessionSnapshot,
   StreamingBehavior,
@@ -21,7 +21,7 @@ type SessionCommandName = Extract<
 
 export interface SessionListener {
   /** Once per event, in order, without gap or repetition. */
-  event?(event: SessionEvent, seq: number): void;
+  event?(event: AgentEvent, seq: number): void;
   /** Too much was missed to be told: this is what the session is now. What was said is read with `messages`. */
   snapshot?(snapshot: SessionSnapshot): void;
   /** The session was unloaded, or `reason` says why it can no longer be listened to. It is the last that a listener hears. */
@@ -98,6 +98,19 @@ export class Session {
   /** Answers a question that an extension asked. */
   async answer(requestId: string, response: Answer): Promise<void> {
     await this.request({ type: "extension_ui_response", requestId, response });
+  }
+
+  /**
+   * Presses a key for a component that an extension draws (`extension_ui_render`): text that was typed, or a name such as
+   * `enter` or `ctrl+c`. Keys arrive in the order of the calls. `room` says how much room there is here.
+   */
+  async pressKey(requestId: string, key: string, room: { width?: number; height?: number } = {}): Promise<void> {
+    await this.request({ type: "extension_ui_key", requestId, key, ...room });
+  }
+
+  /** Says how many columns, and rows, there are here for a component that an extension draws. */
+  async resize(requestId: string, width: number, height?: number): Promise<void> {
+    await this.request({ type: "extension_ui_key", requestId, width, ...(height === undefined ? {} : { height }) });
   }
 
   /**

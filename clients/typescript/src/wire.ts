@@ -455,13 +455,13 @@ export type ListFilesCommand = VersionedHead & {
   limit?: number;
 };
 
-/** A key for a component that an extension draws. */
+/** A key for a component that an extension draws, or how much room the client has for it, or both. */
 export type ExtensionUiKeyCommand = VersionedHead & {
   type: "extension_ui_key";
   sessionId: string;
   requestId: string;
   /** The text that was typed, or the key's name: `enter`, `ctrl+c`, `shift+tab`. */
-  key: string;
+  key?: string;
   /** The columns that the client has for the component. */
   width?: number;
   /** The rows that the client has for the component. */
@@ -703,7 +703,7 @@ export const COMMANDS = {
   list_context_sources: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "context_sources" },
   set_context_source: { target: "session", effect: "mutates", class: "control", order: "control", span: "short", timeout: "short", role: "driver", feature: "context_sources" },
   list_files: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "files" },
-  extension_ui_key: { target: "session", effect: "acts", class: "neededByRun", order: "control", span: "short", timeout: "short", role: "driver", feature: "ui_render" },
+  extension_ui_key: { target: "session", effect: "passes", class: "neededByRun", order: "control", span: "short", timeout: "short", role: "driver", feature: "ui_render" },
 } as const;
 
 /** Every addition to the document that a server may announce. */
@@ -781,7 +781,15 @@ partialResult: ToolOutput, parentToolCallId?: ToolCallId, } | { "type": "tool_ex
 /**
  * Ours: why the policy, or a person, did not allow the call.
  */
-denied?: string, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, } & (Question | Announcement) | { "type": "extension_ui_resolved", requestId: RequestId, outcome: QuestionOutcome, };
+denied?: string, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, } & (Question | Announcement) | { "type": "extension_ui_render", requestId: RequestId, 
+/**
+ * From top to bottom, each a list of spans; all of it, not the difference.
+ */
+lines: Array<Array<Span>>, 
+/**
+ * The columns for which it was drawn.
+ */
+width: number, placement: ComponentPlacement, } | { "type": "extension_ui_resolved", requestId: RequestId, outcome: QuestionOutcome, };
 
 /**
  * Something to show that needs no answer.
@@ -928,7 +936,8 @@ export type CircuitState = "closed" | "open" | "half_open";
 export type ClosingReason = "too_slow" | "idle" | "too_large" | "shutting_down" | "unauthorized";
 
 /**
- * A colour: `#rrggbb`, or a name of the client's theme such as `accent` or `error`.
+ * A colour: `#rrggbb`, or one of the sixteen that every terminal has its own idea of, such as `red` or `brightRed`
+ * ([`Colour::NAMES`]).
  */
 export type Colour = string;
 
@@ -1010,6 +1019,11 @@ export type CompactionResult = { summary: string, firstKeptEntryId: EntryId, tok
  * What stands for the messages before a compaction.
  */
 export type CompactionSummaryMessage = { summary: string, tokensBefore: number, timestamp: number, };
+
+/**
+ * Where a component stands.
+ */
+export type ComponentPlacement = "editor" | "overlay" | "aboveEditor" | "belowEditor" | "header" | "footer";
 
 export type ConnectionClosing = { reason: ClosingReason, 
 /**
@@ -1268,27 +1282,6 @@ export type ExtensionState = { extension: ListedExtension, };
 export type ExtensionTier = "wasm" | "js" | "mcp";
 
 export type ExtensionUiMetrics = { pendingCount: number, maxPendingRequests: number, rejectedCount: number, };
-
-/**
- * What a component of an extension looks like now. Keys go back with `extension_ui_key`.
- */
-export type ExtensionUiRender = { type: RenderType, 
-/**
- * The component; a new one starts with its first render.
- */
-requestId: RequestId, 
-/**
- * From top to bottom, each a list of spans; all of it, not the difference.
- */
-lines: Array<Array<Span>>, 
-/**
- * Whether it lies over the conversation instead of beneath it.
- */
-overlay?: boolean, 
-/**
- * The last render: the component is gone.
- */
-closed?: boolean, };
 
 /**
  * A named addition to the document's protocol; `server_ready` lists those that the server has.
@@ -1719,7 +1712,7 @@ export type Numbered = { sessionId: SessionId,
 /**
  * Absent from servers without `subscribe`.
  */
-seq?: number, epoch?: Epoch, event: SessionEvent, };
+seq?: number, epoch?: Epoch, event: AgentEvent, };
 
 /**
  * A word that we know, or one that a later version added; the latter is kept as it was written.
@@ -1764,9 +1757,9 @@ export type Purpose = "turn" | "compaction" | "branch_summary" | "extension";
 export type Question = { "method": "select", title: string, options: Array<string>, timeout?: number, } | { "method": "confirm", title: string, message: string, timeout?: number, } | { "method": "input", title: string, placeholder?: string, timeout?: number, } | { "method": "editor", title: string, prefill?: string, timeout?: number, } | { "method": "interview", title?: string, questions: Array<FormField>, timeout?: number, };
 
 /**
- * How a question ended.
+ * How a question, or a component that an extension drew, ended.
  */
-export type QuestionOutcome = "answered" | "cancelled" | "timed_out";
+export type QuestionOutcome = "answered" | "cancelled" | "timed_out" | "closed";
 
 /**
  * To `get_queue` and `edit_queue`.
@@ -1811,8 +1804,6 @@ export type RedactionHooks = { beforePersistHookEnabled: boolean, beforeExportHo
  * Refused commands by limit.
  */
 export type RejectedCommands = { sessionLimit: number, messageSize: number, rateLimit: number, globalRateLimit: number, connectionLimit: number, extensionUIResponseRateLimit: number, };
-
-export type RenderType = "extension_ui_render";
 
 /**
  * Who replaced the payload of a request, and with what.
@@ -1911,11 +1902,6 @@ timeoutMs: number, };
 export type SessionCreated = { sessionId: SessionId, sessionInfo: SessionInfo, };
 
 export type SessionDeleted = { sessionId: SessionId, };
-
-/**
- * What happened in a session.
- */
-export type SessionEvent = ExtensionUiRender | AgentEvent;
 
 export type SessionFile = { path: string, name: string, 
 /**
@@ -2033,7 +2019,7 @@ export type SlashCommandSource = "extension" | "skill" | "prompt";
 export type SnapshotReason = "too_far_behind" | "epoch_changed";
 
 /**
- * Text in one style.
+ * Text in one style. It has no character that a terminal would obey.
  */
 export type Span = { text: string, style?: Style, };
 

@@ -8,6 +8,7 @@
 
 mod chain;
 pub mod content;
+pub mod drawings;
 pub mod guest;
 pub mod guests;
 pub mod incident;
@@ -18,6 +19,7 @@ pub mod stopwatch;
 pub mod verdict;
 
 pub use self::{
+    drawings::Drawings,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
     guests::{Guests, Patience},
     incident::{Incident, Trouble},

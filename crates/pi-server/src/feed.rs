@@ -86,6 +86,10 @@ struct State {
     bytes: usize,
     last: u64,
     growing: Growing,
+    /// The newest frame of every component that is there, with its number: only that one is kept.
+    drawn: Vec<(u64, Arc<AgentEvent>)>,
+    /// Numbers up to this one are no longer kept.
+    forgotten: u64,
     listeners: Vec<Arc<Outbox>>,
 }
 
@@ -105,6 +109,8 @@ impl Feed {
             bytes: 0,
             last: 0,
             growing: Growing::default(),
+            drawn: Vec::new(),
+            forgotten: 0,
             listeners: Vec::new(),
         };
         Self { session, state: Mutex::new(state) }
@@ -120,6 +126,7 @@ impl Feed {
         state.last += 1;
         let seq = state.last;
         state.growing.follow(&event);
+        state.follow_drawn(seq, &event);
         let size = event.weight();
         state.bytes += size;
         state.kept.push_back(Kept { seq, event, size });
@@ -137,7 +144,9 @@ impl Feed {
         state.kept.clear();
         state.bytes = 0;
         state.last = 0;
+        state.forgotten = 0;
         state.growing.end();
+        state.drawn.clear();
         // Whoever was in the old numbering finds out when he looks.
         for listener in &state.listeners {
             listener.announce(&self.session, 0);
@@ -191,6 +200,13 @@ impl Feed {
         (state.last, state.growing.so_far().cloned())
     }
 
+    /// The newest frames of all components, as they were up to this number. Those that came later are events that follow.
+    pub(crate) fn drawn(&self, epoch: &Epoch, upto: u64) -> Vec<Arc<AgentEvent>> {
+        let state = self.state();
+        let drawn = state.drawn.iter().filter(|(seq, _)| *epoch == state.epoch && *seq <= upto);
+        drawn.map(|(_, event)| Arc::clone(event)).collect()
+    }
+
     /// The events after `after` up to and including `upto`.
     fn between(&self, epoch: &Epoch, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
         let state = self.state();
@@ -209,15 +225,38 @@ impl Feed {
 }
 
 impl State {
-    /// The number of the oldest event that is kept, or of the next one.
+    /// The number of the oldest event that is kept, or would be if it were not overtaken by a later one.
     fn oldest(&self) -> u64 {
-        self.kept.front().map_or(self.last + 1, |kept| kept.seq)
+        self.forgotten + 1
+    }
+
+    /// Keeps the newest frame of a component, and lets the one before it go: nobody wants to see that any more.
+    fn follow_drawn(&mut self, seq: u64, event: &Arc<AgentEvent>) {
+        let (id, is_frame) = match &**event {
+            AgentEvent::ExtensionUiRender { request_id, .. } => (request_id, true),
+            AgentEvent::ExtensionUiResolved { request_id, .. } => (request_id, false),
+            _ => return,
+        };
+        let is_same =
+            |known: &AgentEvent| matches!(known, AgentEvent::ExtensionUiRender { request_id, .. } if request_id == id);
+        if let Some(place) = self.drawn.iter().position(|(_, known)| is_same(known)) {
+            let (before, _) = self.drawn.remove(place);
+            if let Ok(place) = self.kept.binary_search_by_key(&before, |kept| kept.seq)
+                && let Some(gone) = self.kept.remove(place)
+            {
+                self.bytes -= gone.size;
+            }
+        }
+        if is_frame {
+            self.drawn.push((seq, Arc::clone(event)));
+        }
     }
 
     fn trim(&mut self) {
         while self.kept.len() > self.limits.events || self.bytes > self.limits.bytes {
             let Some(gone) = self.kept.pop_front() else { break };
             self.bytes -= gone.size;
+            self.forgotten = gone.seq;
         }
     }
 

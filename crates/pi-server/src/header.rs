@@ -56,7 +56,8 @@ fn order(class: Class) -> Order {
 
 fn access(effect: Effect) -> Access {
     match effect {
-        Effect::Read | Effect::Connects => Access::Read,
+        // What was typed into a component may be a secret, and is no use after a restart: it stays out of the journal.
+        Effect::Read | Effect::Connects | Effect::Passes => Access::Read,
         Effect::Mutates | Effect::Creates | Effect::Loads | Effect::Deletes => Access::Write,
         Effect::Acts => Access::Act,
     }

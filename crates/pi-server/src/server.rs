@@ -258,8 +258,8 @@ fn create_folder(folder: &Path) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Additions that nobody can use before a tier of extensions runs.
-const NOT_BUILT: [Feature; 2] = [Feature::UiRender, Feature::Extensions];
+/// The addition that nobody can use before a tier of extensions runs.
+const NOT_BUILT: [Feature; 1] = [Feature::Extensions];
 
 /// The first frame on every connection.
 fn ready() -> ServerEvent {

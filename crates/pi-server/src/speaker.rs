@@ -7,7 +7,7 @@
 use std::{collections::HashMap, future::Future, io, time::Duration};
 
 use bytes::Bytes;
-use pi_transcript::SessionId;
+use pi_transcript::{AgentEvent, SessionId};
 use pi_wire::{
     ServerEvent,
     event::{ClosingReason, ConnectionClosing, Numbered, ResumePoint, SessionSnapshot, SnapshotReason, UpdateForm},
@@ -199,8 +199,11 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
         let session = cursor.session().clone();
         self.seats.insert(session.clone(), Seat { cursor, spoke: None, held: None });
         match start {
-            Start::Live(_) => Ok(None),
-            Start::Replay { upto, .. } => self.tell(&session, upto).await,
+            Start::Live(_) => self.draw(&session).await,
+            Start::Replay { upto, .. } => {
+                self.draw(&session).await?;
+                self.tell(&session, upto).await
+            }
             Start::Snapshot { reason, .. } => {
                 // Nothing: the session ended, and the client hears of that as everybody does.
                 let Some(snapshot) = self.snapshots.take(&session, reason).await else { return Ok(None) };
@@ -208,9 +211,20 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
                     seat.cursor.skip_to(snapshot.seq);
                 }
                 self.transport.send(frame(&ServerEvent::SessionSnapshot { data: Box::new(snapshot) })).await?;
-                Ok(None)
+                self.draw(&session).await
             }
         }
+    }
+
+    /// Shows what extensions have drawn so far, without numbers: the events that follow begin after it.
+    async fn draw(&mut self, session: &SessionId) -> io::Result<Option<ClosingReason>> {
+        let drawn = self.seats.get(session).map(|seat| seat.cursor.drawn()).unwrap_or_default();
+        for event in drawn {
+            let event = Box::new(AgentEvent::clone(&event));
+            let numbered = Numbered { session_id: session.clone(), seq: None, epoch: None, event };
+            self.transport.send(event_frame(numbered)).await?;
+        }
+        Ok(None)
     }
 
     /// The last frame says why, and from where the client can go on.

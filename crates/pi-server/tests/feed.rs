@@ -222,3 +222,29 @@ proptest! {
         prop_assert!(heard.is_sorted_by(|(one, _), (other, _)| one < other));
     }
 }
+
+#[test]
+fn only_the_newest_frame_of_a_component_is_kept_and_who_comes_back_misses_nothing_else() {
+    let render = |id: &str, text: String| {
+        event(json!({ "type": "extension_ui_render", "requestId": id, "lines": [[{ "text": text }]], "width": 80,
+            "placement": "editor" }))
+    };
+    let feed = feed(LIMITS);
+    feed.publish(event(json!({ "type": "turn_start" })));
+    feed.publish(render("other", "still".to_owned()));
+    for number in 0..5000 {
+        feed.publish(render("d1", number.to_string()));
+    }
+    let back = Position { epoch: Epoch::from("e1"), seq: 0 };
+    let outbox = || Arc::new(Outbox::new(1 << 20));
+    let (begins, mut cursor) = feed.join(outbox(), Some(&back), UpdateForm::Deltas);
+    assert_eq!(begins, Start::Replay { after: 0, upto: 5002 }, "the flood has pushed nothing out");
+    assert!(cursor.drawn().is_empty(), "all of it is among what follows");
+    let seen: Vec<u64> = cursor.advance(5002).unwrap().iter().filter_map(|numbered| numbered.seq).collect();
+    assert_eq!(seen, [1, 2, 5002]);
+    // Who listens from now on is shown both.
+    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.drawn().len(), 2);
+    feed.publish(event(json!({ "type": "extension_ui_resolved", "requestId": "d1", "outcome": "closed" })));
+    let (_, late) = feed.join(outbox(), None, UpdateForm::Deltas);
+    assert_eq!(late.drawn(), [render("other", "still".to_owned())]);
+}

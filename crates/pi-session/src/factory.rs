@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use futures_util::future::BoxFuture;
 use pi_envelope::SystemPart;
 use pi_exthost::{
-    GuestId, Guests, Incident, Questions, SessionPort,
+    Drawings, GuestId, Guests, Incident, Questions, SessionPort,
     guests::Reporter,
     port::{Mode, Request},
     questions::Audience,
@@ -87,8 +87,8 @@ struct Port(mpsc::WeakSender<Letter>);
 impl Post {
     pub fn new() -> Self {
         let (letters, received) = mpsc::channel(LETTERS);
-        // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped, and
-        // extensions that fail. There are few of either.
+        // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped,
+        // extensions that fail, and what they draw. There are few of these, and frames come at the pace of a screen.
         let (emit, heard) = mpsc::unbounded_channel();
         Self { letters, received, emit, heard }
     }
@@ -150,12 +150,13 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
             (Scribe::in_memory()?, tree, header, None, Vec::new())
         }
     };
-    let questions = questions(blueprint.mode, &blueprint.id, emit);
+    let (questions, drawings) = people(blueprint.mode, &blueprint.id, emit);
     let parts = Parts {
         session: blueprint.id,
         models: blueprint.models,
         guests: blueprint.guests,
         questions,
+        drawings,
         redactor: blueprint.redactor,
         brake: Brake::new(),
         notebook: Notebook::new(reader.as_ref().map(|reader| reader.path())),
@@ -214,14 +215,18 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     Ok(Session::new(letters))
 }
 
-fn questions(mode: Mode, session: &SessionId, emit: mpsc::UnboundedSender<AgentEvent>) -> Questions {
+/// The ways to the people who see the session.
+fn people(mode: Mode, session: &SessionId, emit: mpsc::UnboundedSender<AgentEvent>) -> (Questions, Drawings) {
     let audience = if mode.has_ui() { Audience::Somebody } else { Audience::Nobody };
-    let session = session.clone();
-    let counter = std::sync::atomic::AtomicU64::new(0);
-    let ids = move || {
-        let number = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        RequestId::from(format!("{session}-q{number}"))
+    let ids = |kind: char| {
+        let (session, counter) = (session.clone(), std::sync::atomic::AtomicU64::new(0));
+        move || {
+            let number = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            RequestId::from(format!("{session}-{kind}{number}"))
+        }
     };
+    let shown = emit.clone();
     // A session that is gone has nobody left to be told.
-    Questions::new(audience, ids, move |event| drop(emit.send(event)))
+    let questions = Questions::new(audience, ids('q'), move |event| drop(emit.send(event)));
+    (questions, Drawings::new(audience, ids('d'), move |event| drop(shown.send(event))))
 }

@@ -39,6 +39,7 @@ mod uuid;
 pub mod weights;
 
 pub use pi_exthost::{
+    drawings::{KeyFault, Press},
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };

@@ -203,10 +203,10 @@ impl Mailbox {
         }
     }
 
-    /// Tells what happened elsewhere: questions to a person, and extensions that failed.
+    /// Tells what happened elsewhere: questions to a person, what extensions draw, and how they failed.
     fn hear(&mut self, event: AgentEvent) {
-        if let Some(question) = hearing::of_question(&event) {
-            self.hearing.notify(question);
+        if let Some(prompt) = self.hearing.prompt(&event) {
+            self.hearing.notify(prompt);
         }
         self.tell(vec![event]);
     }
@@ -218,6 +218,7 @@ impl Mailbox {
             running.cancel();
         }
         self.parts.questions.cancel_all();
+        self.parts.drawings.cancel_all();
         // The run still has something to tell before it is over, and whoever waits for it is told how it ended.
         while self.running.is_some() {
             match letters.recv().await {

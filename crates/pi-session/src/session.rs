@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use pi_envelope::Envelope;
 use pi_exthost::{
+    drawings::{KeyFault, Press},
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
-    message::BashExecutionMessage, question::Answer,
+    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
+    event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -289,6 +290,16 @@ impl Session {
     /// The questions that wait for a person, the oldest first: for a client that comes back.
     pub async fn open_questions(&self) -> Result<Vec<OpenQuestion>, SessionGone> {
         self.ask(Request::OpenQuestions).await
+    }
+
+    /// Gives a component of an extension a key, or tells it how much room there is.
+    pub async fn press(&self, component: RequestId, press: Press) -> Result<Result<(), KeyFault>, SessionGone> {
+        self.ask(|reply| Request::Press(component, press, reply)).await
+    }
+
+    /// The newest frame of every component that an extension draws, as events: for a client that comes back.
+    pub async fn open_drawings(&self) -> Result<Vec<AgentEvent>, SessionGone> {
+        self.ask(Request::OpenDrawings).await
     }
 
     /// Bookmarks an entry; nothing removes the bookmark.

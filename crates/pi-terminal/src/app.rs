@@ -24,17 +24,21 @@ use self::{label::Naming, model::Knowledge};
 use crate::{
     chat::{Chat, Tone},
     completion::{Completion, Wanted},
+    component::Components,
     dialog::Dialog,
     editor::Editor,
     footer::{Footer, Totals},
     look::{Detail, Thoughts},
     picker::Picker,
     theme::{Colours, Theme},
-    wish::{Missing, Point},
+    wish::{Action, Missing, Point},
 };
 
 /// What somebody should know who is here for the first time.
 const BEGINNING: &str = "/help for commands, Esc to stop, @ for a file, ! for a shell command, Ctrl+D to leave";
+
+/// Rows below the conversation that a component does not get: the rules around it, its hint and the footer.
+const OUTSIDE: usize = 8;
 
 /// What can be picked from a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +111,7 @@ pub struct App {
     /// The place at which the list of places opens next.
     tree_at: Option<EntryId>,
     dialogs: VecDeque<Dialog>,
+    components: Components,
     waiting: Waiting,
     statuses: BTreeMap<String, String>,
     above: BTreeMap<String, Vec<String>>,
@@ -122,6 +127,7 @@ pub struct App {
     is_unwritable: bool,
     keeping: Keeping,
     width: usize,
+    height: usize,
 }
 
 /// Whether what was said is kept.
@@ -181,6 +187,7 @@ impl App {
             naming: None,
             tree_at: None,
             dialogs: VecDeque::new(),
+            components: Components::default(),
             waiting: state.waiting,
             statuses: BTreeMap::new(),
             above: BTreeMap::new(),
@@ -195,6 +202,7 @@ impl App {
             is_unwritable,
             keeping: if state.is_failing { Keeping::Failing } else { Keeping::Fine },
             width: 80,
+            height: 24,
         };
         app.set_commands(commands);
         app
@@ -238,6 +246,12 @@ impl App {
     /// Takes what is written in the editor to show it in the next session.
     pub fn written(&self) -> String {
         self.editor.text()
+    }
+
+    /// What components of extensions are to be told of the room that there is.
+    pub fn measure(&mut self) -> Vec<Action> {
+        // The footer and the rules around a component are not its own.
+        self.components.measure(self.width, self.height.saturating_sub(OUTSIDE).max(1))
     }
 
     /// Whether something on the screen changes by itself.

@@ -108,6 +108,7 @@ impl Chat {
             | AgentEvent::SessionInfoChanged { .. }
             | AgentEvent::ThinkingLevelChanged { .. }
             | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. } => {}
         }
     }

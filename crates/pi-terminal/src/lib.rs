@@ -17,6 +17,7 @@ mod choose;
 mod code;
 mod commands;
 mod completion;
+mod component;
 mod device;
 mod dialog;
 mod diff;

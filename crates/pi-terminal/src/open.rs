@@ -165,6 +165,9 @@ pub async fn run(
     for question in options.session.open_questions().await? {
         app.report(&Report::Event(Arc::new(question.to_event())), Duration::ZERO);
     }
+    for frame in options.session.open_drawings().await? {
+        app.report(&Report::Event(Arc::new(frame)), Duration::ZERO);
+    }
     app.write(&options.draft);
     let mut link = Link { actions, reports: told };
     let serving = service.run(events, wanted, options.opening);

@@ -53,6 +53,10 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
             }
             () = sleep_until(due.unwrap_or(drawn)), if due.is_some() => {
                 stage.draw(app, device)?;
+                for action in app.measure() {
+                    // What does not fit now is told with the next change of size.
+                    drop(link.actions.try_send(action));
+                }
                 drawn = Instant::now();
                 due = None;
             }

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_envelope::Envelope;
 use pi_session::{
-    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, Moment, PromptError, Prompted, Session,
+    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, KeyFault, Moment, PromptError, Prompted, Session,
     SessionGone, Silence, Subscription, attached,
     context::Spoken,
     directory::{self, Project},
@@ -94,6 +94,9 @@ impl Service {
                             events = anew.events;
                             let messages = anew.messages.into_iter().map(|(_, message)| message).collect();
                             self.tell(Report::Missed(messages)).await;
+                            for frame in anew.drawings {
+                                self.tell(Report::Event(Arc::new(frame))).await;
+                            }
                         }
                         Err(gone) => return self.tell(Report::Failed(gone.to_string())).await,
                     },
@@ -245,6 +248,11 @@ impl Service {
                 let taken = session.answer(request, answer).await.map_err(gone)?;
                 taken.map(|()| None).map_err(|fault| fault.to_string())
             }
+            Action::Press { request, press } => match session.press(request, press).await.map_err(gone)? {
+                // It went away while the key was pressed, and that is told.
+                Ok(()) | Err(KeyFault::NotOpen { .. }) => Ok(None),
+                Err(fault) => Err(fault.to_string()),
+            },
             Action::Say { .. } | Action::Suspend | Action::Leave(_) => Ok(None),
         }
     }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Departure, Exposure, Journey, Went,
+    Departure, Exposure, Journey, Press, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     input::complete::{Command, Listing},
@@ -68,6 +68,11 @@ pub enum Action {
     Answer {
         request: RequestId,
         answer: Answer,
+    },
+    /// A key for a component that an extension draws, or the room that there is for it.
+    Press {
+        request: RequestId,
+        press: Press,
     },
     Suspend,
     Leave(Wish),

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
-    Exposure, Journey, State, Summarise, Went,
+    Exposure, Journey, Press, State, Summarise, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     input::complete::{Command, CommandKind, Listed, Listing},
@@ -756,4 +756,39 @@ fn reason_of_another_attempt_is_shown_whole() {
     assert!(lines.iter().any(|line| line.contains("attempt 1 of 3 in 2s  0s · esc")), "{lines:#?}");
     let shown = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     assert!(shown.contains(error), "{shown}");
+}
+
+#[test]
+fn component_of_an_extension_is_drawn_and_has_the_keys() {
+    let mut app = app();
+    let render = |id: &str, text: &str, placement: &str| {
+        json!({ "type": "extension_ui_render", "requestId": id, "width": 80, "placement": placement,
+            "lines": [[{ "text": text, "style": { "bold": true, "foreground": "#ff0000" } }]] })
+    };
+    let key = |key: &str| Action::Press {
+        request: "d1".into(),
+        press: Press { key: Some(key.to_owned()), columns: None, rows: None },
+    };
+    hear(&mut app, render("d0", "on top", "header"));
+    hear(&mut app, render("d1", "pick one", "editor"));
+    let lines = screen(&mut app);
+    let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
+    assert!(at("on top") < at("pick one") && !lines.iter().any(|line| line.contains('❯')), "{lines:#?}");
+    let room = |id: &str, action: &Action| {
+        matches!(action, Action::Press { request, press }
+        if request.0 == id && press.key.is_none() && press.columns.is_some() && press.rows.is_some())
+    };
+    let told = app.measure();
+    assert!(told.len() == 2 && room("d0", &told[0]) && room("d1", &told[1]), "{told:?}");
+    assert_eq!(app.measure(), [], "the room is the same");
+    let pressed = press(&mut app, "aB<down><enter><esc>");
+    assert_eq!(pressed, [key("a"), key("B"), key("down"), key("enter"), key("escape")]);
+    assert_eq!(app.paste("some text"), [key("some text")]);
+    assert_eq!(press(&mut app, "<ctrl+c>"), [Action::Abort]);
+    assert_eq!(press(&mut app, "x<esc><esc>"), [key("x"), key("escape"), Action::Abort]);
+    hear(&mut app, render("d1", "picked", "editor"));
+    assert!(shows(&mut app, "picked") && !shows(&mut app, "pick one"));
+    hear(&mut app, json!({ "type": "extension_ui_resolved", "requestId": "d1", "outcome": "closed" }));
+    assert!(!shows(&mut app, "picked"));
+    assert_eq!(press(&mut app, "x<enter>"), [say("x", When::Steer)], "the editor is back");
 }

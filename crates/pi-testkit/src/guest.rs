@@ -23,6 +23,7 @@
 
 mod run;
 pub mod script;
+pub mod stroke;
 
 use std::{
     fmt,

@@ -15,6 +15,7 @@ use ts_rs::TS;
 pub use self::{assistant::AssistantMessageEvent, joined::Joined};
 use crate::{
     content::Block,
+    drawn::{Placement, Span},
     entry::Entry,
     id::{EntryId, RequestId, ToolCallId},
     json::{Extra, Open, present},
@@ -147,7 +148,16 @@ pub enum AgentEvent {
         #[serde(flatten)]
         request: UiRequest,
     },
-    /// A question is no longer open: clients that still show it close it.
+    /// What a component of an extension looks like now; a new one begins with its first render. Keys go back by its id.
+    ExtensionUiRender {
+        request_id: RequestId,
+        /// From top to bottom, each a list of spans; all of it, not the difference.
+        lines: Vec<Vec<Span>>,
+        /// The columns for which it was drawn.
+        width: u16,
+        placement: Placement,
+    },
+    /// A question is no longer open, or a component is gone: clients that still show it put it away.
     ExtensionUiResolved {
         request_id: RequestId,
         outcome: Outcome,

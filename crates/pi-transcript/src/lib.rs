@@ -7,6 +7,7 @@
 //! Start with [`Message`], then [`Entry`] and [`Line`].
 
 pub mod content;
+pub mod drawn;
 pub mod entry;
 pub mod event;
 pub mod id;

@@ -181,7 +181,7 @@ pub enum WidgetPlacement {
     BelowEditor,
 }
 
-/// How a question ended.
+/// How a question, or a component that an extension drew, ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename = "QuestionOutcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -189,6 +189,8 @@ pub enum Outcome {
     /// A person dismissed it, or what asked it went away.
     Cancelled,
     TimedOut,
+    /// Whoever drew the component has put it away.
+    Closed,
 }
 
 impl Question {

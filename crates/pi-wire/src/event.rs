@@ -12,10 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-pub use self::session::{
-    Colour, ExtensionUiRender, Numbered, OpenQuestion, SessionEvent, SessionSnapshot, SnapshotReason, Span, Style,
-    UpdateForm,
-};
+pub use self::session::{Numbered, OpenQuestion, SessionSnapshot, SnapshotReason, UpdateForm};
 use crate::{
     error::ErrorCode,
     frame::Frame,

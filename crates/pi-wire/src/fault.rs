@@ -71,6 +71,8 @@ pub enum Fault {
     NotAnImageType,
     #[error("Required with '{with}'")]
     RequiredWith { with: &'static str },
+    #[error("Required without '{without}'")]
+    RequiredWithout { without: &'static str },
     #[error("Cannot be combined with '{with}'")]
     NotWith { with: &'static str },
     #[error("Must be the name of the file in '{path}'")]
@@ -166,6 +168,7 @@ impl Fault {
             | Self::Path(_)
             | Self::NotAnImageType
             | Self::RequiredWith { .. }
+            | Self::RequiredWithout { .. }
             | Self::NotWith { .. }
             | Self::NotTheFileName { .. }
             | Self::More => None,

@@ -91,7 +91,7 @@ registry! {
         ListContextSources = "list_context_sources" -> ContextSourceList:           Read     Control     Viewer, addition ContextSources;
         SetContextSource = "set_context_source" -> ContextSource:                   Mutates  Control     Driver, addition ContextSources;
         ListFiles = "list_files" -> FileList:                                       Read     Control     Viewer, addition Files;
-        ExtensionUiKey = "extension_ui_key":                                        Acts     NeededByRun Driver, addition UiRender;
+        ExtensionUiKey = "extension_ui_key":                                        Passes   NeededByRun Driver, addition UiRender;
     }
 }
 

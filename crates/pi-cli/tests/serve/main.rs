@@ -2,6 +2,7 @@
 
 mod clients;
 mod commands;
+mod components;
 mod configured;
 mod conformance;
 mod crash;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_transcript::{AgentEvent, SessionId, event::Joined};
-use pi_wire::event::{Numbered, SessionEvent, UpdateForm};
+use pi_wire::event::{Numbered, UpdateForm};
 
 use super::{Feed, Position, Stretch, TooFarBehind, growing::Growing};
 
@@ -39,6 +39,11 @@ impl Cursor {
     pub fn is_only_growing(&self, upto: u64) -> bool {
         // Whoever is too far behind is told so when he wants the events.
         self.events(upto).is_ok_and(|events| events.iter().all(|(_, event)| event.is_piece()))
+    }
+
+    /// What every component looks like that an extension draws and that was drawn before the events that follow.
+    pub fn drawn(&self) -> Vec<Arc<AgentEvent>> {
+        self.feed.drawn(&self.at.epoch, self.at.seq)
     }
 
     /// Leaves out what a snapshot has told.
@@ -83,7 +88,7 @@ impl Cursor {
             session_id: self.feed.session().clone(),
             seq: Some(seq),
             epoch: Some(self.at.epoch.clone()),
-            event: SessionEvent::Agent(Box::new(event)),
+            event: Box::new(event),
         }
     }
 }

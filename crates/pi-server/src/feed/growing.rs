@@ -38,6 +38,7 @@ impl Growing {
             | AgentEvent::BashExecutionUpdate { .. }
             | AgentEvent::ExtensionError { .. }
             | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
             | AgentEvent::Other(_) => {}
         }

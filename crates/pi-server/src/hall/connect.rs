@@ -10,7 +10,7 @@ use pi_transcript::{AgentEvent, SessionId, question::UiRequest};
 use pi_wire::{
     Command, Kind, ServerCommand, ServerEvent,
     command::{SetLifecycle, Subscribe, SwitchSession, Unsubscribe},
-    event::{Numbered, SessionCreated, SessionDeleted, SessionEvent, UpdateForm},
+    event::{Numbered, SessionCreated, SessionDeleted, UpdateForm},
     response::{OpenedSession, Resume, Subscription},
 };
 use serde::de::DeserializeOwned;
@@ -109,8 +109,7 @@ async fn ask_again(room: Arc<Room>, connection: Arc<Connection>) {
     for question in questions {
         let event =
             AgentEvent::ExtensionUiRequest { request_id: question.id, request: UiRequest::Question(question.asked) };
-        let event = SessionEvent::Agent(Box::new(event));
-        let numbered = Numbered { session_id: room.id().clone(), seq: None, epoch: None, event };
+        let numbered = Numbered { session_id: room.id().clone(), seq: None, epoch: None, event: Box::new(event) };
         if connection.outbox.send(frame(&ServerEvent::Event(Box::new(numbered)))).is_err() {
             return;
         }

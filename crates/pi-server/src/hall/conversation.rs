@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use pi_engine::Change;
 use pi_session::{
-    CommandInfo, CommandSource, Journey, NavigateError, Session, SessionGone, Summarise, context::Spoken,
-    models::Choice, queue::When,
+    CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
+    context::Spoken, models::Choice, queue::When,
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, SessionInfo, ThinkingLevel};
 use pi_wire::{
     Activity, Class, Data, Error, SessionCommand,
-    command::{CycleModel, Direction, GetMessages, NavigateOptions, NavigateTree},
+    command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
         ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LastAssistantText,
@@ -142,6 +142,7 @@ impl Hall {
                     Err(fault) => Err(survey::answer_fault(fault).into()),
                 }
             }
+            SessionCommand::ExtensionUiKey(pressed) => press(session, pressed).await?,
             command => return self.survey(room, session, command).await,
         })
     }
@@ -173,6 +174,19 @@ fn is_written_down(command: &SessionCommand) -> bool {
             | SessionCommand::SetActiveTools(_)
             | SessionCommand::SetContextSource(_)
     )
+}
+
+/// Gives a component a key, or tells it how much room a client has.
+async fn press(session: &Session, pressed: ExtensionUiKey) -> Result<Outcome, SessionGone> {
+    let ExtensionUiKey { request_id, key, width, height } = pressed;
+    let cells = |count: Option<u64>| count.map(|count| u16::try_from(count).unwrap_or(u16::MAX));
+    let press = Press { key, columns: cells(width), rows: cells(height) };
+    Ok(match session.press(request_id, press).await? {
+        Ok(()) => done(),
+        Err(KeyFault::NotOpen { id }) => Err(Error::NoPendingRequest(id).into()),
+        Err(fault @ KeyFault::Keyless { .. }) => Err(Error::Refused { reason: fault.to_string() }.into()),
+        Err(KeyFault::Full { .. }) => Err(Error::Busy { retry_after_ms: 250 }.into()),
+    })
 }
 
 /// Built-in commands are those of a terminal; a client brings its own.

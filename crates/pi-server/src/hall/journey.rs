@@ -30,8 +30,6 @@ impl Hall {
             SessionCommand::SwitchSessionFile(wanted) => self.switch_file(room, session, &wanted).await,
             SessionCommand::Fork(wanted) => self.fork(room, session, wanted).await,
             SessionCommand::ExportHtml(wanted) => self.export_html(room, session, wanted).await,
-            // Components that extensions draw come with the extensions.
-            SessionCommand::ExtensionUiKey(wanted) => Err(Error::NoPendingRequest(wanted.request_id).into()),
             // Everything else was done before it came here.
             command => Err(Error::Internal { incident: format!("nobody does {}", command.kind().name()) }.into()),
         }

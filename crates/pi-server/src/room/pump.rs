@@ -34,6 +34,9 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
                 let Ok((state, anew)) = session.subscribe().await else { break };
                 subscription = anew;
                 room.feed.begin_epoch(epoch());
+                for frame in session.open_drawings().await.unwrap_or_default() {
+                    room.feed.publish(Arc::new(frame));
+                }
                 room.forget_info();
                 room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
             }
@@ -84,6 +87,7 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
         | AgentEvent::BashExecutionUpdate { .. }
         | AgentEvent::ExtensionError { .. }
         | AgentEvent::ExtensionUiRequest { .. }
+        | AgentEvent::ExtensionUiRender { .. }
         | AgentEvent::ExtensionUiResolved { .. }
         | AgentEvent::Other(_) => {}
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pi_exthost::{
     GuestId,
     content::from_protocol,
-    port::{Completion, Expansion, Refusal, Reply, Request, Settled},
+    port::{Canvas, Completion, Drawing, Expansion, Refusal, Reply, Request, Settled},
 };
 use pi_extproto::{
     connector::{session::Delivery, tool::ContentBlock},
@@ -106,8 +106,7 @@ impl Mailbox {
                 self.parts.questions.announce(announcement);
                 answer(reply, Ok(()));
             }
-            // Nobody here has a screen; a client that has one will be asked when there is a channel to it.
-            Request::Draw(_, reply) => answer(reply, Ok(None)),
+            Request::Draw(drawing, reply) => self.draw(&drawing, reply),
             Request::Emit { channel, data, reply } => self.emit(channel, data, reply),
             Request::RegistrationChanged(reply) => {
                 self.take_offers();
@@ -230,6 +229,18 @@ impl Mailbox {
     fn ask(&mut self, from: GuestId, asked: Asked, reply: Reply<Settled>) {
         let (questions, cancel) = (self.parts.questions.clone(), self.life.child_token());
         self.spawn_for(reply, async move { Ok(questions.ask(from, asked, &cancel).await) });
+    }
+
+    /// Room to draw in. It is taken away with the session, or when somebody aborts.
+    fn draw(&mut self, drawing: &Drawing, reply: Reply<Option<Canvas>>) {
+        match self.parts.drawings.open(drawing, self.life.child_token()) {
+            Ok(Some((canvas, carried))) => {
+                self.asides.spawn(carried);
+                answer(reply, Ok(Some(canvas)));
+            }
+            Ok(None) => answer(reply, Ok(None)),
+            Err(too_many) => answer(reply, Err(Refusal::NotNow { reason: too_many.to_string() })),
+        }
     }
 
     fn emit(&mut self, channel: String, data: Value, reply: Reply<()>) {

@@ -3,7 +3,7 @@
 //! They hear it one after the other and in order, and nobody waits for them; only the first word waits until all have heard
 //! that the session begins.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use pi_exthost::Guests;
 use pi_extproto::hook::{
@@ -13,7 +13,7 @@ use pi_extproto::hook::{
         payload::{OtherEvent, SessionShutdownEvent, SessionStartEvent, ShutdownReason, StartReason},
     },
 };
-use pi_transcript::{AgentEvent, question::UiRequest};
+use pi_transcript::{AgentEvent, RequestId, question::UiRequest};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +26,14 @@ pub(crate) struct Hearing {
     guests: Arc<Guests>,
     lane: Lane,
     started: watch::Sender<bool>,
+    /// What waits for a person, as extensions were told.
+    prompts: HashSet<RequestId>,
 }
 
 impl Hearing {
     pub(crate) fn new(guests: Arc<Guests>) -> Self {
         let is_deaf = !guests.listens(Hook::SessionStart);
-        Self { guests, lane: Lane::new(), started: watch::Sender::new(is_deaf) }
+        Self { guests, lane: Lane::new(), started: watch::Sender::new(is_deaf), prompts: HashSet::new() }
     }
 
     /// Says that the session has begun.
@@ -65,26 +67,34 @@ impl Hearing {
         self.lane.push(async move { guests.notice(hook, || event, &CancellationToken::new()).await });
     }
 
+    /// What extensions hear of a question to a person, or of a component that has the keys: that it is there, and that it
+    /// is not any more.
+    pub(super) fn prompt(&mut self, event: &AgentEvent) -> Option<Event> {
+        let (hook, data) = match event {
+            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
+                self.prompts.insert(request_id.clone());
+                (Hook::UiPromptStart, json!({ "requestId": request_id, "method": asked.question().method() }))
+            }
+            AgentEvent::ExtensionUiRender { request_id, placement, .. }
+                if placement.takes_keys() && !self.prompts.contains(request_id) =>
+            {
+                self.prompts.insert(request_id.clone());
+                (Hook::UiPromptStart, json!({ "requestId": request_id, "method": "custom" }))
+            }
+            AgentEvent::ExtensionUiResolved { request_id, outcome } if self.prompts.remove(request_id) => {
+                (Hook::UiPromptEnd, json!({ "requestId": request_id, "outcome": outcome }))
+            }
+            _ => return None,
+        };
+        let Value::Object(data) = data else { return None };
+        Some(Event::Other(OtherEvent { name: hook.as_str().to_owned(), data: Some(data) }))
+    }
+
     /// Says that the session ends; done when everybody has heard that and all that was said before.
     pub(super) fn end(&mut self, departure: &Departure) -> impl Future<Output = ()> + Send + 'static {
         self.notify(Event::SessionShutdown(shutdown(departure)));
         self.lane.finish()
     }
-}
-
-/// What extensions hear of a question to a person.
-pub(super) fn of_question(event: &AgentEvent) -> Option<Event> {
-    let (hook, data) = match event {
-        AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
-            (Hook::UiPromptStart, json!({ "requestId": request_id, "method": asked.question().method() }))
-        }
-        AgentEvent::ExtensionUiResolved { request_id, outcome } => {
-            (Hook::UiPromptEnd, json!({ "requestId": request_id, "outcome": outcome }))
-        }
-        _ => return None,
-    };
-    let Value::Object(data) = data else { return None };
-    Some(Event::Other(OtherEvent { name: hook.as_str().to_owned(), data: Some(data) }))
 }
 
 fn start(beginning: &Beginning) -> SessionStartEvent {

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use pi_envelope::Envelope;
 use pi_exthost::{
-    GuestId, port,
+    GuestId,
+    drawings::{KeyFault, Press},
+    port,
     questions::{AnswerFault, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, event::CompactionResult,
-    message::BashExecutionMessage, question::Answer,
+    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
+    event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::oneshot;
 
@@ -102,6 +104,9 @@ pub(crate) enum Request {
     Navigate(Box<Journey>, oneshot::Sender<Result<Went, NavigateError>>),
     Answer(RequestId, Box<Answer>, oneshot::Sender<Result<(), AnswerFault>>),
     OpenQuestions(oneshot::Sender<Vec<OpenQuestion>>),
+    Press(RequestId, Press, oneshot::Sender<Result<(), KeyFault>>),
+    /// The newest frame of every component.
+    OpenDrawings(oneshot::Sender<Vec<AgentEvent>>),
     SetAutoCompaction(Switch, oneshot::Sender<()>),
     SetAutoRetry(Switch, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),

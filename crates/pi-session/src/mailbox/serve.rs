@@ -81,6 +81,8 @@ impl Mailbox {
             Request::Navigate(journey, reply) => self.navigate(*journey, reply),
             Request::Answer(id, said, reply) => answer(reply, self.parts.questions.answer(&id, *said)),
             Request::OpenQuestions(reply) => answer(reply, self.parts.questions.list_open()),
+            Request::Press(id, press, reply) => answer(reply, self.parts.drawings.press(&id, &press)),
+            Request::OpenDrawings(reply) => answer(reply, self.parts.drawings.list_open()),
             Request::Compact(instructions, reply) => self.compact(instructions, reply),
             Request::SetAutoCompaction(switch, reply) => {
                 self.compaction.enabled = switch == Switch::On;
@@ -103,7 +105,8 @@ impl Mailbox {
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
                 let messages = context::build(&self.tree.entries()).messages;
                 let questions = self.parts.questions.list_open();
-                answer(reply, Reloaded { state: self.state(), messages, questions, events });
+                let drawings = self.parts.drawings.list_open();
+                answer(reply, Reloaded { state: self.state(), messages, questions, drawings, events });
             }
             Request::MayLeave(departure, reply) => {
                 let permission = self.permission(&departure);
@@ -133,9 +136,10 @@ impl Mailbox {
         stranded
     }
 
-    /// Stops the run, what is on its way to one, and the commands of extensions.
+    /// Stops the run, what is on its way to one, and the commands of extensions; what they drew and had the keys is gone.
     fn abort(&mut self, reply: tokio::sync::oneshot::Sender<()>) {
         self.intake.abort();
+        self.parts.drawings.cancel_keyed();
         let next = self.life.child_token();
         std::mem::replace(&mut self.commands, next).cancel();
         let Some(running) = &mut self.running else { return answer(reply, ()) };

@@ -55,6 +55,7 @@ fn hook(event: &AgentEvent) -> Option<Hook> {
         | AgentEvent::BashExecutionUpdate { .. }
         | AgentEvent::ExtensionError { .. }
         | AgentEvent::ExtensionUiRequest { .. }
+        | AgentEvent::ExtensionUiRender { .. }
         | AgentEvent::ExtensionUiResolved { .. }
         | AgentEvent::Other(_) => None,
     }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use pi_envelope::Prompt;
-use pi_exthost::{Guests, Questions};
+use pi_exthost::{Drawings, Guests, Questions};
 use pi_policy::Moment;
 use pi_provider::{
     Call, CallError, Options,
@@ -31,6 +31,7 @@ pub(crate) struct Parts {
     pub(crate) models: Models,
     pub(crate) guests: Arc<Guests>,
     pub(crate) questions: Questions,
+    pub(crate) drawings: Drawings,
     pub(crate) redactor: Arc<Redactor>,
     /// Held while somebody reads every event and is far behind.
     pub(crate) brake: Brake,

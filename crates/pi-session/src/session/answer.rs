@@ -1,7 +1,7 @@
 //! What a session answers: how it stands, what came of what was asked of it, and why something did not.
 
 use pi_exthost::{GuestId, port::Refusal, questions::OpenQuestion};
-use pi_transcript::{EntryId, Model, SessionId, ThinkingLevel, event::CompactionResult};
+use pi_transcript::{AgentEvent, EntryId, Model, SessionId, ThinkingLevel, event::CompactionResult};
 
 use crate::{
     context::Spoken,
@@ -36,6 +36,8 @@ pub struct Reloaded {
     pub messages: Vec<Spoken>,
     /// Questions that wait for a person, the oldest first.
     pub questions: Vec<OpenQuestion>,
+    /// The newest frame of every component that an extension draws.
+    pub drawings: Vec<AgentEvent>,
     /// What happens from here on.
     pub events: Subscription,
 }

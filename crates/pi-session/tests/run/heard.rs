@@ -115,7 +115,8 @@ async fn reader_that_begins_anew_has_everything_once() {
     first.await.unwrap().unwrap();
     let second = say("second");
     stage.server.received(2).await;
-    let Reloaded { state, messages, questions, mut events } = stage.session.reload().await.unwrap();
+    let Reloaded { state, messages, questions, drawings, mut events } = stage.session.reload().await.unwrap();
+    assert_eq!(drawings, []);
     assert!(state.is_running && questions.is_empty());
     let roles: Vec<&str> = messages.iter().map(|(_, message)| message.role()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);

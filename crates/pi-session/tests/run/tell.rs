@@ -43,6 +43,7 @@ pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
         AgentEvent::QueueUpdate { steering, follow_up } => format!("queue {steering:?} {follow_up:?}"),
         AgentEvent::ExtensionError { event, error, .. } => format!("extension failed at {event}: {error}"),
         AgentEvent::ExtensionUiRequest { .. } => "question".to_owned(),
+        AgentEvent::ExtensionUiRender { lines, .. } => format!("component of {} lines", lines.len()),
         AgentEvent::ExtensionUiResolved { outcome, .. } => format!("question {outcome:?}"),
         AgentEvent::ThinkingLevelChanged { level } => format!("thinking {level}"),
         AgentEvent::SessionInfoChanged { name } => format!("named {name:?}"),

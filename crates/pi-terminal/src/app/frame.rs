@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pi_transcript::drawn::Placement;
 use ratatui_core::text::{Line, Span};
 
 use super::App;
@@ -24,7 +25,7 @@ struct Bottom {
 impl App {
     /// What a window of this size shows at `now`. What is finished is handed out once.
     pub fn frame(&mut self, width: usize, height: usize, now: Duration) -> Frame {
-        self.width = width.max(1);
+        (self.width, self.height) = (width.max(1), height.max(1));
         self.hint = self.hint.take().filter(|(_, until)| until.is_none_or(|until| now < until));
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
@@ -46,11 +47,14 @@ impl App {
         bottom.lines.push(Line::default());
         bottom.lines.extend(self.chat.activity().lines(self.working_message.as_deref(), look));
         self.queue(&mut bottom, look);
+        bottom.lines.extend(self.components.lines(&[Placement::Header, Placement::AboveEditor], look));
         widgets(&mut bottom, self.above.values().flatten(), look);
         let room = height.saturating_sub(bottom.lines.len() + 5).max(1);
         if let Some(dialog) = self.dialogs.front() {
             let (lines, cursor) = dialog.lines(look, room);
             bottom.put(lines, cursor);
+        } else if let Some(lines) = self.components.keyed_lines(look, room) {
+            bottom.put(lines, None);
         } else if let Some(naming) = &self.naming {
             let (lines, cursor) = naming.lines(look);
             bottom.put(lines, Some(cursor));
@@ -61,6 +65,7 @@ impl App {
             self.editor(&mut bottom, look, height);
         }
         widgets(&mut bottom, self.below.values().flatten(), look);
+        bottom.lines.extend(self.components.lines(&[Placement::BelowEditor, Placement::Footer], look));
         if !self.statuses.is_empty() {
             let texts: Vec<String> = self.statuses.values().map(|text| printable(text).into_owned()).collect();
             bottom.lines.push(shorten_line(Line::styled(texts.join(" · "), look.theme.quiet), look.width));

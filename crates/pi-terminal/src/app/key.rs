@@ -10,6 +10,7 @@ use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
     completion::{Completion, Wanted, wanted},
+    component,
     editor::Edit,
     keys,
     picker::{Choice, Picked, Picker},
@@ -57,6 +58,9 @@ impl App {
             self.dialogs.pop_front();
             return vec![Action::Answer { request, answer }];
         }
+        if self.components.has_keys() {
+            return self.component_key(key, now);
+        }
         if self.naming.is_some() {
             return self.naming_key(key);
         }
@@ -72,12 +76,27 @@ impl App {
 
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: &str) -> Vec<Action> {
+        if self.dialogs.is_empty() && self.components.has_keys() {
+            return self.components.press(text);
+        }
         match (self.dialogs.front_mut(), &mut self.naming) {
             (Some(dialog), _) => dialog.paste(text),
             (None, Some(naming)) => naming.paste(text),
             (None, None) => self.editor.paste(text),
         }
         self.complete()
+    }
+
+    /// A component that an extension draws has the keys, whatever it does with them; there are two ways back.
+    fn component_key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
+        let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_escape = key.code == KeyCode::Esc;
+        let is_second = is_escape && self.last_escape.is_some_and(|last| now.saturating_sub(last) < TWICE);
+        self.last_escape = (is_escape && !is_second).then_some(now);
+        if is_interrupt || is_second {
+            return vec![Action::Abort];
+        }
+        component::name(key).map(|name| self.components.press(&name)).unwrap_or_default()
     }
 
     /// Keys that do not write.
@@ -348,7 +367,7 @@ impl App {
 /// Whether somebody who was told what leaving costs does something else instead: then they are told again.
 fn is_change_of_mind(action: &Action) -> bool {
     match action {
-        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend => false,
+        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend | Action::Press { .. } => false,
         Action::Say { .. }
         | Action::Abort
         | Action::AbortRetry

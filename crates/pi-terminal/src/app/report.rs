@@ -71,6 +71,8 @@ impl App {
             }
             Report::Spent { usage, calls } => self.footer.totals.add_past(usage, *calls),
             Report::Missed(messages) => {
+                // Those that are still there are told anew.
+                self.components.clear();
                 self.chat.break_off();
                 self.note(Tone::Warning, "some of what happened was missed here; this is the conversation so far");
                 self.recall(messages.iter().map(|message| &**message), now);
@@ -138,8 +140,12 @@ impl App {
             AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
                 self.announce(announcement);
             }
+            AgentEvent::ExtensionUiRender { request_id, lines, placement, .. } => {
+                self.components.render(request_id, lines, *placement);
+            }
             AgentEvent::ExtensionUiResolved { request_id, .. } => {
                 self.dialogs.retain(|dialog| dialog.request != *request_id);
+                self.components.remove(request_id);
             }
             AgentEvent::AgentStart
             | AgentEvent::AgentEnd { .. }

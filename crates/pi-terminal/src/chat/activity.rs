@@ -88,6 +88,7 @@ impl Activity {
             | AgentEvent::BashExecutionUpdate { .. }
             | AgentEvent::ExtensionError { .. }
             | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
             | AgentEvent::Other(_) => {}
         }

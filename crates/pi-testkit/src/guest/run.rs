@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, time::sleep};
 use pi_exthost::{
     Ask, GuestFault,
     guest::ToolAnswer,
-    port::{Completion, ControlPass, Expansion, Refusal, Settled},
+    port::{Canvas, Completion, ControlPass, Expansion, Refusal, Settled},
 };
 use pi_extproto::{
     Object,
@@ -43,6 +43,8 @@ pub(super) struct Said {
     pub(super) drawn: Vec<String>,
     /// Members of what a model says in the end.
     pub(super) message: Option<Object>,
+    /// A component that is there.
+    pub(super) canvas: Option<Canvas>,
 }
 
 impl Run<'_> {
@@ -78,6 +80,7 @@ impl Run<'_> {
             Step::Finish(text) => said.answer = Some(ToolAnswer { terminate: true, ..answer(text) }),
             Step::Keep => self.guest.state().kept = self.control.cloned(),
             Step::Draw(text) => said.drawn.push(text.clone()),
+            Step::Stroke(stroke) => self.stroke(stroke, &mut said.canvas).await?,
             Step::Step(step) => {
                 if let Some(steps) = self.steps {
                     // Whoever listened may have gone away.

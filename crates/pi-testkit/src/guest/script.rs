@@ -3,7 +3,7 @@
 //! Sections: `guest ID [PATH]`, `tool NAME [later]`, `command NAME`, `on HOOK`, `shortcut KEY`, `renderer TYPE`,
 //! `provider NAME`, `flag NAME`, `channel NAME`, `shutdown`. In a tool section also `describes TEXT`, `parameters JSON`,
 //! `snippet TEXT`, `guideline TEXT`, `sequential`; in a command section `describes TEXT` and `completes WORDS`; in a
-//! provider section `config JSON`, and `passive` for one that does not stream itself. The steps are those of [`Step`] and [`Wish`]. Empty lines and lines that begin with `#` mean nothing.
+//! provider section `config JSON`, and `passive` for one that does not stream itself. The steps are those of [`Step`], [`Stroke`] and [`Wish`]. Empty lines and lines that begin with `#` mean nothing.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -27,6 +27,8 @@ use pi_transcript::{
     AssistantMessageEvent, EntryId, ThinkingLevel,
     question::{Announcement, Asked},
 };
+
+use super::stroke::Stroke;
 
 /// A line that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +71,8 @@ pub enum Step {
     Message(Object),
     /// `draw TEXT`: one line of what is drawn.
     Draw(String),
+    /// Something that it does with a component of its own.
+    Stroke(Stroke),
     /// Something that it asks of its session.
     Ask(Wish),
 }
@@ -319,7 +323,10 @@ fn step(word: &str, rest: &str) -> Result<Step, String> {
         "draw" => Step::Draw(text()),
         "step" => Step::Step(json(rest)?),
         "message" => Step::Message(json(rest)?),
-        _ => Step::Ask(wish(word, rest)?),
+        _ => match Stroke::read(word, rest) {
+            Some(stroke) => Step::Stroke(stroke?),
+            None => Step::Ask(wish(word, rest)?),
+        },
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{AgentEvent, AssistantMessageEvent};
-use crate::id::ToolCallId;
+use crate::id::{RequestId, ToolCallId};
 
 /// What an event weighs beside its text.
 const EMPTY: usize = 200;
@@ -28,6 +28,10 @@ impl Joined {
             Subject::Text(_) | Subject::Thinking(_) | Subject::Arguments(_) => self.add_piece(next),
             Subject::Call(_) => self.replace_state(next),
             Subject::Command(_) => self.add_output(next),
+            Subject::Component(_) => {
+                self.event.clone_from(next);
+                true
+            }
         }
     }
 
@@ -82,6 +86,8 @@ enum Subject<'a> {
     Call(&'a ToolCallId),
     /// A command of the person.
     Command(Option<&'a str>),
+    /// A component that an extension draws.
+    Component(&'a RequestId),
 }
 
 /// The text to which further pieces can be added.
@@ -125,9 +131,10 @@ impl AssistantMessageEvent {
 }
 
 impl AgentEvent {
-    /// Whether it says more of a text of the model and nothing else.
+    /// Whether it says more of a text of the model and nothing else, or shows a component anew: it may wait a moment for
+    /// those that follow.
     pub fn is_piece(&self) -> bool {
-        self.piece().is_some()
+        self.piece().is_some() || matches!(self, Self::ExtensionUiRender { .. })
     }
 
     /// Whether there are events that [`Joined`] could add to it.
@@ -158,6 +165,7 @@ impl AgentEvent {
             }
             Self::ToolExecutionUpdate { tool_call_id, .. } => Some(Subject::Call(tool_call_id)),
             Self::BashExecutionUpdate { id, .. } => Some(Subject::Command(id.as_deref())),
+            Self::ExtensionUiRender { request_id, .. } => Some(Subject::Component(request_id)),
             Self::AgentStart
             | Self::AgentEnd { .. }
             | Self::AgentSettled { .. }

@@ -231,16 +231,16 @@ payload! {
         limit: Option<u64> = optional "limit" PAGE_LIMIT,
     }
 
-    /// A key for a component that an extension draws.
+    /// A key for a component that an extension draws, or how much room the client has for it, or both.
     ExtensionUiKey {
         request_id: RequestId = required "requestId" REQUEST_ID,
         /// The text that was typed, or the key's name: `enter`, `ctrl+c`, `shift+tab`.
-        key: String = required "key" KEY,
+        key: Option<String> = optional "key" KEY,
         /// The columns that the client has for the component.
         width: Option<u64> = optional "width" CELLS,
         /// The rows that the client has for the component.
         height: Option<u64> = optional "height" CELLS,
-    }
+    } check something_said as json!({ "anyOf": [{ "required": ["key"] }, { "required": ["width"] }] });
 }
 
 /// What a prompt does to a run in flight.
@@ -272,6 +272,15 @@ const QUEUE_EDITS: List<Object<QueueEdit>> =
 fn one_direction(payload: &GetMessages, report: &mut Report) -> Option<()> {
     if payload.before.is_some() && payload.after.is_some() {
         report.within_member("after", |report| report.fault(Fault::NotWith { with: "before" }));
+        return None;
+    }
+    Some(())
+}
+
+/// A key, or at least the columns: without either there is nothing to say.
+fn something_said(payload: &ExtensionUiKey, report: &mut Report) -> Option<()> {
+    if payload.key.is_none() && payload.width.is_none() {
+        report.within_member("key", |report| report.fault(Fault::RequiredWithout { without: "width" }));
         return None;
     }
     Some(())

@@ -23,15 +23,7 @@ pub struct Numbered {
     pub seq: Option<u64>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    pub event: SessionEvent,
-}
-
-/// What happened in a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(untagged)]
-pub enum SessionEvent {
-    Render(ExtensionUiRender),
-    Agent(Box<AgentEvent>),
+    pub event: Box<AgentEvent>,
 }
 
 /// How a growing message is sent.
@@ -79,6 +71,7 @@ impl UpdateForm {
             | AgentEvent::BashExecutionUpdate { .. }
             | AgentEvent::ExtensionError { .. }
             | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
             | AgentEvent::Other(_) => event,
         }
@@ -103,81 +96,6 @@ fn drop_message(step: &mut AssistantMessageEvent) {
         AssistantMessageEvent::Other(members) => _ = members.shift_remove("partial"),
     }
 }
-
-/// What a component of an extension looks like now. Keys go back with `extension_ui_key`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
-#[ts(optional_fields)]
-pub struct ExtensionUiRender {
-    #[serde(rename = "type")]
-    pub kind: RenderType,
-    /// The component; a new one starts with its first render.
-    pub request_id: RequestId,
-    /// From top to bottom, each a list of spans; all of it, not the difference.
-    pub lines: Vec<Vec<Span>>,
-    /// Whether it lies over the conversation instead of beneath it.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub overlay: Option<bool>,
-    /// The last render: the component is gone.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub closed: Option<bool>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-pub enum RenderType {
-    #[default]
-    #[serde(rename = "extension_ui_render")]
-    ExtensionUiRender,
-}
-
-/// Text in one style.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
-#[ts(optional_fields)]
-pub struct Span {
-    pub text: String,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub style: Option<Style>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "camelCase")]
-#[ts(optional_fields)]
-pub struct Style {
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub foreground: Option<Colour>,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub background: Option<Colour>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub bold: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub dim: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub italic: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub underline: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub strikethrough: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[ts(as = "Option<bool>")]
-    pub inverse: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-/// A colour: `#rrggbb`, or a name of the client's theme such as `accent` or `error`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(transparent)]
-#[ts(type = "string")]
-pub struct Colour(pub String);
 
 /// What a session is now, for a client that missed too much to be told what happened.
 ///

@@ -40,7 +40,7 @@ impl Spec {
     /// Whether its outcome must be durable before it is answered.
     pub const fn is_durable(&self) -> bool {
         match self.effect {
-            Effect::Read | Effect::Connects => false,
+            Effect::Read | Effect::Connects | Effect::Passes => false,
             Effect::Mutates | Effect::Creates | Effect::Loads | Effect::Deletes | Effect::Acts => true,
         }
     }
@@ -53,7 +53,13 @@ impl Spec {
     pub const fn repeats_on_replay(&self) -> bool {
         match self.effect {
             Effect::Connects => true,
-            Effect::Read | Effect::Mutates | Effect::Creates | Effect::Loads | Effect::Deletes | Effect::Acts => false,
+            Effect::Read
+            | Effect::Mutates
+            | Effect::Creates
+            | Effect::Loads
+            | Effect::Deletes
+            | Effect::Acts
+            | Effect::Passes => false,
         }
     }
 
@@ -94,6 +100,8 @@ pub enum Effect {
     Deletes,
     /// Something that no version counts: an answer to a question, an extension, a file.
     Acts,
+    /// Something that is over when it is done and kept nowhere: a key that was pressed.
+    Passes,
 }
 
 /// Among whom an idempotency key is unique.

@@ -1,7 +1,7 @@
 //! The page about our additions shows frames that are as it says.
 
 use pi_transcript::AgentEvent;
-use pi_wire::{COMMANDS, Feature, Limits, Response, ServerEvent, event::SessionEvent, parse};
+use pi_wire::{COMMANDS, Feature, Limits, Response, ServerEvent, parse};
 use serde_json::Value;
 
 pub(crate) const PAGE: &str = include_str!("../../../../docs/protocol-additions.md");
@@ -13,7 +13,7 @@ fn examples() -> Vec<&'static str> {
 
 fn is_unknown(event: &ServerEvent) -> bool {
     let ServerEvent::Event(numbered) = event else { return false };
-    matches!(&numbered.event, SessionEvent::Agent(event) if matches!(**event, AgentEvent::Other(_)))
+    matches!(*numbered.event, AgentEvent::Other(_))
 }
 
 #[test]

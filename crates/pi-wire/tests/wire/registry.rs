@@ -96,6 +96,8 @@ fn every_row_follows_the_decisions() {
         if matches!(effect, Effect::Read | Effect::Connects) {
             assert_eq!(*class, Class::Control, "{name}: reads pass a run");
             assert!(!spec.is_durable(), "{name}: reads need no journal");
+        } else if *effect == Effect::Passes {
+            assert_eq!((*role, spec.is_durable()), (Role::Driver, false), "{name}: what was typed is written nowhere");
         } else {
             assert!(*role > Role::Viewer, "{name}: who looks on changes nothing");
             assert!(spec.is_durable(), "{name}");

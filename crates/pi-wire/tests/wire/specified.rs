@@ -127,9 +127,7 @@ fn our_events() -> Names {
     };
     let agent = &schema["$defs"]["AgentEvent"];
     let agent = agent.get("oneOf").or_else(|| agent.get("anyOf")).expect("events of the agent");
-    let render = schema["$defs"]["RenderType"]["enum"].as_array().expect("a word").iter();
-    let render = render.filter_map(Value::as_str).map(str::to_owned);
-    kinds(&schema["oneOf"]).into_iter().chain(kinds(agent)).chain(render).collect()
+    kinds(&schema["oneOf"]).into_iter().chain(kinds(agent)).collect()
 }
 
 /// What the table of the page names in one of its columns, counted from the left.

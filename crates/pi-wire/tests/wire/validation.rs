@@ -304,7 +304,8 @@ fn the_other_fields_are_checked() {
         ("edit_queue", json!({ "items": [{}] }), "revision: Required integer; items[0].itemId: Required string"),
         ("set_active_tools", json!({ "tools": [""] }), "tools[0]: Required string"),
         ("export_html", json!({ "outputPath": "../x.html" }), "outputPath: Path must be free of '..' components"),
-        ("extension_ui_key", json!({ "requestId": "r", "key": "" }), "key: Required string"),
+        ("extension_ui_key", json!({ "requestId": "r", "key": "" }), "key: Must be a non-empty string if provided"),
+        ("extension_ui_key", json!({ "requestId": "r", "height": 3 }), "key: Required without 'width'"),
     ] {
         check_session(kind, members, &format!("Validation failed: {expected}"));
     }

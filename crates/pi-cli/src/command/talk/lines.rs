@@ -63,6 +63,7 @@ fn line(event: &AgentEvent, so_far: &Value) -> String {
             | AgentEvent::BashExecutionUpdate { .. }
             | AgentEvent::ExtensionError { .. }
             | AgentEvent::ExtensionUiRequest { .. }
+            | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
             | AgentEvent::Other(_) => {}
         }

@@ -1,0 +1,168 @@
+//! Components that extensions draw: their lines on the screen, and the names of the keys that go back.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use pi_session::Press;
+use pi_transcript::{
+    RequestId,
+    drawn::{Colour, Placement, Span, Style},
+};
+use ratatui_core::{
+    style::{self, Color, Modifier},
+    text::{self, Line},
+};
+
+use crate::{
+    look::Look,
+    text::{printable, shorten_line},
+    wish::Action,
+};
+
+/// Every component that is there, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Components {
+    shown: Vec<Component>,
+}
+
+#[derive(Debug)]
+struct Component {
+    request: RequestId,
+    placement: Placement,
+    lines: Vec<Line<'static>>,
+    /// The room that its extension knows of.
+    told: Option<(u16, u16)>,
+}
+
+impl Components {
+    /// Shows a component, or what it looks like now.
+    pub(crate) fn render(&mut self, request: &RequestId, lines: &[Vec<Span>], placement: Placement) {
+        let lines = lines.iter().map(|spans| Line::from(spans.iter().map(shown).collect::<Vec<_>>())).collect();
+        match self.shown.iter_mut().find(|component| component.request == *request) {
+            Some(component) => component.lines = lines,
+            None => self.shown.push(Component { request: request.clone(), placement, lines, told: None }),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, request: &RequestId) {
+        self.shown.retain(|component| component.request != *request);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.shown.clear();
+    }
+
+    /// Whether one of them has the keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.front().is_some()
+    }
+
+    /// Gives a key, or text, to the one that has them.
+    pub(crate) fn press(&self, key: &str) -> Vec<Action> {
+        let press = |component: &Component| Action::Press {
+            request: component.request.clone(),
+            press: Press { key: Some(key.to_owned()), columns: None, rows: None },
+        };
+        self.front().map(press).into_iter().collect()
+    }
+
+    /// Tells those who do not know it yet how much room there is.
+    pub(crate) fn measure(&mut self, width: usize, height: usize) -> Vec<Action> {
+        let cells = |count: usize| u16::try_from(count.max(1)).unwrap_or(u16::MAX);
+        let room = (cells(width), cells(height));
+        let ignorant = self.shown.iter_mut().filter(|component| component.told != Some(room));
+        let tell = |component: &mut Component| {
+            component.told = Some(room);
+            let press = Press { key: None, columns: Some(room.0), rows: Some(room.1) };
+            Action::Press { request: component.request.clone(), press }
+        };
+        ignorant.map(tell).collect()
+    }
+
+    /// The lines of the one that has the keys, between two rules; the end of it where there is no room for all.
+    pub(crate) fn keyed_lines(&self, look: &Look<'_>, height: usize) -> Option<Vec<Line<'static>>> {
+        let component = self.front()?;
+        let rule = || Line::styled("─".repeat(look.width), look.theme.border);
+        let room = height.saturating_sub(3).max(1);
+        let surplus = component.lines.len().saturating_sub(room);
+        let rows = component.lines[surplus..].iter().map(|line| shorten_line(line.clone(), look.width));
+        let hint = Line::styled("ctrl+c, or escape twice, takes it away", look.theme.quiet);
+        Some(std::iter::once(rule()).chain(rows).chain([rule(), shorten_line(hint, look.width)]).collect())
+    }
+
+    /// The lines of those that stand in one of these places.
+    pub(crate) fn lines(&self, places: &[Placement], look: &Look<'_>) -> Vec<Line<'static>> {
+        let there = self.shown.iter().filter(|component| places.contains(&component.placement));
+        there.flat_map(|component| &component.lines).map(|line| shorten_line(line.clone(), look.width)).collect()
+    }
+
+    /// The newest of those that take keys.
+    fn front(&self) -> Option<&Component> {
+        self.shown.iter().rev().find(|component| component.placement.takes_keys())
+    }
+}
+
+/// The name of a key; nothing for one that has none, such as a modifier alone.
+pub(crate) fn name(key: KeyEvent) -> Option<String> {
+    let word = match key.code {
+        KeyCode::Char(' ') => "space".to_owned(),
+        KeyCode::Char(letter) => letter.to_string(),
+        KeyCode::Enter => "enter".to_owned(),
+        KeyCode::Esc => "escape".to_owned(),
+        KeyCode::Tab | KeyCode::BackTab => "tab".to_owned(),
+        KeyCode::Backspace => "backspace".to_owned(),
+        KeyCode::Delete => "delete".to_owned(),
+        KeyCode::Insert => "insert".to_owned(),
+        KeyCode::Home => "home".to_owned(),
+        KeyCode::End => "end".to_owned(),
+        KeyCode::PageUp => "pageUp".to_owned(),
+        KeyCode::PageDown => "pageDown".to_owned(),
+        KeyCode::Up => "up".to_owned(),
+        KeyCode::Down => "down".to_owned(),
+        KeyCode::Left => "left".to_owned(),
+        KeyCode::Right => "right".to_owned(),
+        KeyCode::F(number) => format!("f{number}"),
+        _ => return None,
+    };
+    // A letter says by itself whether it is a capital.
+    let is_letter = matches!(key.code, KeyCode::Char(letter) if letter != ' ');
+    let is_shifted = (key.modifiers.contains(KeyModifiers::SHIFT) && !is_letter) || key.code == KeyCode::BackTab;
+    let held = [
+        (key.modifiers.contains(KeyModifiers::CONTROL), "ctrl+"),
+        (key.modifiers.contains(KeyModifiers::ALT), "alt+"),
+        (is_shifted, "shift+"),
+    ];
+    let held: String = held.into_iter().filter(|(is_held, _)| *is_held).map(|(_, word)| word).collect();
+    Some(held + &word)
+}
+
+fn shown(span: &Span) -> text::Span<'static> {
+    let content = printable(&span.text).into_owned();
+    text::Span::styled(content, span.style.as_ref().map(look_of).unwrap_or_default())
+}
+
+fn look_of(style: &Style) -> style::Style {
+    let mut shown = style::Style::new();
+    shown.fg = style.foreground.as_ref().and_then(colour);
+    shown.bg = style.background.as_ref().and_then(colour);
+    for (is_on, modifier) in [
+        (style.bold, Modifier::BOLD),
+        (style.dim, Modifier::DIM),
+        (style.italic, Modifier::ITALIC),
+        (style.underline, Modifier::UNDERLINED),
+        (style.strikethrough, Modifier::CROSSED_OUT),
+        (style.inverse, Modifier::REVERSED),
+    ] {
+        if is_on {
+            shown = shown.add_modifier(modifier);
+        }
+    }
+    shown
+}
+
+fn colour(colour: &Colour) -> Option<Color> {
+    if let Some(hex) = colour.0.strip_prefix('#') {
+        let [_, red, green, blue] = u32::from_str_radix(hex, 16).ok()?.to_be_bytes();
+        return Some(Color::Rgb(red, green, blue));
+    }
+    let number = Colour::NAMES.iter().position(|name| *name == colour.0)?;
+    u8::try_from(number).ok().map(Color::Indexed)
+}
