@@ -231,10 +231,12 @@ impl Room {
         let Some((file, known)) = known else { return false };
         // A file that is not there has nothing in it, or never had.
         let Ok(found) = Path::new(&file).metadata().map(|found| found.len()) else { return false };
-        if found != known {
-            self.stage.write().unwrap_or_else(PoisonError::into_inner).berth.length = Some(found);
+        if found == known {
+            return false;
         }
-        found != known
+        // Of several who see it at once only the first says so.
+        let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+        stage.session.is_none() && stage.berth.length.replace(found) == Some(known)
     }
 
     /// Takes over how long the file is; the berth, if that is news for the journal.

@@ -78,7 +78,15 @@ fn what_a_client_set_is_set_after_a_crash() {
         let envelope = ask(&mut client, "get_envelope", json!({"requestId": request})).await.to_string();
         assert_eq!((envelope.contains("How to sail"), envelope.contains("\"bash\"")), (false, false), "{envelope}");
     });
-    // Whoever goes on in a terminal is offered the same, and may ask for something else.
+    // Whoever loads the file anew is offered the same.
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=d").await;
+        let file = ask(&mut client, "get_state", json!({})).await["sessionFile"].clone();
+        ask(&mut client, "delete_session", json!({})).await;
+        ask(&mut client, "load_session", json!({"sessionPath": file})).await;
+        assert_eq!(offered(&mut client).await, (vec!["read".to_owned(), "ls".to_owned()], json!(false)));
+    });
+    // So is whoever goes on in a terminal, and may ask for something else.
     serving.end(Signal::SIGTERM);
     for (more, tools) in [(&[][..], vec!["read", "ls"]), (&["--tools", "bash"][..], vec!["bash"])] {
         let said = serving.room.pi_to(&["-c", "-p", "Again"]).args(more).output().expect("it starts");
