@@ -1,7 +1,7 @@
-//! The disk of the journal is full: what changes something is refused with the reason, reads go on, and when there is room
-//! again so does everything else, without a restart.
+//! The disk of the journal or of the sessions is full: what changes something is refused with the reason, reads go on, and
+//! when there is room again so does everything else, without a restart.
 //!
-//! The server's folder is a small disk in memory, which only the server sees: it is mounted in a namespace of its own.
+//! The folder is a small disk in memory, which only the server sees: it is mounted in a namespace of its own.
 
 use std::{
     fs::OpenOptions,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use pi_testkit::{Client, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     room::make_folder,
@@ -49,23 +49,9 @@ fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
     if !can_mount() {
         return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
     }
-    let mut serving = Serving::start(Script::new());
-    serving.end(nix::sys::signal::Signal::SIGTERM);
-    let folder = serving.room.at("agent/server");
-    make_folder(&folder);
-    let mut command = serving.room.pi_to(&["serve"]);
-    command.arg("--insecure-no-auth");
-    assert!(serving.start_as(cramped(&command, &folder)), "it does not start");
-    // Where the server's own view of its folder is seen from outside.
-    let inside = PathBuf::from(format!("/proc/{}/root{}", serving.id(), folder.display()));
-    let filler = inside.join("filler");
+    let (serving, filler) = serve_from("agent/server");
     serving.block_on(async {
-        let mut client = Client::connect(&serving.url("?clientId=c"), None).await.expect("anybody is let in");
-        let made = client.ask(&json!({"type": "create_session", "id": "make", "sessionId": "s"})).await;
-        assert_eq!(made["success"], true, "{made}");
-        let name = |number: usize| {
-            json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": "x".repeat(200)})
-        };
+        let mut client = with_session(&serving).await;
         fill(&filler);
         // What the journal has of its own room may do for a few more.
         let mut number = 0;
@@ -101,6 +87,60 @@ fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
         let health = client.ask(&json!({"type": "health_check", "id": "h2"})).await;
         assert!(fits(&health, &json!({"data": {"healthy": true}})), "{health}");
     });
+}
+
+#[test]
+fn change_that_does_not_reach_the_session_file_is_no_success() {
+    if !can_mount() {
+        return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
+    }
+    let (serving, filler) = serve_from("agent/sessions");
+    serving.block_on(async {
+        let mut client = with_session(&serving).await;
+        fill(&filler);
+        // The last page of the file may have room for a few more.
+        let mut number = 0;
+        let refused = loop {
+            let answer = client.ask(&name(number)).await;
+            if answer["success"] == false {
+                break answer;
+            }
+            number += 1;
+            assert!(number < 2000, "the disk is full, and the session is written all the same");
+        };
+        assert!(fits(&refused, &json!({"code": "storage_failed"})), "{refused}");
+        // What is in memory has changed all the same.
+        let before = u64::try_from(number).expect("a count");
+        assert_eq!(refused["sessionVersion"], before + 1, "{refused}");
+        remove(&filler);
+        let answer = client.ask(&name(5000)).await;
+        assert!(fits(&answer, &json!({"success": true, "sessionVersion": before + 2})), "{answer}");
+    });
+}
+
+/// A server whose folder of this name is a small disk, and a file that can fill it, as it is seen from outside.
+fn serve_from(folder: &str) -> (Serving, PathBuf) {
+    let mut serving = Serving::start(Script::new());
+    serving.end(nix::sys::signal::Signal::SIGTERM);
+    let folder = serving.room.at(folder);
+    make_folder(&folder);
+    let mut command = serving.room.pi_to(&["serve"]);
+    command.arg("--insecure-no-auth");
+    assert!(serving.start_as(cramped(&command, &folder)), "it does not start");
+    let filler = PathBuf::from(format!("/proc/{}/root{}/filler", serving.id(), folder.display()));
+    (serving, filler)
+}
+
+async fn with_session(serving: &Serving) -> Client {
+    let mut client = Client::connect(&serving.url("?clientId=c"), None).await.expect("anybody is let in");
+    let made = client.ask(&json!({"type": "create_session", "id": "make", "sessionId": "s"})).await;
+    assert_eq!(made["success"], true, "{made}");
+    client
+}
+
+/// A command that makes journal and session longer.
+fn name(number: usize) -> Value {
+    json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": "x".repeat(200)})
 }
 
 /// Takes all the room that there is.
