@@ -310,7 +310,7 @@ impl<C, B> Engine<C, B> {
         }
         for work in queue.work_before(control) {
             let Some(command) = self.commands.get(&work) else { continue };
-            if command.open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency)) {
+            if self.is_held_by_run(&command.open) {
                 break;
             }
             if command.header.order.span() == Span::Long {

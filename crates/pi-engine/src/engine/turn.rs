@@ -1,13 +1,13 @@
 //! Waiting and starting.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{Ended, Engine, Running, announce, ending::End};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase},
     header::{Header, Lane},
-    name::{SessionName, Ticket, Time},
+    name::{CommandId, SessionName, Ticket, Time},
     outcome::{Ending, Failure},
 };
 
@@ -65,20 +65,27 @@ impl<C, B> Engine<C, B> {
         }
     }
 
-    /// Whether waiting work waits for a dependency that is a run, or is behind one.
+    /// Whether waiting work waits for a dependency that takes as long as a run.
     fn waits_for_run_elsewhere(&self, work: Ticket) -> bool {
-        self.commands.get(&work).is_some_and(|command| {
-            command.accepted && command.open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency))
-        })
+        self.commands.get(&work).is_some_and(|command| command.accepted && self.is_held_by_run(&command.open))
     }
 
-    pub(super) fn is_run_or_behind_one(&self, ticket: Ticket) -> bool {
-        self.commands.get(&ticket).is_some_and(|command| {
-            let queue = self.lanes.get(&command.header.lane);
-            command.decided.is_none()
-                && command.header.order.is_work()
-                && queue.is_some_and(|queue| queue.is_behind_run(ticket))
-        })
+    /// Whether one of these is a run, is behind one, or waits for such a dependency itself.
+    pub(super) fn is_held_by_run(&self, open: &[(CommandId, Ticket)]) -> bool {
+        let mut next: Vec<Ticket> = open.iter().map(|(_, dependency)| *dependency).collect();
+        let mut seen = HashSet::new();
+        while let Some(ticket) = next.pop() {
+            let undecided = self.commands.get(&ticket).filter(|command| command.decided.is_none());
+            let Some(command) = undecided.filter(|_| seen.insert(ticket)) else { continue };
+            let queue = self.lanes.get(&command.header.lane).filter(|_| command.header.order.is_work());
+            if queue.is_some_and(|queue| queue.is_behind_run(ticket)) {
+                return true;
+            }
+            if command.waiting {
+                next.extend(command.open.iter().map(|(_, dependency)| *dependency));
+            }
+        }
+        false
     }
 
     /// A dependency ended: its dependents go on, or end with it.
@@ -104,13 +111,15 @@ impl<C, B> Engine<C, B> {
     pub(super) fn take_turn(&mut self, session: SessionName) {
         let lane = Lane::Session(session);
         self.lanes.change(&lane, |queue| queue.set_turn(true));
-        // Work here is behind a run now, and whoever waits for it lets control pass.
-        let waiting: Vec<_> = self.lanes.get(&lane).into_iter().flat_map(|queue| queue.work.iter().copied()).collect();
-        for ticket in waiting {
+        // Work here is behind a run now, and whoever waits for it, or for somebody who does, lets control pass.
+        let mut next: Vec<_> = self.lanes.get(&lane).into_iter().flat_map(|queue| queue.work.iter().copied()).collect();
+        let mut seen = HashSet::new();
+        while let Some(ticket) = next.pop() {
             let dependents = self.commands.get(&ticket).map(|command| command.dependents.clone()).unwrap_or_default();
-            for dependent in dependents {
+            for dependent in dependents.into_iter().filter(|dependent| seen.insert(*dependent)) {
                 if let Some(command) = self.commands.get(&dependent) {
                     self.lanes.stir(&command.header.lane);
+                    next.push(dependent);
                 }
             }
         }
@@ -123,7 +132,7 @@ impl<C, B> Engine<C, B> {
         let Some((id, _)) = command.open.first().cloned() else { return };
         let open = command.open.clone();
         let after_ms = self.config.dependency_ms;
-        if open.iter().any(|(_, dependency)| self.is_run_or_behind_one(*dependency)) {
+        if self.is_held_by_run(&open) {
             self.set_alarm(ticket, now.after(after_ms), Alarm::Dependency);
         } else {
             self.break_off(ticket, Failure::DependencyTimedOut { id, after_ms }, now, effects);

@@ -264,16 +264,27 @@ fn abort_may_wait_for_a_run_elsewhere_and_for_short_work() {
 }
 
 #[test]
-fn abort_that_waits_through_control_of_another_lane_fails_fast() {
+fn abort_that_waits_through_work_of_another_lane_fails_fast() {
     check(
         "a.1 prompt s1            | record a.1
          durable                  | accepted a.1; start a.1
          a.2 get_state s3 after=1 | accepted a.2
          a.3 export s2 after=2    | accepted a.3
-         a.4 get_state s2         | accepted a.4
+         a.4 export s2            | accepted a.4
          a.5 abort s1 after=4     | record a.5; record a.5 ended
          durable                  | accepted a.5;
                                   | answer a.5 broken: Dependency '4' is queued in the same lane and cannot be awaited from this command",
+    );
+}
+
+#[test]
+fn control_passes_work_that_waits_for_a_run_through_others() {
+    check(
+        "a.1 prompt s1            | record a.1
+         durable                  | accepted a.1; start a.1
+         a.2 get_state s3 after=1 | accepted a.2
+         a.3 export s2 after=2    | accepted a.3
+         a.4 get_state s2         | accepted a.4; start a.4",
     );
 }
 

@@ -132,11 +132,12 @@ impl Reference {
             && self.first_control(lane).is_none_or(|control| control.number() > work.number())
     }
 
-    /// Waiting for it may take as long as a run: it is one, or stands behind one in its lane.
+    /// Waiting for it may take as long as a run: it is one, stands behind one in its lane, or waits for such a one itself.
     pub(super) fn is_slow(&self, serial: usize) -> bool {
         let Some(command) = self.at(serial) else { return false };
         let lane = &command.header.lane;
         command.is_long_work() && command.end.is_none()
+            || command.waits() && command.open.iter().any(|(_, root)| self.is_slow(*root))
             || command.queues_as_work()
                 && (self.turn_is_taken(lane)
                     || self.in_lane(lane).any(|other| {
