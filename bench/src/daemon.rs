@@ -72,7 +72,8 @@ impl Ground {
         // A pipe that nobody reads would stop it.
         thread::spawn(move || drop(std::io::copy(&mut lines, &mut std::io::sink())));
         let token = fs::read_to_string(self.folder.join("agent/server/token"))?.trim().to_owned();
-        Ok(Daemon { child, target: Target { port, token: Some(token) } })
+        let process = child.id();
+        Ok(Daemon { child, target: Target { port, token: Some(token), process } })
     }
 
     /// A server that begins with nothing.
@@ -93,6 +94,10 @@ impl Daemon {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).context("the kernel says how much")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+    }
+
+    pub(crate) fn threads(&self) -> Result<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/task", self.child.id()))?.count())
     }
 }
 

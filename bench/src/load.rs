@@ -1,6 +1,7 @@
 //! Clients that ask as fast as they are answered.
 
 use std::{
+    collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -19,6 +20,20 @@ use tokio_tungstenite::{
 pub(crate) struct Target {
     pub(crate) port: u16,
     pub(crate) token: Option<String>,
+    /// The process that serves.
+    pub(crate) process: u32,
+}
+
+/// Who asks, and for how long.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    /// Tells these clients from others.
+    pub(crate) name: String,
+    pub(crate) connections: usize,
+    pub(crate) lifecycle: &'static str,
+    /// Commands that each connection has under way.
+    pub(crate) depth: usize,
+    pub(crate) time: Duration,
 }
 
 /// A connection.
@@ -34,6 +49,8 @@ pub(crate) struct Load {
     pub(crate) commands: u64,
     pub(crate) frames: u64,
     pub(crate) elapsed: Duration,
+    /// CPU time of the server.
+    cpu: Duration,
     /// How long each answer took.
     latencies: Vec<Duration>,
 }
@@ -42,6 +59,11 @@ impl Load {
     /// Nanoseconds between two commands.
     pub(crate) fn per_command(&self) -> f64 {
         self.elapsed.as_secs_f64() * 1e9 / self.commands as f64
+    }
+
+    /// Nanoseconds of the server's CPU for each command.
+    pub(crate) fn cpu_per_command(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e9 / self.commands as f64
     }
 
     /// Nanoseconds between two frames that arrive.
@@ -69,16 +91,24 @@ impl Target {
         Ok(Socket { stream, is_echo: self.token.is_none() })
     }
 
-    /// So many connections, each of a client of its own, ask for a while, one command at a time. `name` tells these clients
-    /// from others.
+    /// CPU time of the server so far, its own and the kernel's for it.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process))?;
+        // The name of the program is in parentheses and may hold anything.
+        let (_, fields) = stat.rsplit_once(')').context("the kernel says how much")?;
+        let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
+        let ticks = ticks(11).zip(ticks(12)).context("the kernel says how much")?;
+        // A tick is a hundredth of a second on every Linux.
+        Ok(Duration::from_millis((ticks.0 + ticks.1) * 10))
+    }
+
+    /// So many connections, each of a client of its own, ask for a while.
     pub(crate) async fn load(
         &self,
-        name: &str,
-        connections: usize,
-        lifecycle: &str,
-        time: Duration,
+        plan: Plan,
         command: impl Fn(usize, u64) -> String + Send + Sync + 'static,
     ) -> Result<Load> {
+        let Plan { name, connections, lifecycle, depth, time } = plan;
         let (start, command) = (Arc::new(Barrier::new(connections)), Arc::new(command));
         let mut tasks = Vec::new();
         for number in 0..connections {
@@ -88,18 +118,25 @@ impl Target {
             tasks.push(tokio::spawn(async move {
                 start.wait().await;
                 let mut load = Load::default();
-                let began = Instant::now();
-                while began.elapsed() < time {
-                    let asked = Instant::now();
-                    socket.send(command(number, load.commands)).await?;
+                let (began, mut asked) = (Instant::now(), VecDeque::new());
+                let mut sent = 0;
+                // Answers to one connection come in the order of its questions: they are of one lane.
+                while began.elapsed() < time || !asked.is_empty() {
+                    while asked.len() < depth && began.elapsed() < time {
+                        asked.push_back(Instant::now());
+                        socket.send(command(number, sent)).await?;
+                        sent += 1;
+                    }
+                    let Some(first) = asked.pop_front() else { break };
                     load.frames += socket.answer().await?;
                     load.commands += 1;
-                    load.latencies.push(asked.elapsed());
+                    load.latencies.push(first.elapsed());
                 }
                 load.elapsed = began.elapsed();
                 Ok::<Load, anyhow::Error>(load)
             }));
         }
+        let cpu = self.cpu()?;
         let mut all = Load::default();
         for task in tasks {
             let load = task.await??;
@@ -108,6 +145,7 @@ impl Target {
             all.elapsed = all.elapsed.max(load.elapsed);
             all.latencies.extend(load.latencies);
         }
+        all.cpu = self.cpu()?.saturating_sub(cpu);
         Ok(all)
     }
 }

@@ -23,7 +23,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::{bare::Bare, genai_client::Peer, ours::Ours, raw::Raw, style::Style};
+use crate::{bare::Bare, genai_client::Peer, load::Target, ours::Ours, raw::Raw, serving::Wish, style::Style};
 
 /// Pieces of one streamed answer.
 const PIECES: usize = 2000;
@@ -42,17 +42,20 @@ fn main() -> Result<()> {
         }
         ["echo"] => runtime_of_many()?.block_on(echo::run(say_port)),
         ["server", pi, folder, rest @ ..] => {
-            measure_server(Path::new(pi), Path::new(folder), rest.contains(&"--quick"))
+            let (options, parts): (Vec<&str>, Vec<&str>) = rest.iter().copied().partition(|word| word.starts_with('-'));
+            let wish = Wish { quick: options.contains(&"--quick"), parts: &parts };
+            measure_server(Path::new(pi), Path::new(folder), wish)
         }
         rest => compare(rest.contains(&"--quick")),
     }
 }
 
 /// `pi serve` beside an echo, both with a thread for each core, as the clients have.
-fn measure_server(pi: &Path, folder: &Path, quick: bool) -> Result<()> {
+fn measure_server(pi: &Path, folder: &Path, wish: Wish<'_>) -> Result<()> {
     let (_model, model) = Server::start("serve")?;
-    let (_echo, echo) = Server::start("echo")?;
-    runtime_of_many()?.block_on(async move { serving::measure(pi, folder, model.parse()?, echo.parse()?, quick).await })
+    let (server, port) = Server::start("echo")?;
+    let echo = Target { port: port.parse()?, token: None, process: server.0.id() };
+    runtime_of_many()?.block_on(async move { serving::measure(pi, folder, model.parse()?, &echo, wish).await })
 }
 
 /// One thread each: what is compared is work, not how it is spread.

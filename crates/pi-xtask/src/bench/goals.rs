@@ -98,8 +98,11 @@ pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "server/health_check_1", limit: Limit::Beside { peer: "server/echo_1" } },
     Goal { name: "server/get_state_1", limit: Limit::Beside { peer: "server/echo_1" } },
     Goal { name: "server/list_sessions_1", limit: Limit::Beside { peer: "server/echo_1" } },
-    // 5000 in a second.
+    // As long in both directions as a list of sessions is in one.
+    Goal { name: "server/echo_of_a_list_50", limit: Limit::Beside { peer: "server/list_sessions_50" } },
+    // 5000 in a second: one under way for each connection, and eight.
     Goal { name: "server/durable_command", limit: Limit::Below(200_000.0) },
+    Goal { name: "server/durable_command_8_deep", limit: Limit::Below(200_000.0) },
     Goal { name: "server/ready", limit: Limit::Below(50_000_000.0) },
     Goal { name: "server/idle_memory", limit: Limit::Below(25.0 * 1024.0) },
     Goal { name: "server/bytes_coalesced", limit: Limit::Below(10.0) },
