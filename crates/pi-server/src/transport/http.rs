@@ -23,6 +23,10 @@ use crate::{
     server::Server,
 };
 
+/// Bytes that are read from a connection at once. The whole buffer is cleared before every read, so a usual frame should
+/// fill much of it; a larger one is read in several goes.
+const READ_BUFFER: usize = 8 << 10;
+
 /// Whoever holds the token is one principal: there is one token.
 const PRINCIPAL: &str = "token";
 
@@ -116,6 +120,7 @@ async fn connect(
     let (server, failing) = (Arc::clone(&desk.server), Arc::clone(&desk.server));
     upgrade
         // What is a little too large is answered; what is much too large is not even read.
+        .read_buffer_size(READ_BUFFER)
         .max_message_size(limit.saturating_mul(2))
         .max_frame_size(limit.saturating_mul(2))
         .on_failed_upgrade(move |error| {
