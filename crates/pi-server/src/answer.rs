@@ -14,10 +14,9 @@ use serde_json::{
 /// Data as JSON text, or a failure: the body of a response, without whose it is.
 pub type Answer = Outcome<Box<RawValue>>;
 
-/// What a handler says.
-pub fn success(data: Option<&Data>) -> Answer {
-    let text = data.map(|data| to_raw_value(data).expect("what answers hold can be written as JSON"));
-    Outcome::Success(text)
+/// What a handler says, as JSON.
+pub fn written(data: &Data) -> Box<RawValue> {
+    to_raw_value(data).expect("what answers hold can be written as JSON")
 }
 
 pub fn failure(error: &Error) -> Answer {

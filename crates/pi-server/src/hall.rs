@@ -28,6 +28,7 @@ use pi_redact::Redactor;
 use pi_session::{Session, SessionGone};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand, response::StartupRecovery};
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{connect::connects, survey::queue_of};
@@ -58,7 +59,8 @@ pub struct Job {
 /// What a handler did.
 #[derive(Debug)]
 struct Done {
-    data: Option<Data>,
+    /// What it says, as JSON: some of it is said more often than it changes.
+    data: Option<Box<RawValue>>,
     change: Change,
 }
 
@@ -219,8 +221,14 @@ fn may_write(command: &SessionCommand) -> bool {
 }
 
 /// Nothing but the answer.
+#[expect(clippy::needless_pass_by_value, reason = "what is told is made where it is told, and is not needed again")]
 fn told(data: Data) -> Outcome {
-    Ok(Done { data: Some(data), change: Change::Usual })
+    said(answer::written(&data), Change::Usual)
+}
+
+/// What is already written.
+fn said(data: Box<RawValue>, change: Change) -> Outcome {
+    Ok(Done { data: Some(data), change })
 }
 
 /// Done, and nothing to say.
@@ -260,7 +268,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
 fn complete(outcome: Outcome) -> Completion<Answer> {
     match outcome {
         Ok(Done { data, change }) => {
-            let answer = answer::success(data.as_ref());
+            let answer = Answer::Success(data);
             let size = size(&answer);
             Completion { ending: Ending::Succeeded(answer), change, size }
         }

@@ -30,7 +30,7 @@ use crate::{
     door::Secret,
     journal::audit::hexadecimal,
     outbox::Outbox,
-    speaker::frame,
+    speaker::{frame, frame_around},
 };
 
 /// How long a client waits that found the server busy.
@@ -137,7 +137,13 @@ impl Lobby {
     /// Answers somebody.
     pub fn answer(&self, waiting: &Waiting, header: &Header, outcome: &Outcome<Answer>, replay: Replay) {
         let ended = Ended { header, outcome, replay, why: &|| self.why() };
-        ended.respond(waiting.id.as_ref(), |response| send(&waiting.connection, frame(response)));
+        ended.respond(waiting.id.as_ref(), |response| {
+            let known = match &response.outcome {
+                pi_wire::Outcome::Success(data) => data.map_or(0, |data| data.get().len()),
+                pi_wire::Outcome::Failure(_) => 0,
+            };
+            send(&waiting.connection, frame_around(response, known));
+        });
     }
 
     /// Tells somebody that the command was not admitted.

@@ -23,6 +23,7 @@ use crate::{
     feed::{Feed, Limits},
     journal::{Auto, Berth},
     places,
+    rooms::News,
     roots::Roots,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
 };
@@ -41,6 +42,8 @@ pub struct Room {
     activity: watch::Sender<Activity>,
     /// What is told about it in lists.
     info: Mutex<Known>,
+    /// Told when that changes.
+    news: News,
 }
 
 /// What is known about a session, until something happens in it.
@@ -92,7 +95,7 @@ impl Drop for Commanded<'_> {
 }
 
 impl Room {
-    pub fn new(berth: Berth, kept: Limits) -> Self {
+    pub fn new(berth: Berth, kept: Limits, news: News) -> Self {
         let id = berth.session.clone();
         Self {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
@@ -102,6 +105,7 @@ impl Room {
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
             info: Mutex::default(),
+            news,
         }
     }
 
@@ -305,6 +309,8 @@ impl Room {
         let mut known = self.known();
         known.changes += 1;
         (known.info, known.account) = (None, None);
+        drop(known);
+        self.news.tell();
     }
 
     async fn ask_info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {

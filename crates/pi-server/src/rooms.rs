@@ -2,11 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use pi_transcript::SessionId;
 use pi_wire::Error;
+use serde_json::value::RawValue;
 
 use crate::{outbox::Outbox, room::Room};
 
@@ -15,6 +19,24 @@ pub struct Rooms {
     limit: usize,
     /// Not a task: looked at for every command, changed when a session comes or goes.
     table: RwLock<Table>,
+    news: News,
+    /// What a list of them said last, and in which edition. Not a task: clients ask for it all the time, and mostly nothing
+    /// has happened.
+    list: Mutex<Option<(Edition, Box<RawValue>)>>,
+}
+
+/// How often something happened that a list of sessions tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edition(u64);
+
+/// Where sessions say that something happened to them that a list tells. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct News(Arc<AtomicU64>);
+
+impl News {
+    pub fn tell(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +50,28 @@ struct Table {
 impl Rooms {
     /// With room for so many.
     pub fn new(limit: usize) -> Self {
-        Self { limit, table: RwLock::default() }
+        Self { limit, table: RwLock::default(), news: News::default(), list: Mutex::default() }
+    }
+
+    /// For sessions that will be here.
+    pub fn news(&self) -> News {
+        self.news.clone()
+    }
+
+    pub fn edition(&self) -> Edition {
+        Edition(self.news.0.load(Ordering::SeqCst))
+    }
+
+    /// What a list of all of them says, if nothing happened since somebody made one.
+    pub fn list(&self) -> Option<Box<RawValue>> {
+        let edition = self.edition();
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.as_ref().filter(|(made, _)| *made == edition).map(|(_, list)| list.clone())
+    }
+
+    /// Keeps a list that was begun in this edition.
+    pub fn keep_list(&self, edition: Edition, list: Box<RawValue>) {
+        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Some((edition, list));
     }
 
     pub fn get(&self, id: &SessionId) -> Option<Arc<Room>> {
@@ -67,12 +110,17 @@ impl Rooms {
         let number = table.last;
         table.numbers.insert(room.id().clone(), number);
         table.rooms.insert(number, room);
+        drop(table);
+        self.news.tell();
     }
 
     pub fn remove(&self, id: &SessionId) -> Option<Arc<Room>> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let number = table.numbers.remove(id)?;
-        table.rooms.remove(&number)
+        let removed = table.rooms.remove(&number);
+        drop(table);
+        self.news.tell();
+        removed
     }
 
     /// All of them, the oldest first.
@@ -94,5 +142,24 @@ impl Rooms {
     fn table(&self) -> RwLockReadGuard<'_, Table> {
         // Nothing in here can panic half-way.
         self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_is_old_as_soon_as_something_happens() {
+        let rooms = Rooms::new(1);
+        let list = || RawValue::from_string("[]".to_owned()).expect("it is JSON");
+        let edition = rooms.edition();
+        assert!(rooms.list().is_none(), "nobody has made one");
+        rooms.keep_list(edition, list());
+        assert_eq!(rooms.list().map(|list| list.get().to_owned()).as_deref(), Some("[]"));
+        rooms.news().tell();
+        assert!(rooms.list().is_none());
+        rooms.keep_list(edition, list());
+        assert!(rooms.list().is_none(), "something happened while it was made");
     }
 }

@@ -117,7 +117,7 @@ impl Server {
         let Recovery { records, berths, started: _, malformed: _ } = recovery;
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
-            rooms.insert(Arc::new(Room::new(berth, settings.kept)));
+            rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.news())));
         }
         let hall = Arc::new(Hall {
             lobby: Arc::new(Lobby::new(settings.connections)),

@@ -94,7 +94,7 @@ fn finished(ticket: u64, ending: Ending<Answer>) -> Record<Answer> {
 }
 
 fn done() -> Ending<Answer> {
-    Ending::Succeeded(answer::success(None))
+    Ending::Succeeded(Answer::Success(None))
 }
 
 fn numbered(records: impl IntoIterator<Item = Record<Answer>>) -> Vec<(Sequence, Record<Answer>)> {
@@ -159,7 +159,7 @@ async fn what_was_written_comes_back_in_order() {
     let refused = Error::SessionNotFound("s2".into());
     let records = numbered([
         accepted(1, header("one")),
-        finished(1, Ending::Succeeded(answer::success(Some(&Data::CycleThinkingLevel(None))))),
+        finished(1, Ending::Succeeded(Answer::Success(Some(answer::written(&Data::CycleThinkingLevel(None)))))),
         accepted(2, full),
         finished(2, Ending::Failed { error: refused.to_string(), body: answer::failure(&refused) }),
         Record::Alias { ticket: Ticket(3), at: Time(3000), header: Arc::new(header("three")), of: Ticket(1) },

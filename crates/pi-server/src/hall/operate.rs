@@ -22,8 +22,9 @@ use pi_wire::{
 };
 use tokio::task::spawn_blocking;
 
-use super::{Counts, Done, Hall, Outcome, Undone, gone, now, session_name, told, unmade};
+use super::{Counts, Hall, Outcome, Undone, gone, now, said, session_name, told, unmade};
 use crate::{
+    answer,
     connection::Connection,
     door::Secret,
     feed::{Position, Start},
@@ -79,31 +80,31 @@ impl Hall {
     }
 
     async fn list_sessions(&self, wanted: &ListSessions) -> Outcome {
-        let mut sessions = Vec::new();
+        if wanted.search.is_none()
+            && let Some(list) = self.rooms.list()
+        {
+            return said(list, Change::Usual);
+        }
+        // First: whatever happens while the sessions are asked makes the list old.
+        let edition = self.rooms.edition();
+        let (mut sessions, mut is_known) = (Vec::new(), wanted.search.is_none());
         for room in self.rooms.everyone() {
-            let (listed, opening) = self.listed(&room).await;
+            let awake = awake(&room).await;
+            is_known &= awake.is_some();
+            let (listed, opening) = match awake {
+                Some(listed) => listed,
+                None => asleep(&room).await,
+            };
             let (name, cwd) = (listed.info.session_name.as_deref(), listed.cwd.as_deref());
             if holds(&[name, cwd, Some(room.id().as_str()), opening.as_deref()], wanted.search.as_deref()) {
                 sessions.push(listed);
             }
         }
-        told(Data::ListSessions(SessionList { sessions }))
-    }
-
-    /// What a list tells about a session, and what was said first in it. One that is not loaded is not loaded for it: its file
-    /// is looked at.
-    async fn listed(&self, room: &Arc<Room>) -> (ListedSession, Option<Arc<str>>) {
-        let berth = room.berth();
-        let cwd = Some(berth.cwd.clone());
-        if let Some(session) = room.loaded()
-            && let Ok(info) = room.info(&session).await
-            && let Ok(Account { cost, updated_at, opening }) = room.account(&session).await
-        {
-            return (ListedSession { info: Arc::unwrap_or_clone(info), cwd, cost, updated_at }, opening);
+        let list = answer::written(&Data::ListSessions(SessionList { sessions }));
+        if is_known {
+            self.rooms.keep_list(edition, list.clone());
         }
-        let looked = spawn_blocking(move || places::sleeping(&berth)).await;
-        let (info, Account { cost, updated_at, opening }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
-        (ListedSession { info, cwd, cost, updated_at }, opening)
+        said(list, Change::Usual)
     }
 
     async fn create_session(&self, wanted: CreateSession) -> Outcome {
@@ -157,7 +158,7 @@ impl Hall {
         let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         let created = pi_session::tree::stamp_of(now().0);
         let berth = Berth { session: id.clone(), file, cwd, created, length: None, auto: Auto::default() };
-        let room = Arc::new(Room::new(berth, self.settings.kept));
+        let room = Arc::new(Room::new(berth, self.settings.kept, self.rooms.news()));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
         if let Err(error) = self.journal.keep(room.berth()).await {
@@ -168,7 +169,7 @@ impl Hall {
         self.rooms.insert(room);
         let change = Change::Created(session_name(&id));
         let opened = OpenedSession { session_id: id, session_info: Arc::unwrap_or_clone(info) };
-        Ok(Done { data: Some(answer(opened)), change })
+        said(answer::written(&answer(opened)), change)
     }
 
     async fn delete_session(&self, wanted: &DeleteSession) -> Outcome {
@@ -191,7 +192,7 @@ impl Hall {
             }
         }
         let change = Change::Removed(session_name(id));
-        Ok(Done { data: Some(Data::DeleteSession(DeletedSession { deleted: true })), change })
+        said(answer::written(&Data::DeleteSession(DeletedSession { deleted: true })), change)
     }
 
     async fn subscribe(&self, wanted: Subscribe) -> Outcome {
@@ -246,6 +247,24 @@ impl Hall {
         let session_path = wanted.session_path.clone();
         told(Data::DeleteStoredSession(DeletedStoredSession { deleted: true, session_path }))
     }
+}
+
+/// What a list tells about a session that is loaded, and what was said first in it.
+async fn awake(room: &Room) -> Option<(ListedSession, Option<Arc<str>>)> {
+    let session = room.loaded()?;
+    let info = room.info(&session).await.ok()?;
+    let Account { cost, updated_at, opening } = room.account(&session).await.ok()?;
+    let info = Arc::unwrap_or_clone(info);
+    Some((ListedSession { info, cwd: Some(room.berth().cwd), cost, updated_at }, opening))
+}
+
+/// The same of one that is not. It is not loaded for a list: its file is looked at, which others may change.
+async fn asleep(room: &Room) -> (ListedSession, Option<Arc<str>>) {
+    let berth = room.berth();
+    let cwd = Some(berth.cwd.clone());
+    let looked = spawn_blocking(move || places::sleeping(&berth)).await;
+    let (info, Account { cost, updated_at, opening }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
+    (ListedSession { info, cwd, cost, updated_at }, opening)
 }
 
 /// Whether one of the texts holds what is searched for, in whichever case.
