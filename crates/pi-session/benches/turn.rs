@@ -124,7 +124,7 @@ impl Stage {
             storage: Storage::File(Box::new(opened)),
             now: || Moment::from_unix_millis(1_794_787_200_000),
         };
-        start(blueprint).unwrap()
+        start(blueprint)
     }
 
     /// A conversation from its first to its last turn, and how long its turns took.

@@ -1,4 +1,4 @@
-//! The thread that keeps what the model was shown.
+//! Keeps what the model was shown.
 //!
 //! To count the tokens of a prompt and to write its envelope takes time, so it happens beside the run: the prompt is
 //! handed over before the model is asked, what the provider counted follows. Every model call of a session goes through
@@ -12,19 +12,14 @@
 
 mod load;
 
-use std::{
-    collections::VecDeque,
-    io,
-    path::PathBuf,
-    sync::{Arc, mpsc},
-    thread,
-};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use pi_envelope::{Envelope, Prompt, Purpose, meta, reconcile};
 use pi_transcript::{EntryId, Usage};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::{
+    clerk::{Clerk, Gone, Work},
     sidecar::{Listed, Sidecar},
     weights::Weights,
 };
@@ -35,11 +30,11 @@ const HELD: usize = 64;
 /// count are needed.
 const WAITING: usize = 4;
 
-/// The way to the thread. Cheap to clone; the thread ends with the last clone.
+/// The way to what is kept. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     /// Without a bound, because the large orders are bounded by the room that they take.
-    orders: mpsc::Sender<Order>,
+    clerk: Clerk<Keeper>,
     room: Arc<Semaphore>,
 }
 
@@ -73,10 +68,9 @@ enum Order {
 }
 
 impl Archive {
-    /// Starts the thread. Without a path envelopes are only held.
-    pub(crate) fn start(session: Option<PathBuf>) -> io::Result<Self> {
-        let (orders, received) = mpsc::channel();
-        let mut keeper = Keeper {
+    /// Needs a tokio runtime. Without a path envelopes are only held.
+    pub(crate) fn start(session: Option<PathBuf>) -> Self {
+        let keeper = Keeper {
             session,
             sidecar: None,
             weights: Weights::new(""),
@@ -84,13 +78,7 @@ impl Archive {
             held: VecDeque::new(),
             listed: Vec::new(),
         };
-        // It is not joined: it ends when nobody can give it orders, after it has carried out those that it has.
-        thread::Builder::new().name("pi-archive".to_owned()).spawn(move || {
-            for order in received {
-                keeper.carry_out(order);
-            }
-        })?;
-        Ok(Self { orders, room: Arc::new(Semaphore::new(load::ROOM as usize)) })
+        Self { clerk: Clerk::new(keeper), room: Arc::new(Semaphore::new(load::ROOM as usize)) }
     }
 
     /// Hands over what is shown, as soon as there is room for it. Dropping the future hands nothing over.
@@ -117,18 +105,18 @@ impl Archive {
         let (done, synced) = oneshot::channel();
         self.order(Order::Sync(done));
         if synced.await.is_err() {
-            tracing::error!("the thread that keeps envelopes ended in a panic");
+            tracing::error!("what keeps envelopes ended in a panic");
         }
     }
 
     fn order(&self, order: Order) {
-        if self.orders.send(order).is_err() {
-            tracing::error!("the thread that keeps envelopes is gone");
+        if self.clerk.order(order) == Err(Gone) {
+            tracing::error!("what keeps envelopes is gone");
         }
     }
 }
 
-/// What the thread owns.
+/// What keeps envelopes.
 struct Keeper {
     session: Option<PathBuf>,
     sidecar: Option<Sidecar>,
@@ -140,8 +128,18 @@ struct Keeper {
     listed: Vec<Listed>,
 }
 
+impl Work for Keeper {
+    type Order = Order;
+
+    fn carry_out(&mut self, orders: VecDeque<Order>) {
+        for order in orders {
+            self.do_one(order);
+        }
+    }
+}
+
 impl Keeper {
-    fn carry_out(&mut self, order: Order) {
+    fn do_one(&mut self, order: Order) {
         match order {
             Order::Show(shown, _room) if self.is_forgetful() => self.set_aside(*shown),
             Order::Show(shown, _room) => self.show(*shown),
@@ -361,21 +359,21 @@ mod tests {
         let mut keeper = forgetful_keeper();
         let room = || Arc::new(Semaphore::new(1)).try_acquire_many_owned(1).expect("room");
         for number in 1..=HELD + 1 {
-            keeper.carry_out(Order::Show(Box::new(shown(number)), room()));
+            keeper.do_one(Order::Show(Box::new(shown(number)), room()));
             let usage = Usage { input: 10, ..Usage::default() };
             let counted = Counted { request: number.to_string(), usage: Some(usage), replaced: None };
-            keeper.carry_out(Order::Count(Box::new(counted)));
+            keeper.do_one(Order::Count(Box::new(counted)));
         }
         assert_eq!((keeper.held.len(), keeper.listed.len(), keeper.uncounted.len()), (0, 0, HELD));
         let (reply, mut listed) = oneshot::channel();
-        keeper.carry_out(Order::List(reply));
+        keeper.do_one(Order::List(reply));
         let listed = listed.try_recv().expect("a list");
         assert_eq!(keeper.uncounted.len(), 0);
         assert_eq!(listed.first().map(|listed| listed.request.as_str()), Some("2"), "the oldest was let go");
         assert!(listed.iter().all(|listed| listed.usage.as_ref().is_some_and(|usage| usage.input == 10)));
         assert!(listed.iter().all(|listed| listed.residual.is_some()));
         let (reply, mut found) = oneshot::channel();
-        keeper.carry_out(Order::Get(Some("3".to_owned()), reply));
+        keeper.do_one(Order::Get(Some("3".to_owned()), reply));
         assert!(found.try_recv().expect("an answer").is_some_and(|envelope| is(&envelope, "3")));
     }
 
@@ -401,7 +399,7 @@ mod tests {
 
     #[tokio::test]
     async fn prompt_waits_for_room_and_gives_it_back_when_it_is_counted() {
-        let archive = Archive::start(None).expect("a thread");
+        let archive = Archive::start(None);
         let taken = Arc::clone(&archive.room).acquire_many_owned(load::ROOM - 1).await.expect("room");
         let mut showing = Box::pin(archive.show(shown(1)));
         assert!(showing.as_mut().now_or_never().is_none(), "there is no room for it");

@@ -1,6 +1,6 @@
 //! Makes sessions: from what a process has, and what somebody wants for one.
 
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pi_envelope::SystemPart;
@@ -127,13 +127,13 @@ impl SessionPort for Port {
     }
 }
 
-/// Makes a session without extensions that would need a port to it.
-pub fn start(blueprint: Blueprint) -> io::Result<Session> {
+/// Makes a session without extensions that would need a port to it. Needs a tokio runtime.
+pub fn start(blueprint: Blueprint) -> Session {
     start_at(Post::new(), blueprint)
 }
 
 /// Makes a session, which runs from here on. Needs a tokio runtime.
-pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
+pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     let Post { letters, received, emit, heard } = post;
     let worth = match blueprint.mode {
         Mode::Server => Worth::Anything,
@@ -142,12 +142,12 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     let (scribe, tree, header, reader, finished) = match blueprint.storage {
         Storage::File(opened) => {
             let Opened { header, tree, reader, log, finished, notices: _ } = *opened;
-            (Scribe::on_disk(log)?.worth(worth), tree, header, Some(Arc::new(reader)), finished)
+            (Scribe::on_disk(log).worth(worth), tree, header, Some(Arc::new(reader)), finished)
         }
         Storage::Memory => {
             let tree = Tree::new(Destination::Memory, fastrand::Rng::new());
             let header = Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
-            (Scribe::in_memory()?, tree, header, None, Vec::new())
+            (Scribe::in_memory(), tree, header, None, Vec::new())
         }
     };
     let (questions, drawings) = people(blueprint.mode, &blueprint.id, emit);
@@ -160,7 +160,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
         redactor: blueprint.redactor,
         brake: Brake::new(),
         notebook: Notebook::new(reader.as_ref().map(|reader| reader.path())),
-        archive: Archive::start(reader.as_ref().map(|reader| reader.path().to_owned()))?,
+        archive: Archive::start(reader.as_ref().map(|reader| reader.path().to_owned())),
         reader,
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
@@ -212,7 +212,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> io::Result<Session> {
     mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
     tokio::spawn(mailbox.work(received, heard));
-    Ok(Session::new(letters))
+    Session::new(letters)
 }
 
 /// The ways to the people who see the session.

@@ -8,6 +8,7 @@
 
 mod archive;
 pub mod attached;
+mod clerk;
 pub mod code;
 mod complaint;
 pub mod context;

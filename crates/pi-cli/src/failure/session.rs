@@ -63,8 +63,6 @@ pub(crate) enum SessionFailure {
     Terminal(DeviceError),
     #[error(transparent)]
     Export(ExportError),
-    #[error("the session cannot be started")]
-    Start(#[source] io::Error),
     #[error(transparent)]
     Gone(#[from] SessionGone),
     #[error(transparent)]
@@ -156,7 +154,6 @@ impl SessionFailure {
             Self::NoneYet => "begin one with `pi -p`; `pi sessions --all` lists those of other folders".to_owned(),
             Self::Export(error) => export_hint(error).to_owned(),
             Self::Input(error) => input_hint(error).to_owned(),
-            Self::Start(_) => "the system refuses more threads; close some programs".to_owned(),
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => {
                 "go on with `pi --continue`: what was said is in the file".to_owned()
             }
@@ -192,8 +189,7 @@ impl SessionFailure {
             | Self::Trust(_)
             | Self::Several { .. }
             | Self::FolderOfSessions { .. }
-            | Self::Ending(_)
-            | Self::Start(_) => Exit::Trouble,
+            | Self::Ending(_) => Exit::Trouble,
             Self::Gone(_) | Self::Prompt(_) | Self::Silent(_) => Exit::No,
         }
     }

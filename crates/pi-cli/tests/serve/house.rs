@@ -125,8 +125,7 @@ impl House {
 }
 
 impl Makers {
-    fn start(&self, order: Order) -> Result<Made, MakeError> {
-        let failed = |error: &dyn std::error::Error| MakeError::Failed { reason: error.to_string() };
+    fn start(&self, order: Order) -> Made {
         let post = Post::new();
         let mut guests = Guests::new(Patience::default(), post.reporter());
         for script in &self.scripts {
@@ -160,14 +159,14 @@ impl Makers {
             storage: Storage::Memory,
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };
-        let session = start_at(post, blueprint).map_err(|error| failed(&error))?;
-        Ok(Made { session, file: None, text: None })
+        let session = start_at(post, blueprint);
+        Made { session, file: None, text: None }
     }
 }
 
 impl Workshop for Makers {
     fn make(&self, order: Order) -> BoxFuture<'_, Result<Made, MakeError>> {
-        Box::pin(async { self.start(order) })
+        Box::pin(async { Ok(self.start(order)) })
     }
 
     fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {

@@ -124,6 +124,18 @@ impl<M: Medium> Log<M> {
     }
 }
 
+impl<M: Medium + 'static> Log<M> {
+    /// The same log, of whatever medium.
+    pub(super) fn boxed(self) -> Log<Box<dyn Medium>> {
+        let Self { source, synced, tail, written, doubtful } = self;
+        let source = match source {
+            Source::Present(medium) => Source::Present(Box::new(medium) as Box<dyn Medium>),
+            Source::Absent(mut make) => Source::Absent(Box::new(move || Ok(Box::new(make()?) as Box<dyn Medium>))),
+        };
+        Log { source, synced, tail, written, doubtful }
+    }
+}
+
 impl<M> Source<M> {
     /// The file, made if it is not there yet.
     fn open(&mut self) -> io::Result<&mut M> {

@@ -1,25 +1,24 @@
-//! The thread that writes a conversation down.
+//! Writes a conversation down, beside whoever leads it.
 //!
 //! What happened goes to the recorder together with what is to be told of it, and is told when it is written: nothing can
 //! be reported that is not in the file. All steps that wait are written at once, and one sync serves all who asked for it.
+//! A step without lines that finds nothing before it, as every word of a model does, is told where it is recorded.
 //!
 //! If the disk fails, that is said once, and everything is told all the same: the conversation goes on in memory. Each
 //! further step tries again.
 
-use std::{
-    collections::VecDeque,
-    io,
-    sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    thread,
-};
+use std::collections::VecDeque;
 
 use super::{Fault, Log, Medium};
-use crate::tree::{Begins, Written};
+use crate::{
+    clerk::{Clerk, Gone, Work},
+    tree::{Begins, Written},
+};
 
-/// Steps that may wait for the disk; more of them wait with their sender, who is told so.
+/// Steps that may wait for the disk; whoever records more is told to stop.
 const CAPACITY: usize = 1024;
-/// Steps that are written at once.
-const BATCH: usize = 256;
+
+type AnyLog = Log<Box<dyn Medium>>;
 
 /// What happened in one step: its lines, and what is told when they are written.
 #[derive(Debug)]
@@ -46,18 +45,15 @@ pub enum Report<T> {
 #[must_use = "a sender that does not slow down fills the memory"]
 pub enum Pressure {
     Free,
-    /// The disk is behind: take no new work, and call [`Recorder::advance`] at the next report.
+    /// The disk is behind: take no new work, and look at [`Recorder::pressure`] at the next report.
     Full,
-    /// The thread is gone.
+    /// What writes ended in a panic.
     Closed,
 }
 
-/// The way to the thread. Dropping it lets the thread write and sync what it was given, and end.
-#[derive(Debug)]
-pub struct Recorder<T> {
-    steps: SyncSender<Step<T>>,
-    waiting: VecDeque<Step<T>>,
-    thread: thread::JoinHandle<()>,
+/// The way to the file. Dropping it lets everything that it was given be written and synced.
+pub struct Recorder<T: Send + 'static> {
+    clerk: Clerk<Writer<T>>,
 }
 
 #[derive(Debug)]
@@ -67,68 +63,64 @@ enum Step<T> {
 }
 
 impl<T: Send + 'static> Recorder<T> {
-    /// Starts the thread. It calls `tell` for every report; that must not wait for who calls the recorder.
-    pub fn start<M: Medium + 'static>(log: Log<M>, tell: impl FnMut(Report<T>) + Send + 'static) -> io::Result<Self> {
-        Self::run(Thread { begun: log.written() > 0, log: Some(log), tell, failing: None })
+    /// Needs a tokio runtime, whose blocking threads write. `tell` is called for every report; it must neither wait for who
+    /// calls the recorder nor call it.
+    pub fn start<M: Medium + 'static>(log: Log<M>, tell: impl FnMut(Report<T>) + Send + 'static) -> Self {
+        let begun = log.written() > 0;
+        Self::run(Writer { log: Some(log.boxed()), tell: Box::new(tell), begun, failing: None })
     }
 
     /// A recorder for a conversation without a file.
-    pub fn without_file(tell: impl FnMut(Report<T>) + Send + 'static) -> io::Result<Self> {
-        Self::run(Thread::<super::Disk, _> { log: None, tell, begun: false, failing: None })
+    pub fn without_file(tell: impl FnMut(Report<T>) + Send + 'static) -> Self {
+        Self::run(Writer { log: None, tell: Box::new(tell), begun: false, failing: None })
     }
 
-    /// Takes a step. Nobody waits: steps that do not fit stay here, and the caller is told.
+    /// Takes a step. Nobody waits; who records more than can be written is told.
     pub fn record(&mut self, record: Record<T>) -> Pressure {
-        self.waiting.push_back(Step::Write(record));
-        self.advance()
+        let step = Step::Write(record);
+        let waiting = match &step {
+            Step::Write(record) if record.lines.is_empty() => self.clerk.order_or(step, Writer::tell_at_once),
+            Step::Write(_) | Step::Sync(_) => self.clerk.order(step),
+        };
+        Pressure::of(waiting)
     }
 
     /// Asks for everything so far to be safe.
     pub fn sync(&mut self, then: T) -> Pressure {
-        self.waiting.push_back(Step::Sync(then));
-        self.advance()
+        Pressure::of(self.clerk.order(Step::Sync(then)))
     }
 
-    /// Hands over steps that waited.
-    pub fn advance(&mut self) -> Pressure {
-        while let Some(step) = self.waiting.pop_front() {
-            match self.steps.try_send(step) {
-                Ok(()) => {}
-                Err(TrySendError::Full(step)) => {
-                    self.waiting.push_front(step);
-                    return Pressure::Full;
-                }
-                Err(TrySendError::Disconnected(_)) => return Pressure::Closed,
-            }
-        }
-        Pressure::Free
+    /// Whether more can be taken now.
+    pub fn pressure(&self) -> Pressure {
+        Pressure::of(self.clerk.waiting())
     }
 
     /// Waits until everything is written, synced and told. Blocks; not for the inside of a task.
     pub fn close(self) {
-        let Self { steps, waiting, thread } = self;
-        for step in waiting {
-            if steps.send(step).is_err() {
-                break;
-            }
-        }
-        drop(steps);
-        if thread.join().is_err() {
-            tracing::error!("the thread that writes a session ended in a panic");
+        if self.clerk.finish(Writer::end) == Err(Gone) {
+            tracing::error!("what writes a session ended in a panic");
         }
     }
 
-    fn run<M: Medium + 'static, F: FnMut(Report<T>) + Send + 'static>(mut state: Thread<M, F>) -> io::Result<Self> {
-        let (steps, received) = sync_channel(CAPACITY);
-        let thread = thread::Builder::new().name("pi-recorder".to_owned()).spawn(move || state.work(&received))?;
-        Ok(Self { steps, waiting: VecDeque::new(), thread })
+    fn run(writer: Writer<T>) -> Self {
+        Self { clerk: Clerk::new(writer) }
     }
 }
 
-/// What the thread owns.
-struct Thread<M, F> {
-    log: Option<Log<M>>,
-    tell: F,
+impl Pressure {
+    fn of(waiting: Result<usize, Gone>) -> Self {
+        match waiting {
+            Ok(waiting) if waiting < CAPACITY => Self::Free,
+            Ok(_) => Self::Full,
+            Err(Gone) => Self::Closed,
+        }
+    }
+}
+
+/// What writes.
+struct Writer<T> {
+    log: Option<AnyLog>,
+    tell: Box<dyn FnMut(Report<T>) + Send>,
     /// Whether there is something that makes the file worth its while.
     begun: bool,
     failing: Option<Stage>,
@@ -142,25 +134,11 @@ enum Stage {
     Sync,
 }
 
-impl<M: Medium, F> Thread<M, F> {
-    fn work<T>(&mut self, steps: &Receiver<Step<T>>)
-    where
-        F: FnMut(Report<T>),
-    {
-        while let Ok(first) = steps.recv() {
-            let batch: Vec<Step<T>> = std::iter::once(first).chain(steps.try_iter().take(BATCH - 1)).collect();
-            self.batch(batch);
-        }
-        if let Err(fault) = self.sync() {
-            tracing::error!(%fault, "the end of a session is not on the disk");
-        }
-    }
+impl<T: Send + 'static> Work for Writer<T> {
+    type Order = Step<T>;
 
-    fn batch<T>(&mut self, batch: Vec<Step<T>>)
-    where
-        F: FnMut(Report<T>),
-    {
-        for step in &batch {
+    fn carry_out(&mut self, steps: VecDeque<Step<T>>) {
+        for step in &steps {
             if let (Step::Write(record), Some(log)) = (step, &mut self.log) {
                 for line in &record.lines {
                     self.begun |= line.begins == Begins::Now;
@@ -172,12 +150,9 @@ impl<M: Medium, F> Thread<M, F> {
         let flushed = self.attempt(Log::flush);
         self.note(&flushed, Stage::Write);
         let mut durable: Option<Result<(), Fault>> = None;
-        for step in batch {
+        for step in steps {
             match step {
-                Step::Write(Record { then, lines: _ }) => {
-                    let upto = self.log.as_ref().map_or(0, Log::written);
-                    (self.tell)(Report::Written { upto, then });
-                }
+                Step::Write(Record { then, lines: _ }) => self.tell_written(then),
                 Step::Sync(then) => {
                     // All lines of the batch are written by now, so the first sync is good for every one.
                     if durable.is_none() {
@@ -191,12 +166,27 @@ impl<M: Medium, F> Thread<M, F> {
             }
         }
     }
+}
+
+impl<T> Writer<T> {
+    /// Tells of a step that has nothing to be written, unless there is something to be tried again before it.
+    fn tell_at_once(&mut self, step: Step<T>) -> Result<(), Step<T>> {
+        match step {
+            Step::Write(Record { lines, then }) if lines.is_empty() && self.failing.is_none() => {
+                self.tell_written(then);
+                Ok(())
+            }
+            step => Err(step),
+        }
+    }
+
+    fn tell_written(&mut self, then: T) {
+        let upto = self.log.as_ref().map_or(0, Log::written);
+        (self.tell)(Report::Written { upto, then });
+    }
 
     /// Says that the disk began to fail, or that it works again.
-    fn note<T>(&mut self, result: &Result<(), Fault>, stage: Stage)
-    where
-        F: FnMut(Report<T>),
-    {
+    fn note(&mut self, result: &Result<(), Fault>, stage: Stage) {
         match (result, self.failing) {
             (Err(fault), None) => {
                 self.failing = Some(stage);
@@ -216,10 +206,30 @@ impl<M: Medium, F> Thread<M, F> {
     }
 
     /// Does something with the log, if there is one and it is time to write.
-    fn attempt(&mut self, act: fn(&mut Log<M>) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn attempt(&mut self, act: fn(&mut AnyLog) -> Result<(), Fault>) -> Result<(), Fault> {
         match &mut self.log {
             Some(log) if self.begun => act(log),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Syncs, and lets go of the file, so that somebody else can go on with it.
+    fn end(&mut self) {
+        if let Err(fault) = self.sync() {
+            tracing::error!(%fault, "the end of a session is not on the disk");
+        }
+        self.log = None;
+    }
+}
+
+impl<T> Drop for Writer<T> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl<T: Send + 'static> std::fmt::Debug for Recorder<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").finish_non_exhaustive()
     }
 }

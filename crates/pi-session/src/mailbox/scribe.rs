@@ -1,9 +1,6 @@
 //! The mailbox's way to the recorder, and how far the recorder is.
 
-use std::{
-    io,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -33,18 +30,16 @@ pub(crate) enum Worth {
 
 impl Scribe {
     /// For a conversation with a file.
-    pub(crate) fn on_disk<M: Medium + 'static>(log: Log<M>) -> io::Result<Self> {
+    pub(crate) fn on_disk<M: Medium + 'static>(log: Log<M>) -> Self {
         Self::new(|tell| Recorder::start(log, tell))
     }
 
     /// For a conversation without one.
-    pub(crate) fn in_memory() -> io::Result<Self> {
+    pub(crate) fn in_memory() -> Self {
         Self::new(Recorder::without_file)
     }
 
-    fn new(
-        start: impl FnOnce(Box<dyn FnMut(Report<Outgoing>) + Send>) -> io::Result<Recorder<Outgoing>>,
-    ) -> io::Result<Self> {
+    fn new(start: impl FnOnce(Box<dyn FnMut(Report<Outgoing>) + Send>) -> Recorder<Outgoing>) -> Self {
         let (reports, received) = mpsc::unbounded_channel();
         let progress = Arc::new(Progress::default());
         let told = Arc::clone(&progress);
@@ -58,9 +53,9 @@ impl Scribe {
             // The herald ends after the recorder, unless the program does.
             drop(reports.send(report));
             told.report.notify_one();
-        }))?;
+        }));
         let herald = tokio::spawn(herald::run(received));
-        Ok(Self { recorder, progress, herald, is_behind: false, worth: Worth::Words })
+        Self { recorder, progress, herald, is_behind: false, worth: Worth::Words }
     }
 
     /// With another idea of what makes the conversation worth a file.
@@ -83,8 +78,9 @@ impl Scribe {
         self.feel(pressure);
     }
 
+    /// Looks whether the disk has caught up.
     pub(crate) fn advance(&mut self) {
-        let pressure = self.recorder.advance();
+        let pressure = self.recorder.pressure();
         self.feel(pressure);
     }
 

@@ -123,7 +123,7 @@ impl Stage {
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };
         change(&mut blueprint);
-        let session = start_at(post, blueprint).unwrap();
+        let session = start_at(post, blueprint);
         let (_, events) = session.subscribe().await.unwrap();
         Self { folder, server, session, events }
     }

@@ -33,6 +33,8 @@ fn child_that_writes() {
         }
         Err(error) => panic!("{error}"),
     };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let _entered = runtime.enter();
     let mut recorder = Recorder::start(opened.log, |report| match report {
         Report::Synced { durable, then } => {
             durable.unwrap();
@@ -45,8 +47,7 @@ fn child_that_writes() {
         Report::Written { .. } => {}
         Report::Failed(fault) => panic!("{fault}"),
         Report::Recovered => {}
-    })
-    .unwrap();
+    });
     loop {
         let number = opened.tree.len();
         let appended = opened.tree.append(NOW, said(&format!("{number} {}", "x".repeat(number * 37 % 9_000))));
@@ -56,7 +57,7 @@ fn child_that_writes() {
             let _ = recorder.sync(id);
         }
         loop {
-            match recorder.advance() {
+            match recorder.pressure() {
                 Pressure::Free => break,
                 Pressure::Full => std::thread::yield_now(),
                 // Whoever listened is gone, and was killed itself: nobody would end this process.

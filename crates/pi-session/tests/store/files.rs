@@ -52,12 +52,13 @@ fn ids(opened: &Opened) -> Vec<String> {
 fn say(mut opened: Opened, text: &str) {
     let (tell, told) = std::sync::mpsc::channel();
     let appended = opened.tree.append(NOW, said(text));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let _entered = runtime.enter();
     let mut recorder = Recorder::start(opened.log, move |report| {
         if let Report::Synced { durable, then: () } = report {
             tell.send(durable).unwrap();
         }
-    })
-    .unwrap();
+    });
     let record = Record { lines: vec![appended.line], then: () };
     assert_eq!(recorder.record(record), file::Pressure::Free);
     assert_eq!(recorder.sync(()), file::Pressure::Free);

@@ -49,7 +49,7 @@ fn start(disk: &Faulty, log: Log<Faulty>) -> (Recorder<usize>, Receiver<String>)
         };
         sender.send(words).unwrap();
     });
-    (recorder.unwrap(), received)
+    (recorder, received)
 }
 
 fn record(recorder: &mut Recorder<usize>, then: usize, begins: Begins) {
@@ -62,8 +62,8 @@ fn next<const N: usize>(reports: &Receiver<String>) -> [String; N] {
     std::array::from_fn(|_| reports.recv().unwrap())
 }
 
-#[test]
-fn nothing_is_written_before_the_user_speaks_and_then_everything_is() {
+#[tokio::test]
+async fn nothing_is_written_before_the_user_speaks_and_then_everything_is() {
     let disk = Faulty::default();
     let (mut recorder, reports) = recorder(&disk);
     record(&mut recorder, 0, Begins::Later);
@@ -78,8 +78,8 @@ fn nothing_is_written_before_the_user_speaks_and_then_everything_is() {
     assert_eq!(disk.change(|state| state.safe), expected.len());
 }
 
-#[test]
-fn full_disk_is_told_once_and_everything_arrives_when_there_is_room() {
+#[tokio::test]
+async fn full_disk_is_told_once_and_everything_arrives_when_there_is_room() {
     let disk = Faulty::default();
     let (mut recorder, reports) = recorder(&disk);
     record(&mut recorder, 0, Begins::Now);
@@ -97,8 +97,8 @@ fn full_disk_is_told_once_and_everything_arrives_when_there_is_room() {
     assert_eq!(String::from_utf8(disk.bytes()).unwrap(), expected);
 }
 
-#[test]
-fn disk_that_takes_everything_and_keeps_nothing_is_told_once() {
+#[tokio::test]
+async fn disk_that_takes_everything_and_keeps_nothing_is_told_once() {
     let disk = Faulty::default();
     let (mut recorder, reports) = recorder(&disk);
     record(&mut recorder, 0, Begins::Now);
@@ -121,8 +121,8 @@ fn disk_length(reports: &Receiver<String>) -> usize {
     words.split_once('@').unwrap().1.parse().unwrap()
 }
 
-#[test]
-fn deleted_file_and_foreign_writer_are_told_and_left_alone() {
+#[tokio::test]
+async fn deleted_file_and_foreign_writer_are_told_and_left_alone() {
     let disk = Faulty::holding(b"x\n");
     let (mut recorder, reports) = start(&disk, Log::at(disk.clone(), 2));
     disk.change(|state| state.bytes.extend(b"theirs\n"));
@@ -135,8 +135,8 @@ fn deleted_file_and_foreign_writer_are_told_and_left_alone() {
     assert_eq!(next(&reports), ["1 not safe: the file of the session was deleted"]);
 }
 
-#[test]
-fn waiting_steps_share_one_write_and_one_sync() {
+#[tokio::test]
+async fn waiting_steps_share_one_write_and_one_sync() {
     let disk = Faulty::default();
     let (tell, reports) = channel();
     let (hold, held) = channel::<()>();
@@ -146,8 +146,7 @@ fn waiting_steps_share_one_write_and_one_sync() {
             held.recv().unwrap();
         }
         tell.send(matches!(report, Report::Synced { durable: Ok(()), .. })).unwrap();
-    })
-    .unwrap();
+    });
     record(&mut recorder, 0, Begins::Now);
     for then in (1..100).step_by(2) {
         record(&mut recorder, then, Begins::Later);
@@ -159,8 +158,8 @@ fn waiting_steps_share_one_write_and_one_sync() {
     assert!(disk.change(|state| state.syncs) <= 2, "one sync for all that wait, and one at the end");
 }
 
-#[test]
-fn steps_that_do_not_fit_wait_with_their_sender() {
+#[tokio::test]
+async fn who_records_more_than_is_written_is_told() {
     let disk = Faulty::default();
     let (hold, held) = channel::<()>();
     let (tell, reports) = channel();
@@ -171,10 +170,10 @@ fn steps_that_do_not_fit_wait_with_their_sender() {
             }
             tell.send(then).unwrap();
         }
-    })
-    .unwrap();
+    });
+    record(&mut recorder, 0, Begins::Now);
     let mut pressure = Pressure::Free;
-    let mut sent = 0;
+    let mut sent = 1;
     while pressure == Pressure::Free {
         pressure = recorder.record(Record { lines: Vec::new(), then: sent });
         sent += 1;
@@ -186,8 +185,41 @@ fn steps_that_do_not_fit_wait_with_their_sender() {
     assert_eq!(reports.iter().collect::<Vec<_>>(), (0..=sent).collect::<Vec<_>>());
 }
 
-#[test]
-fn conversation_without_a_file_is_told_the_same() {
+#[tokio::test]
+async fn step_without_lines_is_told_at_once_unless_something_is_to_be_tried_again() {
+    let disk = Faulty::default();
+    let (mut recorder, reports) = recorder(&disk);
+    let nothing = |recorder: &mut Recorder<usize>, then| {
+        assert_eq!(recorder.record(Record { lines: Vec::new(), then }), Pressure::Free);
+    };
+    nothing(&mut recorder, 0);
+    assert_eq!(reports.try_recv().as_deref(), Ok("0@0"));
+    disk.change(|state| state.room = Some(0));
+    record(&mut recorder, 1, Begins::Now);
+    assert_eq!(next(&reports), ["failed: the disk is full", "1@0"]);
+    disk.change(|state| state.room = None);
+    nothing(&mut recorder, 2);
+    let length = HEADER.len() + line(1).len() + 2;
+    assert_eq!(next(&reports), ["recovered".to_owned(), format!("2@{length}")]);
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a file for the test")]
+async fn closed_recorder_has_let_go_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    for _ in 0..50 {
+        std::fs::write(&path, format!("{HEADER}\n")).unwrap();
+        let now = pi_session::Moment::from_unix_millis(0);
+        let opened = pi_session::file::open(&path, now, fastrand::Rng::new()).expect("nobody else writes to it");
+        let mut recorder = Recorder::start(opened.log, |_| {});
+        record(&mut recorder, 0, Begins::Now);
+        recorder.close();
+    }
+}
+
+#[tokio::test]
+async fn conversation_without_a_file_is_told_the_same() {
     let (tell, reports) = channel();
     let mut recorder = Recorder::without_file(move |report| {
         let words = match report {
@@ -196,8 +228,7 @@ fn conversation_without_a_file_is_told_the_same() {
             Report::Failed(_) | Report::Recovered => "unexpected".to_owned(),
         };
         tell.send(words).unwrap();
-    })
-    .unwrap();
+    });
     record(&mut recorder, 0, Begins::Now);
     assert_eq!(recorder.sync(1), Pressure::Free);
     recorder.close();

@@ -159,7 +159,7 @@ impl Floor<'_> {
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
             let blueprint = workshop.blueprint(seat, &answering, entrance);
-            Ok(pi_session::start(blueprint).map_err(SessionFailure::Start)?)
+            Ok(pi_session::start(blueprint))
         }
         .await;
         let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
