@@ -159,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells what it does; a 0 waits until it may go on, and a 13 is too much.
+    /// Tells what it does; a 0 waits until it may go on, and the largest is too much.
     struct Teller {
         told: mpsc::Sender<u32>,
         go_on: mpsc::Receiver<()>,
@@ -172,7 +172,7 @@ mod tests {
             for order in orders {
                 match order {
                     0 => self.go_on.recv().expect("the test goes on"),
-                    13 => panic!("on purpose"),
+                    u32::MAX => panic!("on purpose"),
                     _ => {}
                 }
                 self.told.send(order).expect("the test listens");
@@ -230,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn who_panicked_is_gone() {
         let (clerk, _go, _heard) = clerk();
-        clerk.order(13).expect("he is there");
+        clerk.order(u32::MAX).expect("he is there");
         while clerk.order(1) != Err(Gone) {
             tokio::task::yield_now().await;
         }

@@ -186,27 +186,32 @@ impl Session {
 
     /// Takes effect at the next turn.
     pub async fn set_model(&self, choice: Arc<Choice>) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::SetModel(choice, ModelSource::Set, reply)).await
+        let answered = self.ask(|reply| Request::SetModel(choice, ModelSource::Set, reply)).await;
+        self.written(answered).await
     }
 
     /// The same for somebody who goes through a list of models: extensions hear the difference.
     pub async fn cycle_to(&self, choice: Arc<Choice>) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::SetModel(choice, ModelSource::Cycle, reply)).await
+        let answered = self.ask(|reply| Request::SetModel(choice, ModelSource::Cycle, reply)).await;
+        self.written(answered).await
     }
 
     /// Goes on to the next one of [`Session::models`]; answers which, or `None` if there is no other.
     pub async fn cycle_model(&self, direction: Direction) -> Result<Option<Arc<Choice>>, SessionGone> {
-        self.ask(|reply| Request::CycleModel(direction, reply)).await
+        let answered = self.ask(|reply| Request::CycleModel(direction, reply)).await;
+        self.written(answered).await
     }
 
     /// Goes on to the next level; answers which, or `None` if the model cannot think.
     pub async fn cycle_thinking_level(&self) -> Result<Option<ThinkingLevel>, SessionGone> {
-        self.ask(Request::CycleThinkingLevel).await
+        let answered = self.ask(Request::CycleThinkingLevel).await;
+        self.written(answered).await
     }
 
     /// Takes effect at the next turn; answers the level that it became.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<ThinkingLevel, SessionGone> {
-        self.ask(|reply| Request::SetThinkingLevel(level, reply)).await
+        let answered = self.ask(|reply| Request::SetThinkingLevel(level, reply)).await;
+        self.written(answered).await
     }
 
     /// Takes effect at the next turn. Names that nobody offers are left out.
@@ -236,7 +241,8 @@ impl Session {
     }
 
     pub async fn rename(&self, name: String) -> Result<(), SessionGone> {
-        self.ask(|reply| Request::Rename(name, reply)).await
+        let answered = self.ask(|reply| Request::Rename(name, reply)).await;
+        self.written(answered).await
     }
 
     /// What the model was shown in the last turn of the conversation.
@@ -304,7 +310,8 @@ impl Session {
 
     /// Bookmarks an entry; nothing removes the bookmark.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<Result<(), NoEntry>, SessionGone> {
-        self.ask(|reply| Request::Label(entry, label, reply)).await
+        let answered = self.ask(|reply| Request::Label(entry, label, reply)).await;
+        self.written(answered).await
     }
 
     /// How long the file is when everything so far is written; `None` if the conversation is kept nowhere.
@@ -350,6 +357,15 @@ impl Session {
     /// The same, because it is left for something else.
     pub async fn close_for(&self, departure: Departure) -> Result<Vec<Saying>, SessionGone> {
         self.ask(|reply| Request::Close(departure, reply)).await
+    }
+
+    /// What was changed is in the file when it is answered: whoever commanded it finds it there after a crash.
+    async fn written<T>(&self, answered: Result<T, SessionGone>) -> Result<T, SessionGone> {
+        if answered.is_ok() {
+            // A session that ends meanwhile writes everything before it is gone.
+            let _ = self.ask(Request::Written).await;
+        }
+        answered
     }
 
     async fn speak(&self, words: Words, during: Option<When>) -> Result<Prompted, PromptError> {

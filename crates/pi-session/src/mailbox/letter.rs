@@ -114,6 +114,8 @@ pub(crate) enum Request {
     FileLength(oneshot::Sender<Option<u64>>),
     /// Answered when everything so far is on the disk.
     Flush(oneshot::Sender<()>),
+    /// Told when everything so far is in the file, on the disk or not.
+    Written(oneshot::Sender<()>),
     Subscribe(Reading, oneshot::Sender<(State, Subscription)>),
     /// For a reader that must begin anew.
     Reload(oneshot::Sender<Reloaded>),

@@ -95,6 +95,7 @@ impl Mailbox {
             Request::Label(target, label, reply) => answer(reply, self.label(target, label)),
             Request::FileLength(reply) => answer(reply, self.tree.destination().end()),
             Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
+            Request::Written(reply) => self.scribe.record(Vec::new(), Outgoing::Written(reply)),
             Request::Subscribe(reading, reply) => {
                 let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
                 self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
