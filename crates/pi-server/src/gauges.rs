@@ -2,7 +2,10 @@
 //!
 //! They live in a recorder of the server's own, not in the process's: two servers in one process do not mix theirs.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use metrics::{Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, SharedString};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -39,7 +42,12 @@ pub struct Gauges {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     durations: Durations,
+    /// Durations so far.
+    recorded: AtomicU64,
 }
+
+/// Durations are kept one by one until somebody puts them into their buckets; whoever asks for numbers does, and nobody may.
+const MOST_RECORDED: u64 = 8192;
 
 /// How long commands take, by how long they may: a histogram for each command would be hundreds of lines.
 struct Durations {
@@ -73,7 +81,7 @@ impl Gauges {
             extended: histogram("extended"),
             unlimited: histogram("unlimited"),
         };
-        Self { recorder, handle, durations }
+        Self { recorder, handle, durations, recorded: AtomicU64::new(0) }
     }
 
     /// A command that may take so long took this.
@@ -85,6 +93,9 @@ impl Gauges {
             Limit::Unlimited => &self.durations.unlimited,
         };
         histogram.record(time.as_secs_f64());
+        if self.recorded.fetch_add(1, Ordering::Relaxed) % MOST_RECORDED == MOST_RECORDED - 1 {
+            self.handle.run_upkeep();
+        }
     }
 
     /// Everything, as text; `turned_away` were refused at the door.

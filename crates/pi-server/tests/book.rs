@@ -189,7 +189,7 @@ fn accepted(ticket: u64, id: &str, session: &str) -> Record<Answer> {
 }
 
 fn finished(ticket: u64, version: u64) -> Record<Answer> {
-    let ending = Ending::Succeeded(answer::success(None));
+    let ending = Ending::Succeeded(Answer::Success(None));
     let outcome = Arc::new(Outcome { ending, version: Some(version) });
     let version = Some(VersionMove { session: SessionName::from("s"), version: Some(version) });
     Record::Finished { ticket: Ticket(ticket), at: Time(ticket * 10 + 9), outcome, size: 0, version }
