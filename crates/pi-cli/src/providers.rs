@@ -87,16 +87,10 @@ impl Providers {
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let mut sources = vec![Source::built_in()];
+        let sources = sources(folder, arguments, environment)?;
+        let is_left_out = |source: &Source| source.trust == Trust::UntrustedProject && !source.files.is_empty();
+        let is_untrusted = sources.iter().any(is_left_out);
         let agent = environment.agent_directory.as_deref();
-        sources.extend(agent.map(|it| Source::folder(Origin::User, &it.join("providers"), Trust::Trusted)));
-        let project = project_source(folder, agent)?;
-        let is_untrusted = project.trust == Trust::UntrustedProject && !project.files.is_empty();
-        sources.push(project);
-        for path in &arguments.provider_dir {
-            sources.push(command_line_source(path)?);
-        }
-        sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
         let catalog = Catalog::load(&sources);
         let mut rejected: Vec<String> = Vec::new();
         let is_told = |it: &Diagnostic| it.severity == Severity::Error || it.rule == Rule::PiCommand;
@@ -263,6 +257,23 @@ impl Shown {
             (_, _, None) => "given".to_owned(),
         }
     }
+}
+
+/// Where manifests come from, for a project in a folder; what stands there is read.
+pub(crate) fn sources(
+    folder: &Path,
+    arguments: &SourceArguments,
+    environment: &Environment,
+) -> Result<Vec<Source>, Failure> {
+    let mut sources = vec![Source::built_in()];
+    let agent = environment.agent_directory.as_deref();
+    sources.extend(agent.map(|it| Source::folder(Origin::User, &it.join("providers"), Trust::Trusted)));
+    sources.push(project_source(folder, agent)?);
+    for path in &arguments.provider_dir {
+        sources.push(command_line_source(path)?);
+    }
+    sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
+    Ok(sources)
 }
 
 /// How long to wait for what, as the settings say. Silence before the first byte is silence too: a slow machine gets more

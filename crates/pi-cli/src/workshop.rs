@@ -59,8 +59,10 @@ pub(crate) struct Workshop {
     tools: Registry,
     active_tools: ActiveTools,
     workspace: Arc<Workspace>,
-    system: Vec<SystemPart>,
+    system: Arc<[SystemPart]>,
     is_project_trusted: bool,
+    /// Whether what was found is told otherwise than it stands in the files.
+    is_scrubbed: bool,
 }
 
 /// What is allowed, and what an `@name` in a text means.
@@ -188,12 +190,13 @@ impl Workshop {
         for notice in resources.notices.iter().filter(is_odd) {
             console.note(&told(notice, kit.told, &directory));
         }
-        if resources.scrub(&redactor) > 0 {
+        let is_scrubbed = resources.scrub(&redactor) > 0;
+        if is_scrubbed {
             console.note("context files, skills or templates hold secrets; the model does not see them");
         }
         let tools = Registry::built_in();
         let active_tools = active_tools(kit, &settings, &tools, console)?;
-        let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?;
+        let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
         let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
         let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
@@ -206,7 +209,23 @@ impl Workshop {
             images: if settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
             skills: if settings.enable_skill_commands { Discovery::On } else { Discovery::Off },
         });
-        Ok(Self { settings, composer, models, policy, tools, active_tools, workspace, system, is_project_trusted })
+        Ok(Self {
+            settings,
+            composer,
+            models,
+            policy,
+            tools,
+            active_tools,
+            workspace,
+            system,
+            is_project_trusted,
+            is_scrubbed,
+        })
+    }
+
+    /// Whether the context files, skills and templates are still those that were found.
+    pub(crate) fn is_current(&self) -> bool {
+        !self.is_scrubbed && resources::discover(&self.composer.places) == self.composer.resources
     }
 
     /// Everything for a session that goes on at `seat`.
@@ -228,7 +247,7 @@ impl Workshop {
             tools: self.tools.clone(),
             active_tools,
             workspace: Arc::clone(&self.workspace),
-            system: self.system.clone(),
+            system: Arc::clone(&self.system),
             guests: Arc::new(Guests::none()),
             mode,
             is_project_trusted: self.is_project_trusted,

@@ -16,7 +16,7 @@ use pi_engine::{
 };
 use pi_redact::Redactor;
 use pi_server::{
-    answer::{self, Answer},
+    answer::Answer,
     connection::Identity,
     journal::{
         Auto, Berth, Book, Filter, JournalError, Opened, Options, Page, Recovery, Retention, Shortened, Told,

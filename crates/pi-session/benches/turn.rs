@@ -110,7 +110,7 @@ impl Stage {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(Vec::new()),
             workspace: Arc::new(Workspace::new(folders.places().unwrap(), settings, Arc::new(FileQueue::default()))),
-            system: Vec::new(),
+            system: Arc::default(),
             guests: Arc::new(Guests::none()),
             mode: Mode::Print,
             is_project_trusted: true,

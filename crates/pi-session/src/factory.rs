@@ -49,7 +49,7 @@ pub struct Blueprint {
     pub tools: Registry,
     pub active_tools: ActiveTools,
     pub workspace: Arc<Workspace>,
-    pub system: Vec<SystemPart>,
+    pub system: Arc<[SystemPart]>,
     pub guests: Arc<Guests>,
     /// Who is at the other end.
     pub mode: Mode,
@@ -167,7 +167,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     };
     let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
     let life = CancellationToken::new();
-    let whole_system: Arc<[SystemPart]> = blueprint.system.into();
+    let whole_system = blueprint.system;
     let Offer { tools: chosen, switches } = context::build(&tree.entries()).offer;
     let mut tools = Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, chosen, blueprint.workspace);
     tools.switch(&switches);

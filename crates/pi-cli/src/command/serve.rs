@@ -2,7 +2,9 @@
 
 mod address;
 mod check;
+mod files;
 mod floor;
+mod shelf;
 mod ticket;
 
 use std::{
@@ -27,7 +29,10 @@ use pi_server::{
 use tokio::{io::BufReader, sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use self::floor::{Counter, Floor, Sent};
+use self::{
+    floor::{Counter, Floor, Sent},
+    shelf::Shelf,
+};
 use super::{config, talk::stop::Stops};
 use crate::{
     arguments::serve::ServeArguments,
@@ -144,6 +149,7 @@ async fn serve(
 ) -> Result<Exit, Failure> {
     let Prepared { ground, redactor, model: _ } = prepare(arguments, environment, console).await?;
     log::start(settings.log.level, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
+    files::raise_limit();
     let breakers = Breakers::new();
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let (counter, orders) =
@@ -184,7 +190,7 @@ async fn serve(
         let (output, ended) = (stdout()?, stop.clone());
         tasks.spawn(stdio::serve(client, BufReader::new(tokio::io::stdin()), output, ended));
     }
-    let floor = Floor { arguments, environment, breakers };
+    let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
     log_notes(console);
     work(&floor, &server, orders, (&stop, stops), console).await;
     // What they still have to say is said; a client that does not read is not waited for.

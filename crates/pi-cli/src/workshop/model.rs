@@ -158,6 +158,15 @@ impl Answering {
         Ok(Answering { choice, own, thinking: thinking.unwrap_or(USUAL), key, is_demo, why, silence: None })
     }
 
+    /// Whether this is the same model, of the same manifests: one of a list, and not at an address of its own.
+    pub(crate) fn is_same(&self, choice: &Choice) -> bool {
+        let (own, other) = (&self.choice, choice);
+        self.own.is_empty()
+            && own.provider() == other.provider()
+            && own.id() == other.id()
+            && own.model() == other.model()
+    }
+
     /// Lets the model of a session stand for itself, although it cannot be asked.
     fn fall_silent(&mut self, before: &ModelChoice, why: String) {
         let stand_in = choice::stand_in(before.provider.as_str(), before.model.as_str());

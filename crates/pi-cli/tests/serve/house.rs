@@ -145,7 +145,7 @@ impl Makers {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "look"].map(str::to_owned).to_vec()),
             workspace: workspace(&self.folder),
-            system: Vec::new(),
+            system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Server,
             is_project_trusted: true,

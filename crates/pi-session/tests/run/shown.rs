@@ -67,11 +67,11 @@ fn with_system(blueprint: &mut Blueprint) {
         provenance: Provenance::usual(Origin::User),
         text,
     };
-    blueprint.system = vec![
+    blueprint.system = std::sync::Arc::new([
         part("intro", SystemText::Instructions { text: "You help.".to_owned() }),
         part("memory:/w/AGENTS.md", memory),
         part("skills:user", SystemText::Skills { skills: vec![skill("bake"), skill("sail")] }),
-    ];
+    ]);
     let composer = std::sync::Arc::get_mut(&mut blueprint.composer).unwrap();
     composer.resources = resources();
 }

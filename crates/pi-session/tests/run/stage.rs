@@ -108,7 +108,7 @@ impl Stage {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "edit", "write", "look"].map(str::to_owned).to_vec()),
             workspace: workspace(&folder),
-            system: Vec::new(),
+            system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Terminal,
             is_project_trusted: true,

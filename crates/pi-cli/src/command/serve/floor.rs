@@ -19,6 +19,7 @@ use pi_transcript::{ProviderId, json::Amount};
 use pi_wire::response::{CircuitBreakerMetrics, CircuitState};
 use tokio::sync::{mpsc, oneshot};
 
+use super::shelf::{Shelf, Written};
 use crate::{
     arguments::serve::ServeArguments,
     asking,
@@ -58,6 +59,7 @@ pub(super) struct Floor<'a> {
     pub(super) environment: &'a Environment,
     /// One provider that fails is known to all sessions.
     pub(super) breakers: Breakers,
+    pub(super) shelf: Shelf,
 }
 
 impl Counter {
@@ -148,14 +150,17 @@ impl Floor<'_> {
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
         let made: Result<_, Failure> = async {
-            let policy = workshop::policy(self.environment)?;
-            let mut providers =
-                Providers::load_at(&ground.directory, &self.arguments.who.sources, self.environment, console)?;
+            let sources = &self.arguments.who.sources;
+            let written = Written::read(&ground.directory, sources, self.environment)?;
+            let mut providers = Providers::load_at(&ground.directory, sources, self.environment, console)?;
             let (who, past) = (&self.arguments.who, &seat.past);
-            let answering = Answering::decide_served(who, past, &ground.settings, &mut providers, console).await?;
-            let rules = Rules { policy, mentions: Mentions::Attach };
-            let kit = kit(self.arguments, self.breakers.clone());
-            let workshop = Workshop::open(&kit, &ground, rules, providers, &answering, self.environment, console)?;
+            let mut answering = Answering::decide_served(who, past, &ground.settings, &mut providers, console).await?;
+            let make = |providers, answering: &Answering| {
+                let rules = Rules { policy: workshop::policy(self.environment)?, mentions: Mentions::Attach };
+                let kit = kit(self.arguments, self.breakers.clone());
+                Workshop::open(&kit, &ground, rules, providers, answering, self.environment, console)
+            };
+            let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
             let blueprint = workshop.blueprint(seat, &answering, entrance);
