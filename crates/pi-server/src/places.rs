@@ -46,6 +46,16 @@ pub(crate) fn kept_file(path: &Path, sessions: Option<&Path>) -> Result<PathBuf,
     path.canonicalize().map_err(|_| Error::SessionPath(SessionPathError::Missing))
 }
 
+/// Whether the file of a session may be made at this place, where none is yet: its folder must not lead out of where files
+/// of sessions may be by now.
+pub(crate) fn may_begin(path: &Path, sessions: Option<&Path>) -> bool {
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
+    // A folder that is not there leads nowhere; it will be made.
+    let Ok(folder) = folder.canonicalize() else { return true };
+    let sessions_now = sessions.and_then(|sessions| sessions.canonicalize().ok());
+    !is_allowed(path, sessions) || is_allowed(&folder.join(name), sessions_now.as_deref())
+}
+
 fn is_allowed(path: &Path, sessions: Option<&Path>) -> bool {
     let is_project = || {
         let parent = path.parent().unwrap_or(path);
@@ -202,6 +212,20 @@ mod tests {
         let link = root.join("agent/sessions/out.jsonl");
         std::os::unix::fs::symlink(&secret, &link).unwrap();
         let sessions = root.join("agent/sessions");
+        let out = root.join("q/.pi/sessions");
+        std::fs::create_dir_all(root.join("q/.pi")).unwrap();
+        std::os::unix::fs::symlink(&root, &out).unwrap();
+        for (path, expected) in [
+            (&own, true),
+            (&project, true),
+            (&root.join("p/.pi/sessions/new.jsonl"), true),
+            (&sessions.join("--none--/new.jsonl"), true),
+            (&out.join("new.jsonl"), false),
+            // Where the settings of a project keep its sessions.
+            (&root.join("new.jsonl"), true),
+        ] {
+            assert_eq!(may_begin(path, Some(&sessions)), expected, "{}", path.display());
+        }
         for (path, expected) in [
             (&own, Ok(own.clone())),
             (&project, Ok(project.clone())),

@@ -178,7 +178,7 @@ impl Room {
             None => Conversation::New { parent: None },
             Some(file) if file.exists() => Conversation::Stored(kept_file(&file, workshop)?),
             // Nothing was said in it so far.
-            Some(file) => Conversation::NewAt(file),
+            Some(file) => Conversation::NewAt(new_file(file, workshop)?),
         };
         let order = Order { cwd, conversation, beginning: Beginning::Resume { left: None } };
         let made = workshop.make(order).await?;
@@ -371,6 +371,14 @@ fn kept_file(file: &Path, workshop: &dyn Workshop) -> Result<PathBuf, MakeError>
         Error::SessionPath(SessionPathError::Missing) => MakeError::Missing,
         _ => MakeError::Elsewhere,
     })
+}
+
+/// The same for one that is still to be written.
+fn new_file(file: PathBuf, workshop: &dyn Workshop) -> Result<PathBuf, MakeError> {
+    match places::may_begin(&file, workshop.sessions_folder().as_deref()) {
+        true => Ok(file),
+        false => Err(MakeError::Elsewhere),
+    }
 }
 
 fn shown(path: &Path) -> String {

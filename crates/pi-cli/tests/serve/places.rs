@@ -62,6 +62,26 @@ fn session_file_whose_folder_became_a_link_is_not_opened_again() {
 }
 
 #[test]
+fn session_file_whose_folder_became_a_link_is_neither_exported_nor_forked() {
+    let serving = Serving::start(Script::new());
+    let (sessions, outside) = (serving.room.at("project/.pi/sessions"), serving.room.at("elsewhere"));
+    for folder in [&sessions, &outside] {
+        write(&folder.join("a.jsonl"), &stored("a", &serving.room.project()));
+    }
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&load(&mut client, "1", &sessions.join("a.jsonl")).await, &json!({"success": true}));
+        let export = |id: &str| json!({"type": "export_html", "id": id, "sessionId": "a"});
+        check(&client.ask(&export("2")).await, &json!({"success": true}));
+        put_link(&sessions, &outside);
+        let refused = json!({"success": false, "code": "invalid_session_path"});
+        check(&client.ask(&export("3")).await, &refused);
+        let fork = json!({"type": "fork", "id": "4", "sessionId": "a", "entryId": "x"});
+        check(&client.ask(&fork).await, &refused);
+    });
+}
+
+#[test]
 fn sessions_behind_a_link_that_the_operator_made_go_on_after_a_restart() {
     let before = |room: &crate::room::Room| {
         make_folder(&room.at("agent"));

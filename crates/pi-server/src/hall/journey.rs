@@ -12,6 +12,7 @@ use pi_session::{Beginning, Departure, Session, directory::ForkPoint, export};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
+    error::SessionPathError,
     response::{Cancellable, ExportedFile, Forked},
 };
 use tokio::task::spawn_blocking;
@@ -55,7 +56,7 @@ impl Hall {
     }
 
     async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
-        let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be forked"))?;
+        let from = self.own_file(room, "a session that is not kept cannot be forked")?;
         // What was said is in the file before it is copied.
         session.flush().await.map_err(gone(room.id()))?;
         let at = ForkPoint::Before(wanted.entry_id);
@@ -65,6 +66,15 @@ impl Hall {
         let text = went.await?;
         let cancelled = text.is_none();
         told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
+    }
+
+    /// The file of a session that is to be read once more. One that was not written yet has nothing to lead elsewhere.
+    fn own_file(&self, room: &Room, without: &str) -> Result<PathBuf, Undone> {
+        let file = file(room).ok_or_else(|| refused(without))?;
+        match places::kept_file(&file, self.workshop.sessions_folder().as_deref()) {
+            Err(Error::SessionPath(SessionPathError::Missing)) => Ok(file),
+            checked => Ok(checked?),
+        }
     }
 
     /// Goes from one conversation to another; `None` if an extension objects. Answers what the person said at a fork.
@@ -97,7 +107,7 @@ impl Hall {
 
     /// Writes the conversation as a page, into the folder of the session and nowhere else.
     async fn export_html(&self, room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
-        let from = file(room).ok_or_else(|| refused("a session that is not kept cannot be exported"))?;
+        let from = self.own_file(room, "a session that is not kept cannot be exported")?;
         session.flush().await.map_err(gone(room.id()))?;
         let cwd = self.roots.folder(Path::new(&room.berth().cwd))?;
         let name = wanted.output_path.unwrap_or_else(|| format!("pi-session-{}.html", room.id()));
