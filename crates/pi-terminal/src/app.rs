@@ -1,6 +1,6 @@
 //! Everything on the screen, as data.
 //!
-//! Keys, pastes and reports go in, [`Action`](crate::Action)s and [`Frame`](crate::Frame)s come out. Nothing here waits, reads or writes.
+//! Keys, pastes and reports go in, [`Action`]s and [`Frame`](crate::Frame)s come out. Nothing here waits, reads or writes.
 
 mod announce;
 mod command;

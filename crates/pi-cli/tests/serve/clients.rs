@@ -45,7 +45,9 @@ const ROUNDS: usize = 60;
 /// How long `bash` may take here.
 const EXTENDED_MS: u64 = 300_000;
 
-/// What must have happened before a run counts.
+/// Commands of a run in which everything happens.
+const LONG: usize = 5_000;
+/// What must have happened in a long run.
 const EXPECTED: [&str; 17] = [
     "accepted",
     "started",
@@ -78,6 +80,9 @@ fn every_answer_to_random_clients_is_that_of_the_reference_model() {
         seed += 1;
         eprintln!("repeat with PI_TEST_SEED={seed}");
         said += Episode::run(seed, EPISODE.min(commands - said), &mut coverage);
+    }
+    if commands < LONG {
+        return;
     }
     let missing: Vec<&str> = EXPECTED.into_iter().filter(|name| !coverage.contains_key(*name)).collect();
     assert!(missing.is_empty(), "never reached: {missing:?}; reached: {coverage:?}");
