@@ -181,6 +181,8 @@ async fn serve(
         }
         let (serving, stopping) = (Arc::clone(&server), stop.clone());
         tasks.spawn(http::serve(serving, door, listener, stopping));
+    } else if let Err(error) = address::forget(&settings) {
+        tracing::warn!(%error, "the address of an earlier server is still written down");
     }
     if arguments.stdio {
         // Ids of an earlier process mean nothing to a program that does not say that it is the same.

@@ -136,6 +136,10 @@ fn server_that_runs_gives_tickets_for_further_browsers() {
     let nobody = elsewhere.args(["serve", "--ticket"]).env("PI_CODING_AGENT_DIR", serving.room.at("other"));
     let told = nobody.output().expect("it starts");
     assert!(String::from_utf8_lossy(&told.stderr).contains("no server of yours runs"), "{told:?}");
+    // An address that another server wrote down is not asked.
+    crate::room::write(&serving.room.at("agent/server/address"), format!("{} 1\n", serving.address).as_bytes());
+    let stale = ask();
+    assert!(String::from_utf8_lossy(&stale.stderr).contains("no server of yours runs"), "{stale:?}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ impl ErrorCode {
             Self::SessionInUse => Some("work with the session that has the file open"),
             Self::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
             Self::OutsideRoots => Some(
-                "name a folder inside, or allow it with `pi serve --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",
+                "name a folder inside, or start the server with every folder that is allowed: `pi serve --root DIR --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",
             ),
             Self::VersionMismatch => Some("read the session again and decide on what it is now"),
             Self::Conflict => Some("use a new id and a new key for a new command"),

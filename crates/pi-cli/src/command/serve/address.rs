@@ -38,15 +38,25 @@ pub(super) async fn listen(at: SocketAddr, settings: &Settings) -> Result<TcpLis
 /// Writes down where the server is, for whoever wants a ticket later.
 pub(super) fn remember(at: SocketAddr, settings: &Settings) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(settings.address())?;
-    writeln!(file, "{}", near(at))
+    writeln!(file, "{} {}", near(at), std::process::id())
 }
 
-/// Where the server of these settings is that runs, if one does.
+/// Nobody listens: where an earlier server did is no address of ours.
+#[expect(clippy::disallowed_methods, reason = "a file of the server's own folder")]
+pub(super) fn forget(settings: &Settings) -> io::Result<()> {
+    match std::fs::remove_file(settings.address()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Where the server of these settings is that runs, if one does: whoever holds the journal wrote it down. A token goes there.
 pub(super) fn running(settings: &Settings) -> Option<SocketAddr> {
-    journal::holder(&settings.journal())?;
+    let holder = journal::holder(&settings.journal())?;
     let mut text = String::new();
     OpenOptions::new().read(true).open(settings.address()).ok()?.take(HEAD).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    let (at, process) = text.trim().split_once(' ')?;
+    if process.parse() == Ok(holder) { at.parse().ok() } else { None }
 }
 
 /// Asks and reads the whole answer, which ends with the connection.
@@ -72,7 +82,8 @@ pub(super) fn warn(at: SocketAddr, console: &mut Console) {
 /// Who has the port. The token is not shown to somebody whom nobody knows.
 async fn occupant(at: SocketAddr, settings: &Settings) -> Occupant {
     let is_pi = timeout(PATIENCE, is_pi(near(at))).await.is_ok_and(|asked| asked.unwrap_or(false));
-    match (is_pi, journal::holder(&settings.journal())) {
+    let is_own = running(settings) == Some(near(at));
+    match (is_pi, journal::holder(&settings.journal()).filter(|_| is_own)) {
         (true, Some(process)) => Occupant::Own { process: Some(process), token: settings.token() },
         (true, None) => Occupant::Pi,
         (false, _) => Occupant::Other,
