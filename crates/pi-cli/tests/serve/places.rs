@@ -126,7 +126,7 @@ fn agent_works_below_the_folder_of_the_start_and_the_home_and_nowhere_else() {
     let roots = format!("{}, {}", at("project").display(), at("home").display());
     let refused = json!({"success": false, "code": "outside_roots", "field": "cwd",
         "error": format!("CWD must be inside an allowed root: {roots}"),
-        "hint": "name a folder inside, or `pi serve --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json"});
+        "hint": "name a folder inside, or start the server with every folder that is allowed: `pi serve --root DIR --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json"});
     write(&at("agent/sessions/--x--/x.jsonl"), &stored("x", &at("elsewhere")));
     write(&at("agent/sessions/--x--/y.jsonl"), &stored("y", &at("home/other")));
     write(&at("agent/sessions/--x--/z.jsonl"), &stored("z", &at("gone")));
