@@ -27,7 +27,23 @@ pub(crate) fn parse(stdout: &str, root: &str) -> Vec<Event> {
         generalise(&mut value, root);
         Event { label: label(&value), value }
     };
-    stdout.lines().map(event).collect()
+    let mut events: Vec<Event> = stdout.lines().map(event).collect();
+    // Of two calls that run at once nobody knows which tells something first, or ends.
+    for events in events.chunk_by_mut(|one, other| one.is_of_running_call() && other.is_of_running_call()) {
+        events.sort_by(|one, other| one.call().cmp(other.call()));
+    }
+    events
+}
+
+impl Event {
+    fn is_of_running_call(&self) -> bool {
+        ["tool_execution_update ", "tool_execution_end "].iter().any(|kind| self.label.starts_with(kind))
+    }
+
+    /// `call_0` of `tool_execution_end read call_0`.
+    fn call(&self) -> &str {
+        self.label.split(' ').nth(2).unwrap_or_default()
+    }
 }
 
 fn generalise(value: &mut Value, root: &str) {

@@ -102,7 +102,8 @@ impl Disk {
 
     /// Moves everything behind `end` to a file beside `path`, and says to which. If that fails, everything stays as it was.
     pub(super) fn cut(&mut self, path: &Path, end: u64, now: Moment) -> io::Result<PathBuf> {
-        let (kept, mut file) = fresh_beside(path, &format!("torn-{}", now.unix_millis()))?;
+        let kept = beside(path, &format!("torn-{}", now.unix_millis()));
+        let mut file = private().append(true).create_new(true).open(&kept)?;
         let copied = io::copy(&mut At { file: &self.file, offset: end }, &mut file);
         match copied.and_then(|_| file.sync_all()).and_then(|()| self.file.set_len(end)) {
             Ok(()) => Ok(kept),
@@ -112,22 +113,6 @@ impl Disk {
                 remove(&kept)?;
                 Err(error)
             }
-        }
-    }
-}
-
-/// A new file beside another, under this name or, where that is taken, under the next.
-fn fresh_beside(path: &Path, name: &str) -> io::Result<(PathBuf, File)> {
-    let mut kept = beside(path, name);
-    let mut number = 1;
-    loop {
-        match private().append(true).create_new(true).open(&kept) {
-            Ok(file) => return Ok((kept, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 1000 => {
-                kept = beside(path, &format!("{name}-{number}"));
-                number += 1;
-            }
-            Err(error) => return Err(error),
         }
     }
 }

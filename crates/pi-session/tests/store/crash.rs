@@ -74,7 +74,7 @@ fn killed_process_loses_nothing_that_it_acknowledged() {
     let mut random = fastrand::Rng::with_seed(11);
     let mut acknowledged: Vec<String> = Vec::new();
     let rounds = crate::deaths(5);
-    for _ in 0..rounds {
+    for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["crash::child_that_writes", "--exact", "--nocapture", "--test-threads=1"])
             .env(FILE, &path)
@@ -86,7 +86,9 @@ fn killed_process_loses_nothing_that_it_acknowledged() {
         acknowledged.extend(safe.take(random.usize(1..20)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let opened = file::open(&path, NOW, random.fork()).unwrap();
+        // What was torn off is kept under the name of the moment.
+        let moment = Moment::from_unix_millis(NOW.unix_millis() + 1 + round as u64);
+        let opened = file::open(&path, moment, random.fork()).unwrap();
         let path_to_leaf = opened.tree.path(opened.tree.leaf());
         assert_eq!(path_to_leaf.len(), opened.tree.len(), "one line of entries, none missing in between");
         for id in &acknowledged {
