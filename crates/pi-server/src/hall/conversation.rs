@@ -9,7 +9,7 @@ use pi_session::{
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, SessionInfo, ThinkingLevel};
 use pi_wire::{
-    Activity, Class, Data, Error, SessionCommand,
+    Class, Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
@@ -155,10 +155,7 @@ impl Hall {
     }
 
     async fn info(&self, room: &Room, session: &Session) -> Result<SessionInfo, SessionGone> {
-        let mut info = Arc::unwrap_or_clone(room.info(session).await?);
-        // A prompt that was taken is a run, also as long as the session has not begun it.
-        info.is_streaming |= room.activity() == Activity::Running;
-        Ok(info)
+        Ok(Arc::unwrap_or_clone(room.info(session).await?))
     }
 }
 
