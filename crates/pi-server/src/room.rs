@@ -91,6 +91,7 @@ impl Drop for Commanded<'_> {
         self.0.commanded.fetch_sub(1, Ordering::SeqCst);
         // Whoever waits for its run to begin waits in vain if it never did.
         self.0.activity.send_modify(|_| {});
+        self.0.news.tell();
     }
 }
 
@@ -149,6 +150,7 @@ impl Room {
     /// As long as the answer lives, a run that begins is that of a client.
     pub fn command(&self) -> Commanded<'_> {
         self.commanded.fetch_add(1, Ordering::SeqCst);
+        self.news.tell();
         Commanded(self)
     }
 
@@ -263,7 +265,14 @@ impl Room {
     }
 
     /// What is told about the session, from what is known or by asking it.
-    pub async fn info(&self, session: &Session) -> Result<Arc<SessionInfo>, SessionGone> {
+    pub async fn info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {
+        let mut info = Arc::unwrap_or_clone(self.lasting_info(session).await?);
+        info.is_streaming = self.activity() == Activity::Running;
+        Ok(info)
+    }
+
+    /// The same but for whether it streams, which changes by itself.
+    async fn lasting_info(&self, session: &Session) -> Result<Arc<SessionInfo>, SessionGone> {
         let changes = {
             let known = self.known();
             if let Some(info) = &known.info {
@@ -322,7 +331,7 @@ impl Room {
             session_file: berth.file,
             model: Some(state.model),
             thinking_level: state.thinking,
-            is_streaming: state.is_running,
+            is_streaming: false,
             message_count: u64::try_from(messages.len()).unwrap_or(u64::MAX),
             created_at: berth.created,
         })

@@ -350,7 +350,7 @@ impl Snapshots for Arc<Hall> {
             epoch: position.epoch,
             seq,
             reason,
-            session_info: Arc::unwrap_or_clone(info),
+            session_info: info,
             partial,
             queue: queue_of(&loaded).await.ok()?,
             questions: questions.into_iter().map(asked).collect(),

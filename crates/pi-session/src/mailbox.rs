@@ -301,6 +301,11 @@ impl Mailbox {
     }
 
     fn tell(&mut self, events: Vec<AgentEvent>) {
+        if let Some(running) = &mut self.running
+            && events.iter().any(|event| matches!(event, AgentEvent::AgentSettled { .. }))
+        {
+            running.note_told_end();
+        }
         if !events.is_empty() {
             self.scribe.record(Vec::new(), Outgoing::Events(events));
         }

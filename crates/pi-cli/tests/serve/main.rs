@@ -22,6 +22,7 @@ mod refusals;
 mod room;
 mod running;
 mod serving;
+mod settled;
 mod shared;
 mod starting;
 mod stdio;

@@ -7,7 +7,7 @@ use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
     context::Spoken, models::Choice, queue::When,
 };
-use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, SessionInfo, ThinkingLevel};
+use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
     Class, Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
@@ -86,7 +86,7 @@ impl Hall {
         command: SessionCommand,
     ) -> Result<Outcome, SessionGone> {
         Ok(match command {
-            SessionCommand::GetState(_) => told(Data::GetState(self.info(room, session).await?)),
+            SessionCommand::GetState(_) => told(Data::GetState(room.info(session).await?)),
             SessionCommand::GetAvailableModels(_) => {
                 let models = session.models().await?;
                 let models = models.iter().map(|choice| choice.model().clone()).collect();
@@ -152,10 +152,6 @@ impl Hall {
         let noted = self.journal.note(room.note_auto(change)).await;
         noted.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
         done()
-    }
-
-    async fn info(&self, room: &Room, session: &Session) -> Result<SessionInfo, SessionGone> {
-        Ok(Arc::unwrap_or_clone(room.info(session).await?))
     }
 }
 

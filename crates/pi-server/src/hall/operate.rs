@@ -46,7 +46,7 @@ impl Hall {
             ServerCommand::SwitchSession(SwitchSession { session_id }) => {
                 let (room, session) = self.enter(&session_id).await?;
                 let info = room.info(&session).await.map_err(gone(&session_id))?;
-                told(Data::SwitchSession(SwitchedSession { session_info: Arc::unwrap_or_clone(info) }))
+                told(Data::SwitchSession(SwitchedSession { session_info: info }))
             }
             ServerCommand::GetMetrics(_) => told(Data::GetMetrics(Box::new(self.metrics().await))),
             ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health())),
@@ -168,7 +168,7 @@ impl Hall {
         }
         self.rooms.insert(room);
         let change = Change::Created(session_name(&id));
-        let opened = OpenedSession { session_id: id, session_info: Arc::unwrap_or_clone(info) };
+        let opened = OpenedSession { session_id: id, session_info: info };
         said(answer::written(&answer(opened)), change)
     }
 
@@ -198,7 +198,7 @@ impl Hall {
     async fn subscribe(&self, wanted: Subscribe) -> Outcome {
         let Subscribe { session_id, after_seq, epoch } = wanted;
         let (room, session) = self.enter(&session_id).await?;
-        let info = room.info(&session).await.map_err(gone(&session_id))?;
+        let session_info = room.info(&session).await.map_err(gone(&session_id))?;
         let after = epoch.zip(after_seq).map(|(epoch, seq)| Position { epoch, seq });
         let (start, position) = room.feed().would_start(after.as_ref());
         let resume = match start {
@@ -207,7 +207,6 @@ impl Hall {
             Start::Snapshot { .. } => Resume::Snapshot,
         };
         let Position { epoch, seq } = position;
-        let session_info = Arc::unwrap_or_clone(info);
         told(Data::Subscribe(Subscription { session_info, epoch, seq, resume }))
     }
 
@@ -254,7 +253,6 @@ async fn awake(room: &Room) -> Option<(ListedSession, Option<Arc<str>>)> {
     let session = room.loaded()?;
     let info = room.info(&session).await.ok()?;
     let Account { cost, updated_at, opening } = room.account(&session).await.ok()?;
-    let info = Arc::unwrap_or_clone(info);
     Some((ListedSession { info, cwd: Some(room.berth().cwd), cost, updated_at }, opening))
 }
 

@@ -22,9 +22,19 @@ pub(crate) struct Running {
     signals: Signals,
     /// Told how it ends.
     waiting: Vec<Prompter>,
+    /// Whether listeners have heard of its end, which it may still make durable.
+    has_told_end: bool,
 }
 
 impl Running {
+    pub(super) fn has_told_end(&self) -> bool {
+        self.has_told_end
+    }
+
+    pub(super) fn note_told_end(&mut self) {
+        self.has_told_end = true;
+    }
+
     pub(super) fn cancel(&self) {
         self.signals.cancel.cancel();
     }
@@ -102,7 +112,7 @@ impl Mailbox {
             // A session that is gone has nobody left to be told.
             drop(letters.send(Letter::Ended(ending)).await);
         });
-        self.running = Some(Running { signals, waiting: reply.into_iter().collect() });
+        self.running = Some(Running { signals, waiting: reply.into_iter().collect(), has_told_end: false });
     }
 
     pub(super) fn end_run(&mut self, ending: &Ending) {

@@ -160,7 +160,8 @@ impl Mailbox {
             leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
             model: self.choice.model().clone(),
             thinking: self.thinking,
-            is_running: self.running.is_some(),
+            // Whoever heard of the end and looks must not find a run.
+            is_running: self.running.as_ref().is_some_and(|running| !running.has_told_end()),
             waiting: self.queues.waiting(),
             active_tools: self.tools.set.names(),
             entries: self.tree.len(),
