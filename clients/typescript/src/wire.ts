@@ -1891,7 +1891,11 @@ export type ServerReady = { serverVersion: string, protocolVersion: string, tran
 /**
  * What this server has beyond the document. A client uses an addition only if its name is here.
  */
-features?: Array<Open<Feature>>, };
+features?: Array<Open<Feature>>, 
+/**
+ * Bytes of the largest frame that is read; what is larger is refused.
+ */
+maxMessageBytes?: number, };
 
 export type ServerShutdown = { reason: ShutdownReason, 
 /**

@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use pi_engine::{Admission, driver::Mailbox};
 use pi_transcript::SessionId;
-use pi_wire::{
-    Activity, Command, Frame, Outcome, Reject, Response, SessionCommand,
-    error::RateScope,
-    reject::{Cause, UNKNOWN},
-};
+use pi_wire::{Activity, Command, Frame, Outcome, Reject, Response, SessionCommand, error::RateScope, reject::Cause};
 use serde::Serialize;
 
 use crate::{
@@ -44,11 +40,10 @@ impl Client {
         }
     }
 
-    /// A line that was too long to be read.
-    pub fn refuse_size(&self, bytes: usize) {
+    /// A line that was too long to be read to its end.
+    pub fn refuse_size(&self, beginning: &[u8], bytes: usize) {
         let limit = self.hall.settings.frame.bytes;
-        let cause = Cause::Oversize { size: bytes, limit };
-        self.reject(Reject { id: None, command: UNKNOWN.to_owned(), cause });
+        self.reject(Reject::unreadable(beginning, Cause::Oversize { size: bytes, limit }));
     }
 
     async fn submit(&self, said: Frame) -> Result<(), Ended> {
@@ -100,7 +95,7 @@ impl Client {
 
     fn send<D: Serialize>(&self, response: &Response<D>) {
         debug_assert!(matches!(response.outcome, Outcome::Failure(_)), "only refusals are answered here");
-        if self.connection.outbox.send(frame(response)).is_err() {
+        if self.connection.outbox.answer(frame(response)).is_err() {
             tracing::info!(connection = self.connection.id.0, "a client reads too slowly and is closed");
         }
     }

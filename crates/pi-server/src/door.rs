@@ -24,12 +24,10 @@ pub use self::{
 
 /// How long a ticket waits to be used.
 pub const TICKET_MS: u64 = 10 * 60 * 1000;
-/// How long a cookie is good after it was used last.
-const COOKIE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// How long a cookie is good after it was used last; browsers keep it so long after the login.
+pub const COOKIE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// Tickets and cookies that may be out at a time; the oldest goes.
 const MOST: usize = 256;
-/// The name of the cookie.
-pub const COOKIE: &str = "pi_session";
 
 /// What is asked of somebody who comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +49,17 @@ pub struct Visitor<'a> {
     pub origin: Option<&'a str>,
     pub authorization: Option<&'a str>,
     pub cookies: Option<&'a str>,
+}
+
+impl Visitor<'_> {
+    /// The name of the cookie with which he comes again. Browsers have the same cookies for all ports of a host: the port is
+    /// in the name, so that two servers of one host have two.
+    pub fn cookie(&self) -> String {
+        match self.host.and_then(origin::port) {
+            Some(port) => format!("pi_session_{port}"),
+            None => "pi_session".to_owned(),
+        }
+    }
 }
 
 /// Why somebody may not come in.
@@ -110,7 +119,8 @@ impl Door {
             let good = bearer(authorization).is_some_and(|token| self.token.matches(token));
             return if good { Ok(()) } else { Err(Refused::Credential) };
         }
-        let cookie = visitor.cookies.and_then(|cookies| value(cookies, COOKIE)).ok_or(Refused::NoCredential)?;
+        let name = visitor.cookie();
+        let cookie = visitor.cookies.and_then(|cookies| value(cookies, &name)).ok_or(Refused::NoCredential)?;
         let mut papers = self.papers();
         match papers.cookies.get_mut(&Secret::digest(cookie)) {
             Some(used) if now.saturating_sub(*used) < COOKIE_MS => {
@@ -228,11 +238,24 @@ mod tests {
         assert_eq!(door.exchange(ticket.reveal(), 2), Err(Refused::Credential));
         let late = door.ticket(0);
         assert_eq!(door.exchange(late.reveal(), TICKET_MS), Err(Refused::Credential));
-        let line = format!("theme=dark; {COOKIE}={}", cookie.reveal());
+        let line = format!("theme=dark; pi_session_3141={}", cookie.reveal());
         let visitor = Visitor { cookies: Some(&line), ..HOST };
         assert_eq!(door.enter(&visitor, COOKIE_MS - 1), Ok(()));
         assert_eq!(door.enter(&visitor, 2 * COOKIE_MS - 2), Ok(()));
         assert_eq!(door.enter(&visitor, 4 * COOKIE_MS), Err(Refused::Credential));
+    }
+
+    #[test]
+    fn two_servers_of_one_host_have_two_cookies() {
+        for (host, name) in [
+            (Some("127.0.0.1:3141"), "pi_session_3141"),
+            (Some("[::1]:3200"), "pi_session_3200"),
+            (Some("box.example"), "pi_session"),
+            (Some("[::1]"), "pi_session"),
+            (None, "pi_session"),
+        ] {
+            assert_eq!(Visitor { host, ..HOST }.cookie(), name, "{host:?}");
+        }
     }
 
     #[test]

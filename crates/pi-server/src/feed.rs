@@ -3,14 +3,18 @@
 //! A session's events get their numbers here, once. Connections do not have queues of events: each remembers the number
 //! that it has sent last and takes what follows when its client is ready for more. So a slow client costs nothing but its
 //! place, deltas that gathered meanwhile go out as one, and a client that comes back takes up where it was. What no longer
-//! fits is dropped from the old end; whoever needed it is told so and gets a snapshot instead.
+//! fits is dropped from the old end, a good deal later while a client that is there has yet to take it; whoever needed it
+//! all the same is told so and gets a snapshot instead.
 
 mod cursor;
 mod growing;
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use pi_transcript::{AgentEvent, Message, SessionId};
@@ -54,11 +58,14 @@ impl Start {
 pub struct Limits {
     pub events: usize,
     pub bytes: usize,
+    /// Bytes that are kept as long as a client that is connected has yet to take them. A few large messages, which no
+    /// client takes in a moment.
+    pub behind: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { events: 20_000, bytes: 2 << 20 }
+        Self { events: 20_000, bytes: 2 << 20, behind: 64 << 20 }
     }
 }
 
@@ -90,7 +97,15 @@ struct State {
     drawn: Vec<(u64, Arc<AgentEvent>)>,
     /// Numbers up to this one are no longer kept.
     forgotten: u64,
-    listeners: Vec<Arc<Outbox>>,
+    listeners: Vec<Listener>,
+}
+
+/// A connection that hears of everything.
+#[derive(Debug)]
+struct Listener {
+    outbox: Arc<Outbox>,
+    /// The number up to which it has taken the events.
+    taken: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -133,7 +148,7 @@ impl Feed {
         state.trim();
         // Under the lock, so that everybody hears of the numbers in their order.
         for listener in &state.listeners {
-            listener.announce(&self.session, seq);
+            listener.outbox.announce(&self.session, seq);
         }
     }
 
@@ -149,7 +164,7 @@ impl Feed {
         state.drawn.clear();
         // Whoever was in the old numbering finds out when he looks.
         for listener in &state.listeners {
-            listener.announce(&self.session, 0);
+            listener.outbox.announce(&self.session, 0);
         }
     }
 
@@ -167,9 +182,10 @@ impl Feed {
         form: UpdateForm,
     ) -> (Start, Cursor) {
         let mut state = self.state();
-        state.listeners.retain(|known| !Arc::ptr_eq(known, &listener));
-        state.listeners.push(listener);
+        state.listeners.retain(|known| !known.is(&listener));
         let start = state.start(after);
+        let taken = Arc::new(AtomicU64::new(start.seq()));
+        state.listeners.push(Listener { outbox: listener, taken: Arc::clone(&taken) });
         let position = Position { epoch: state.epoch.clone(), seq: start.seq() };
         let growing = match form {
             UpdateForm::Deltas => None,
@@ -177,7 +193,7 @@ impl Feed {
             UpdateForm::Cumulative => Some(state.growing.clone()),
         };
         drop(state);
-        (start, Cursor::new(Arc::clone(self), position, growing))
+        (start, Cursor::new(Arc::clone(self), position, taken, growing))
     }
 
     /// How a subscription would begin, and where the numbering is.
@@ -187,11 +203,13 @@ impl Feed {
     }
 
     pub fn is_heard_by(&self, listener: &Arc<Outbox>) -> bool {
-        self.state().listeners.iter().any(|known| Arc::ptr_eq(known, listener))
+        self.state().listeners.iter().any(|known| known.is(listener))
     }
 
     pub fn leave(&self, listener: &Arc<Outbox>) {
-        self.state().listeners.retain(|known| !Arc::ptr_eq(known, listener));
+        let mut state = self.state();
+        state.listeners.retain(|known| !known.is(listener));
+        state.trim();
     }
 
     /// What the model is saying right now, and the number of the last piece.
@@ -207,15 +225,18 @@ impl Feed {
         drawn.map(|(_, event)| Arc::clone(event)).collect()
     }
 
+    /// Takes the events after `after` up to and including `upto`: for the one who had them last they need not be kept.
+    fn take(&self, epoch: &Epoch, after: u64, upto: u64, taken: &AtomicU64) -> Result<Stretch, TooFarBehind> {
+        let mut state = self.state();
+        let events = state.between(epoch, after, upto)?;
+        taken.fetch_max(upto, Ordering::Relaxed);
+        state.trim();
+        Ok(events)
+    }
+
     /// The events after `after` up to and including `upto`.
     fn between(&self, epoch: &Epoch, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
-        let state = self.state();
-        if *epoch != state.epoch || (after + 1 < state.oldest() && after < upto) {
-            return Err(TooFarBehind);
-        }
-        let skipped = state.kept.partition_point(|kept| kept.seq <= after);
-        let wanted = state.kept.range(skipped..).take_while(|kept| kept.seq <= upto);
-        Ok(wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect())
+        self.state().between(epoch, after, upto)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -224,7 +245,22 @@ impl Feed {
     }
 }
 
+impl Listener {
+    fn is(&self, outbox: &Arc<Outbox>) -> bool {
+        Arc::ptr_eq(&self.outbox, outbox)
+    }
+}
+
 impl State {
+    fn between(&self, epoch: &Epoch, after: u64, upto: u64) -> Result<Stretch, TooFarBehind> {
+        if *epoch != self.epoch || (after + 1 < self.oldest() && after < upto) {
+            return Err(TooFarBehind);
+        }
+        let skipped = self.kept.partition_point(|kept| kept.seq <= after);
+        let wanted = self.kept.range(skipped..).take_while(|kept| kept.seq <= upto);
+        Ok(wanted.map(|kept| (kept.seq, Arc::clone(&kept.event))).collect())
+    }
+
     /// The number of the oldest event that is kept, or would be if it were not overtaken by a later one.
     fn oldest(&self) -> u64 {
         self.forgotten + 1
@@ -253,11 +289,20 @@ impl State {
     }
 
     fn trim(&mut self) {
-        while self.kept.len() > self.limits.events || self.bytes > self.limits.bytes {
+        let Limits { events, bytes, behind } = self.limits;
+        while self.kept.len() > events || self.bytes > bytes {
+            if self.bytes <= behind && self.kept.front().is_some_and(|oldest| self.is_awaited(oldest.seq)) {
+                break;
+            }
             let Some(gone) = self.kept.pop_front() else { break };
             self.bytes -= gone.size;
             self.forgotten = gone.seq;
         }
+    }
+
+    /// Whether a client that is there has yet to take the event with this number.
+    fn is_awaited(&self, seq: u64) -> bool {
+        self.listeners.iter().any(|listener| listener.taken.load(Ordering::Relaxed) < seq)
     }
 
     fn start(&self, after: Option<&Position>) -> Start {

@@ -257,7 +257,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
         MakeError::Gone => Error::SessionNotFound(id.clone()),
         MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
         MakeError::OutsideRoots { roots } => Error::CwdOutside { roots: roots.clone() },
-        MakeError::NoEntry { entry } => Error::NotFound(Missing::Entry(entry.clone())),
+        MakeError::NoEntry { entry } => Error::NotFound(Missing::Entry { id: entry.clone(), member: Some("entryId") }),
         MakeError::InUse => Error::SessionInUse { by: "another process".into() },
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };

@@ -26,7 +26,7 @@ pub use self::{
     fault::JournalError,
     history::{Filter, Page, Told, ToldFinish},
     keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
-    lock::holder,
+    lock::{Holder, holder},
     recovery::Recovery,
     store::{Extent, Retention, SCHEMA_VERSION},
 };

@@ -29,7 +29,7 @@ use crate::{
     connection::{Connection, ConnectionId, Identity},
     door::Secret,
     journal::audit::hexadecimal,
-    outbox::Outbox,
+    outbox::{Full, Outbox},
     speaker::{frame, frame_around},
 };
 
@@ -142,14 +142,14 @@ impl Lobby {
                 pi_wire::Outcome::Success(data) => data.map_or(0, |data| data.get().len()),
                 pi_wire::Outcome::Failure(_) => 0,
             };
-            send(&waiting.connection, frame_around(response, known));
+            answer_to(&waiting.connection, frame_around(response, known));
         });
     }
 
     /// Tells somebody that the command was not admitted.
     pub fn refuse(&self, waiting: &Waiting, header: &Header, refusal: &Refusal) {
         let answer = answer::failure(&translate(refusal, &|| self.why()));
-        send(&waiting.connection, frame(&answer::response(waiting.id.as_ref(), kind(header), &answer, None)));
+        answer_to(&waiting.connection, frame(&answer::response(waiting.id.as_ref(), kind(header), &answer, None)));
     }
 
     /// Tells whoever wants to hear it what became of a command.
@@ -277,7 +277,15 @@ fn kind(header: &Header) -> &'static str {
 }
 
 fn send(connection: &Connection, frame: Bytes) {
-    if connection.outbox.send(frame).is_err() {
+    tell_slow(connection, connection.outbox.send(frame));
+}
+
+fn answer_to(connection: &Connection, frame: Bytes) {
+    tell_slow(connection, connection.outbox.answer(frame));
+}
+
+fn tell_slow(connection: &Connection, sent: Result<(), Full>) {
+    if sent.is_err() {
         tracing::info!(connection = connection.id.0, "a client reads too slowly and is closed");
     }
 }

@@ -3,6 +3,9 @@
 //! Frames stand in it as they are. Events of sessions do not: a note says up to which number they may go out, and a note
 //! at the end is moved on instead of repeated. So the order among answers, lifecycle events and what happens in sessions
 //! is the order in which they came, and what a slow client has not taken stays where it is kept anyway, in the feed.
+//!
+//! What a client did not ask for one by one has little room: a client that does not take it is closed. Answers have more,
+//! because the client decides how many there are: while there is no room for more, its commands are not read.
 
 use std::{
     collections::VecDeque,
@@ -38,46 +41,84 @@ pub enum Item {
 #[error("the client reads more slowly than it is sent")]
 pub struct Full;
 
+/// How many times more room answers have than what nobody asked for.
+const ANSWERS: usize = 16;
+
 /// The queue of a connection: anybody puts something in, its writer takes it out.
 #[derive(Debug)]
 pub struct Outbox {
     /// Not a channel: a note at the end must be found and moved on, and what waits is counted in bytes.
     queue: Mutex<Queue>,
     bell: Notify,
+    /// Rings when something was taken.
+    taken: Notify,
     limit: usize,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    items: VecDeque<Item>,
+    items: VecDeque<Entry>,
+    /// Of all frames.
     bytes: usize,
+    /// Of those that nobody asked for.
+    told: usize,
     /// Nothing more is taken.
     is_closed: bool,
 }
 
+#[derive(Debug)]
+struct Entry {
+    item: Item,
+    /// Bytes of a frame that nobody asked for.
+    told: usize,
+}
+
 impl Outbox {
-    /// With room for so many bytes of frames. One that finds the queue empty is always taken, however large.
+    /// With room for so many bytes of frames. One that finds nothing of its kind in the queue is always taken, however large.
     pub fn new(limit: usize) -> Self {
-        Self { queue: Mutex::new(Queue::default()), bell: Notify::new(), limit }
+        Self { queue: Mutex::new(Queue::default()), bell: Notify::new(), taken: Notify::new(), limit }
     }
 
-    /// Puts in a frame. When there is no room, the connection is closed and the client told why.
+    /// Puts in a frame that the client did not ask for. When there is no room, the connection is closed and the client told
+    /// why.
     pub fn send(&self, frame: Bytes) -> Result<(), Full> {
+        let told = frame.len();
+        self.insert(frame, told, |queue| queue.told == 0 || queue.told + told <= self.limit)
+    }
+
+    /// Puts in the answer to a command; it is closed in the same way.
+    pub fn answer(&self, frame: Bytes) -> Result<(), Full> {
+        let (size, limit) = (frame.len(), self.limit.saturating_mul(ANSWERS));
+        self.insert(frame, 0, |queue| queue.bytes == 0 || queue.bytes + size <= limit)
+    }
+
+    fn insert(&self, frame: Bytes, told: usize, has_room: impl FnOnce(&Queue) -> bool) -> Result<(), Full> {
         let mut queue = self.queue();
         if queue.is_closed {
             return Ok(());
         }
-        if queue.bytes > 0 && queue.bytes + frame.len() > self.limit {
+        let fits = has_room(&queue);
+        if fits {
+            queue.bytes += frame.len();
+            queue.told += told;
+            queue.items.push_back(Entry { item: Item::Frame(frame), told });
+        } else {
             queue.close(ClosingReason::TooSlow);
-            drop(queue);
-            self.bell.notify_one();
-            return Err(Full);
         }
-        queue.bytes += frame.len();
-        queue.items.push_back(Item::Frame(frame));
         drop(queue);
         self.bell.notify_one();
-        Ok(())
+        if fits { Ok(()) } else { Err(Full) }
+    }
+
+    /// Waits until something more was taken. Safe to drop and call again.
+    pub async fn progress(&self) {
+        self.taken.notified().await;
+    }
+
+    /// Whether there is room for the answer to one more command.
+    pub fn has_room(&self) -> bool {
+        let queue = self.queue();
+        queue.is_closed || queue.bytes <= self.limit
     }
 
     /// Something happened in a session.
@@ -86,13 +127,13 @@ impl Outbox {
         if queue.is_closed {
             return;
         }
-        let notes = queue.items.iter_mut().rev().map_while(|item| match item {
+        let notes = queue.items.iter_mut().rev().map_while(|entry| match &mut entry.item {
             Item::News { session, upto } => Some((session, upto)),
             Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::Ping | Item::Close(_) => None,
         });
         let known = notes.into_iter().find(|(noted, _)| *noted == session).map(|(_, upto)| *upto = seq);
         if known.is_none() {
-            queue.items.push_back(Item::News { session: session.clone(), upto: seq });
+            queue.put(Item::News { session: session.clone(), upto: seq });
         }
         drop(queue);
         self.bell.notify_one();
@@ -137,17 +178,20 @@ impl Outbox {
     /// The next item, if there is one.
     pub fn take(&self) -> Option<Item> {
         let mut queue = self.queue();
-        let item = queue.items.pop_front()?;
+        let Entry { item, told } = queue.items.pop_front()?;
         if let Item::Frame(frame) = &item {
             queue.bytes -= frame.len();
+            queue.told -= told;
         }
+        drop(queue);
+        self.taken.notify_one();
         Some(item)
     }
 
     fn put(&self, item: Item) {
         let mut queue = self.queue();
         if !queue.is_closed {
-            queue.items.push_back(item);
+            queue.put(item);
         }
         drop(queue);
         self.bell.notify_one();
@@ -160,10 +204,14 @@ impl Outbox {
 }
 
 impl Queue {
+    fn put(&mut self, item: Item) {
+        self.items.push_back(Entry { item, told: 0 });
+    }
+
     fn close(&mut self, reason: ClosingReason) {
         if !self.is_closed {
             self.is_closed = true;
-            self.items.push_back(Item::Close(reason));
+            self.put(Item::Close(reason));
         }
     }
 }

@@ -87,6 +87,7 @@ impl Server {
             retention: settings.retention,
             ceiling_bytes: settings.journal_bytes,
             redactor: Arc::clone(&redactor),
+            started_as: settings.started_as(),
         };
         let journal = journal::open_book(&settings.journal(), options)?;
         Ok(Self::begin(journal, settings, roots, workshop, redactor))
@@ -155,7 +156,10 @@ impl Server {
     /// Lets a client in; its first frames are ready.
     pub fn enter(&self, identity: Identity, lifecycle: Lifecycle) -> Result<Client, Crowded> {
         let outbox = Arc::new(Outbox::new(self.hall.settings.outbox));
-        for first in [ready(), ServerEvent::StartupRecoverySummary { data: Box::new(summary(&self.hall.recovery)) }] {
+        for first in [
+            ready(&self.hall.settings),
+            ServerEvent::StartupRecoverySummary { data: Box::new(summary(&self.hall.recovery)) },
+        ] {
             // An outbox that was just made has room.
             let _ = outbox.send(frame(&first));
         }
@@ -262,8 +266,9 @@ fn create_folder(folder: &Path) -> Result<(), StartError> {
 const NOT_BUILT: [Feature; 1] = [Feature::Extensions];
 
 /// The first frame on every connection.
-fn ready() -> ServerEvent {
-    let mut data = ServerReady::new(env!("CARGO_PKG_VERSION"));
+fn ready(settings: &Settings) -> ServerEvent {
+    let largest = u64::try_from(settings.frame.bytes).unwrap_or(u64::MAX);
+    let mut data = ServerReady::new(env!("CARGO_PKG_VERSION"), largest);
     if let Some(features) = &mut data.features {
         features.retain(|feature| !NOT_BUILT.iter().any(|missing| *feature == Open::Known(*missing)));
     }

@@ -137,6 +137,14 @@ impl Settings {
         }
     }
 
+    /// How a server with these settings is started, for people who look for it.
+    pub fn started_as(&self) -> String {
+        match self.listen {
+            Some(at) => format!("pi serve --listen {at}"),
+            None => "pi serve --stdio".to_owned(),
+        }
+    }
+
     pub fn journal(&self) -> PathBuf {
         self.folder.join("journal.sqlite")
     }

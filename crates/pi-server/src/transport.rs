@@ -2,5 +2,6 @@
 
 mod accept;
 pub mod http;
+mod linger;
 pub mod stdio;
 mod websocket;

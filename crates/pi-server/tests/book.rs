@@ -263,8 +263,12 @@ async fn suite<K: driver::Journal<Answer>>(open: impl Fn() -> Opened<K>) {
 async fn journal_in_sqlite_does_what_a_server_needs() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal.sqlite");
-    let options =
-        || Options { retention: Retention::default(), ceiling_bytes: 1 << 40, redactor: Arc::new(Redactor::default()) };
+    let options = || Options {
+        retention: Retention::default(),
+        ceiling_bytes: 1 << 40,
+        redactor: Arc::new(Redactor::default()),
+        started_as: String::new(),
+    };
     suite(|| open_book(&path, options()).unwrap()).await;
 }
 

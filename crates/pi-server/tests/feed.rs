@@ -17,7 +17,7 @@ use pi_wire::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const LIMITS: Limits = Limits { events: 1000, bytes: 1 << 20 };
+const LIMITS: Limits = Limits { events: 1000, bytes: 1 << 20, behind: 1 << 20 };
 
 fn feed(limits: Limits) -> Arc<Feed> {
     Arc::new(Feed::new(SessionId::from("s1"), Epoch::from("e1"), limits))
@@ -138,13 +138,34 @@ fn where_a_subscription_begins() {
 
 #[test]
 fn who_is_too_far_behind_is_told_so() {
-    let feed = feed(Limits { events: 1000, bytes: 2000 });
+    let feed = feed(Limits { events: 1000, bytes: 2000, behind: 2000 });
     let (_, mut cursor) = join(&feed, None, UpdateForm::Deltas);
     for _ in 0..20 {
         feed.publish(delta(0, "0123456789"));
     }
     assert!(matches!(cursor.advance(20), Err(TooFarBehind)));
     assert_eq!(*cursor.position(), Position { epoch: Epoch::from("e1"), seq: 0 });
+}
+
+#[test]
+fn what_a_connected_client_has_yet_to_take_is_kept_longer() {
+    let limits = Limits { events: 3, bytes: 2000, behind: 20_000 };
+    let large = || event(json!({ "type": "bash_execution_update", "text": "x".repeat(5000) }));
+    let feed = feed(limits);
+    let (_, mut reads) = join(&feed, None, UpdateForm::Deltas);
+    feed.publish(large());
+    feed.publish(large());
+    assert_eq!(told(&mut reads, 1).len(), 1, "one that is larger than all that is kept");
+    assert_eq!(told(&mut reads, 2).len(), 1);
+    // Nobody waits for them any more.
+    assert_eq!(
+        join(&feed, Some(1), UpdateForm::Deltas).0,
+        Start::Snapshot { seq: 2, reason: SnapshotReason::TooFarBehind }
+    );
+    for _ in 0..5 {
+        feed.publish(large());
+    }
+    assert!(matches!(reads.advance(7), Err(TooFarBehind)), "nor are they kept for ever");
 }
 
 #[test]

@@ -54,7 +54,12 @@ impl Bench {
 }
 
 fn options() -> Options {
-    Options { retention: Retention::default(), ceiling_bytes: 1 << 40, redactor: redactor() }
+    Options {
+        retention: Retention::default(),
+        ceiling_bytes: 1 << 40,
+        redactor: redactor(),
+        started_as: "a test".to_owned(),
+    }
 }
 
 fn redactor() -> Arc<Redactor> {
@@ -332,7 +337,8 @@ async fn what_went_while_the_server_ran_is_told() {
 async fn a_second_server_is_refused_and_readers_are_not() {
     let bench = Bench::new();
     let (keeper, ..) = bench.open();
-    assert!(matches!(open(&bench.path(), options()), Err(JournalError::InUse { .. })));
+    let told = open(&bench.path(), options()).map(|_| ()).unwrap_err().to_string();
+    assert!(told.ends_with(&format!("is in use by process {} (a test)", std::process::id())), "{told}");
     assert!(matches!(
         audit::compact(&bench.path(), Retention::default(), Time(0), redactor()),
         Err(JournalError::InUse { .. })

@@ -175,7 +175,7 @@ async fn what_was_missed_comes_first_and_then_what_happens() {
 
 #[tokio::test(start_paused = true)]
 async fn who_missed_too_much_gets_a_snapshot_and_goes_on_after_it() {
-    let bench = Bench::new(Limits { events: 2, ..Limits::default() });
+    let bench = Bench::new(Limits { events: 2, behind: 0, ..Limits::default() });
     for _ in 0..9 {
         bench.publish(json!({ "type": "turn_start" }));
     }
@@ -188,7 +188,7 @@ async fn who_missed_too_much_gets_a_snapshot_and_goes_on_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn who_does_not_listen_is_told_where_to_go_on() {
-    let bench = Bench::new(Limits { events: 5, ..Limits::default() });
+    let bench = Bench::new(Limits { events: 5, behind: 0, ..Limits::default() });
     bench.join(None);
     bench.publish(json!({ "type": "agent_start" }));
     bench.settle().await;

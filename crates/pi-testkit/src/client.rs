@@ -122,6 +122,12 @@ impl Client {
         self.closed.clone().flatten()
     }
 
+    /// Says goodbye with this code; [`Self::closed`] waits for the answer.
+    pub async fn say_goodbye(&mut self, code: u16) {
+        let frame = CloseFrame { code: code.into(), reason: "".into() };
+        self.socket.close(Some(frame)).await.expect("the server listens");
+    }
+
     /// Closes it as a good client does.
     pub async fn close(mut self) -> Result<(), Box<Error>> {
         self.socket.close(None).await.map_err(Box::new)

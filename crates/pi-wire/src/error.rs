@@ -61,8 +61,9 @@ pub enum SessionPathError {
 /// What was asked for and is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
-    #[error("Entry {0} not found")]
-    Entry(EntryId),
+    /// With the member of the command that named it.
+    #[error("Entry {id} not found")]
+    Entry { id: EntryId, member: Option<&'static str> },
     #[error("Request {0} not found")]
     ModelRequest(ModelRequestId),
     #[error("Context source {0} not found")]
@@ -71,6 +72,30 @@ pub enum Missing {
     Extension(ExtensionId),
     #[error("Tool {0} not found")]
     Tool(String),
+}
+
+impl Missing {
+    /// The member of the command that named it.
+    const fn member(&self) -> Option<&'static str> {
+        match self {
+            Self::Entry { member, .. } => *member,
+            Self::ModelRequest(_) => Some("requestId"),
+            Self::ContextSource(_) => Some("sourceId"),
+            Self::Extension(_) => Some("extensionId"),
+            Self::Tool(_) => Some("tools"),
+        }
+    }
+
+    /// Where those are listed that are there.
+    const fn hint(&self) -> &'static str {
+        match self {
+            Self::Entry { .. } => "get_tree shows the entries of the session",
+            Self::ModelRequest(_) => "list_requests shows the requests that are kept",
+            Self::ContextSource(_) => "list_context_sources shows them",
+            Self::Extension(_) => "list_extensions shows them",
+            Self::Tool(_) => "get_tools shows the tools of the session",
+        }
+    }
 }
 
 /// Why a command did not succeed.
@@ -194,7 +219,8 @@ impl Error {
 
     /// What to do about it.
     pub const fn hint(&self) -> Option<&'static str> {
-        self.code().hint()
+        let Facts { code, hint, .. } = self.facts();
+        if hint.is_some() { hint } else { code.hint() }
     }
 
     /// How long to wait before trying again, where that is known.
@@ -210,7 +236,10 @@ impl Error {
             Self::SessionLimit { .. } => Facts::of(ErrorCode::SessionLimit),
             Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
             Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
-            Self::CwdMissing => Facts::about("cwd", ErrorCode::ValidationFailed),
+            Self::CwdMissing => Facts {
+                hint: Some("name a folder that exists on the server's machine, or leave cwd out"),
+                ..Facts::about("cwd", ErrorCode::ValidationFailed)
+            },
             Self::CwdOutside { .. } => Facts::about("cwd", ErrorCode::OutsideRoots),
             Self::VersionMismatch { .. } => Facts::about("ifSessionVersion", ErrorCode::VersionMismatch),
             Self::Conflict { identity, .. } => Facts::about(identity.name(), ErrorCode::Conflict),
@@ -240,7 +269,9 @@ impl Error {
             Self::AnswerRefused(_) => Facts::about("response", ErrorCode::AnswerRefused),
             Self::ModelNotFound { .. } => Facts::of(ErrorCode::ModelNotFound),
             Self::NoCredential { .. } => Facts::about("provider", ErrorCode::ModelNotFound),
-            Self::NotFound(_) => Facts::of(ErrorCode::NotFound),
+            Self::NotFound(missing) => {
+                Facts { field: missing.member(), hint: Some(missing.hint()), ..Facts::of(ErrorCode::NotFound) }
+            }
             Self::QueueChanged { .. } => Facts::about("revision", ErrorCode::QueueChanged),
             Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
             Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
@@ -257,11 +288,13 @@ struct Facts {
     code: ErrorCode,
     field: Option<&'static str>,
     retry_after_ms: Option<u64>,
+    /// Where it can say more than its code.
+    hint: Option<&'static str>,
 }
 
 impl Facts {
     const fn of(code: ErrorCode) -> Self {
-        Self { code, field: None, retry_after_ms: None }
+        Self { code, field: None, retry_after_ms: None, hint: None }
     }
 
     const fn about(field: &'static str, code: ErrorCode) -> Self {

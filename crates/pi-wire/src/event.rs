@@ -81,16 +81,20 @@ pub struct ServerReady {
     /// What this server has beyond the document. A client uses an addition only if its name is here.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<Open<Feature>>>,
+    /// Bytes of the largest frame that is read; what is larger is refused.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub max_message_bytes: Option<u64>,
 }
 
 impl ServerReady {
     /// Of a server with all additions.
-    pub fn new(server_version: &str) -> Self {
+    pub fn new(server_version: &str, max_message_bytes: u64) -> Self {
         Self {
             server_version: server_version.to_owned(),
             protocol_version: PROTOCOL_VERSION.to_owned(),
             transports: vec![Transport::Websocket, Transport::Stdio],
             features: Some(Feature::ALL.map(Open::Known).to_vec()),
+            max_message_bytes: Some(max_message_bytes),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! and that every field is as the registry and the rules want it.
 
 pub(crate) mod members;
+pub(crate) mod opening;
 
 use pi_transcript::{SessionId, json::Extra};
 use serde::{Serialize, Serializer};
@@ -57,7 +58,7 @@ pub enum Activity {
 ///
 /// The size is checked before anything else; memory stays within a small multiple of the limits, whatever the bytes.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Frame, Box<Reject>> {
-    let mut members = members::read(bytes, limits).map_err(|cause| Box::new(Reject::unreadable(cause)))?;
+    let mut members = members::read(bytes, limits).map_err(|cause| Box::new(Reject::unreadable(bytes, cause)))?;
     let id = members.take("id");
     let name = match members.take("type") {
         Some(Value::String(name)) if !name.is_empty() => name,

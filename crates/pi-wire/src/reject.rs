@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::{
     error::ErrorCode,
     fault::{Fault, FieldFault},
+    frame::opening,
     registry::Kind,
     response::{Failure, Response},
 };
@@ -57,8 +58,9 @@ impl Reject {
         Self { id: id.filter(can_be_echoed), command, cause }
     }
 
-    pub(crate) fn unreadable(cause: Cause) -> Self {
-        Self::new(None, None, cause)
+    /// Of a frame that is no command, of which this is the beginning at least.
+    pub fn unreadable(beginning: &[u8], cause: Cause) -> Self {
+        Self::new(opening::id(beginning), None, cause)
     }
 
     /// The answer. A refused frame was not admitted: there are no lifecycle events.
@@ -123,7 +125,10 @@ impl Cause {
             Self::Empty | Self::NotAnObject { .. } => Some("send one JSON object per frame".to_owned()),
             Self::DuplicateMember { .. } => Some("name every member once".to_owned()),
             Self::Invalid(faults) => faults.iter().find_map(|fault| fault.fault.hint()).map(ToOwned::to_owned),
-            Self::Malformed { .. } | Self::TooDeep { .. } | Self::TooManyValues { .. } => None,
+            Self::Malformed { .. } => Some("send one JSON object per frame, written by a JSON library".to_owned()),
+            Self::TooDeep { .. } | Self::TooManyValues { .. } => {
+                Some("send nested content as text, or as a file whose path the command names".to_owned())
+            }
         }
     }
 }

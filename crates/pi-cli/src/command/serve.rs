@@ -11,6 +11,7 @@ use std::{
     fs::File,
     io::{self, IsTerminal as _},
     net::SocketAddr,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -50,8 +51,10 @@ use crate::{
     },
 };
 
-/// Servers on standard input that may run beside each other.
+/// Servers on standard input that may run beside each other for clients without a name.
 const MOST_BESIDE: usize = 64;
+/// What every system takes as the name of a file, with room for what stands before it.
+const LONGEST_NAME: usize = 200;
 /// How long clients have to read the last that is said to them.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -162,7 +165,7 @@ async fn serve(
         None => None,
     };
     let counter = Arc::new(counter);
-    let server = start(&mut settings, arguments.stdio, || (Arc::clone(&counter) as _, Arc::clone(&redactor)))?;
+    let server = start(&mut settings, arguments, || (Arc::clone(&counter) as _, Arc::clone(&redactor)))?;
     let server = Arc::new(server);
     let stop = CancellationToken::new();
     let mut tasks = tokio::task::JoinSet::new();
@@ -239,17 +242,20 @@ async fn work(
     server.close().await;
 }
 
-/// Starts the server in its folder. Several servers on standard input may run beside each other: each takes the first
-/// folder that is free, so that one that is started again finds what it had.
+/// Starts the server in its folder. The one that listens has the usual folder. Those on standard input alone may run beside it
+/// and beside each other: a client that has a name has a folder of its own, so that what it asked is known when it comes
+/// again, and one without takes the first that is free.
 fn start(
     settings: &mut Settings,
-    stdio: bool,
+    arguments: &ServeArguments,
     parts: impl Fn() -> (Arc<dyn Workshop>, Arc<Redactor>),
 ) -> Result<Server, ServeFailure> {
     let base = settings.folder.clone();
-    let folders = std::iter::once(base.clone())
-        .chain((1..=MOST_BESIDE).map(|number| base.join(format!("stdio-{number}"))))
-        .take(if stdio { usize::MAX } else { 1 });
+    let folders = match (settings.listen, &arguments.client_id) {
+        (Some(_), _) => vec![base],
+        (None, Some(name)) => vec![client_folder(&base, name)],
+        (None, None) => (1..=MOST_BESIDE).map(|number| base.join(format!("stdio-{number}"))).collect(),
+    };
     let mut in_use = None;
     for folder in folders {
         settings.folder = folder;
@@ -259,7 +265,19 @@ fn start(
             started => return started.map_err(ServeFailure::Start),
         }
     }
-    Err(ServeFailure::Start(StartError::Journal(in_use.unwrap_or(JournalError::Ended))))
+    let error = in_use.unwrap_or(JournalError::Ended);
+    Err(match (settings.listen, &arguments.client_id) {
+        (None, Some(name)) => ServeFailure::SameClient { name: name.clone(), by: error },
+        _ => ServeFailure::Start(StartError::Journal(error)),
+    })
+}
+
+/// The folder of a client on standard input. Its name may hold what no file may be called, and be longer than one may be.
+fn client_folder(base: &Path, name: &str) -> PathBuf {
+    let plain = name.replace(':', "+");
+    let pieces =
+        plain.as_bytes().chunks(LONGEST_NAME).map(|piece| format!("client-{}", String::from_utf8_lossy(piece)));
+    pieces.fold(base.to_owned(), |folder, piece| folder.join(piece))
 }
 
 /// Says where the server is and how to come in. Nobody but a person at a terminal is shown a ticket.

@@ -45,6 +45,8 @@ pub(crate) enum ServeFailure {
     NotLoopback(NotLoopback),
     #[error(transparent)]
     Start(StartError),
+    #[error("client {name} has a server already: {by}")]
+    SameClient { name: String, by: JournalError },
     #[error(transparent)]
     Crowded(Crowded),
     #[error(transparent)]
@@ -77,10 +79,13 @@ impl ServeFailure {
             Self::Taken { at, by } => by.hint(at.port()),
             Self::Bind { .. } => "choose another address with --listen".to_owned(),
             Self::NotLoopback(_) => "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned(),
-            Self::Start(StartError::Journal(JournalError::InUse { .. })) => {
-                "another server of yours runs: use it, end it, or give this one a folder with PI_CODING_AGENT_DIR"
-                    .to_owned()
+            Self::Start(StartError::Journal(JournalError::InUse { by, .. })) => {
+                let end = by.as_ref().map_or("end it".to_owned(), |by| format!("end it with `kill {}`", by.process));
+                format!(
+                    "another server of yours runs: use it, {end}, or give this one a folder with PI_CODING_AGENT_DIR"
+                )
             }
+            Self::SameClient { .. } => "choose another --client-id, or leave it out".to_owned(),
             Self::Start(StartError::NotLoopback(_)) => {
                 "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned()
             }

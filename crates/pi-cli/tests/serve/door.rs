@@ -191,6 +191,21 @@ async fn login(house: &House, ticket: &str, kind: &str, origin: &str) -> (u16, S
 }
 
 #[tokio::test]
+async fn path_that_is_not_there_is_answered_with_those_that_are() {
+    let house = House::open(Script::new(), &[]).await;
+    let own = house.address.clone();
+    for (request, expected) in
+        [(get("/nothing", &own, ""), 404), (get("/api/sessions?x=1", &own, ""), 404), (get("/login", &own, ""), 405)]
+    {
+        let (status, head, body) = request_to(&own, &request).await;
+        assert_eq!(status, expected, "{request}");
+        assert!(head.contains("content-type: application/json") && body.contains("GET /ws (WebSocket)"), "{body}");
+    }
+    let (status, _, body) = request_to(&own, &get("/nothing", "evil.example", "")).await;
+    assert!(status == 403 && !body.contains("/ws"), "strangers are told nothing: {body}");
+}
+
+#[tokio::test]
 async fn ticket_of_a_browser_becomes_a_cookie_once() {
     const JSON: &str = "application/json";
     let house = House::open(Script::new(), &[]).await;
@@ -205,15 +220,16 @@ async fn ticket_of_a_browser_becomes_a_cookie_once() {
     assert_eq!(status, 204, "{head}");
     let line = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
     let (cookie, rules) = line.split_once("; ").expect("rules");
-    assert_eq!(rules, "Path=/; HttpOnly; SameSite=Strict");
-    let value = cookie.strip_prefix("pi_session=").expect("its name");
+    assert_eq!(rules, "Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000");
+    let name = format!("pi_session_{}", own.rsplit(':').next().expect("a port"));
+    let value = cookie.strip_prefix(&format!("{name}=")).expect("its name");
     assert!(value.len() >= 43 && value != ticket && value != house.token());
     assert_eq!(login(&house, &ticket, JSON, &here).await.0, 401, "it works once");
     for (host, more, expected) in [
         (&*own, format!("cookie: a=b; {cookie}\r\norigin: {here}\r\n"), 101),
         (&own, format!("cookie: {cookie}\r\n"), 101),
         (&own, format!("origin: {here}\r\n"), 401),
-        (&own, format!("cookie: pi_session=guessed\r\norigin: {here}\r\n"), 401),
+        (&own, format!("cookie: {name}=guessed\r\norigin: {here}\r\n"), 401),
         (&own, format!("cookie: {cookie}\r\norigin: https://evil.example\r\n"), 403),
         (&own, format!("cookie: {cookie}\r\norigin: http://127.0.0.1:1\r\n"), 403),
         (&own, format!("cookie: {cookie}\r\norigin: null\r\n"), 403),

@@ -56,7 +56,7 @@ fn commands_can_be_looked_at_while_the_server_runs_and_dropped_after_it() {
     check(&journal(room, &["verify", "--json"]), 0, &[sound]);
     let refused = journal(room, &["compact"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is in use by another server"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is in use by process"));
     serving.end(Signal::SIGTERM);
     let room = &serving.room;
     // What a client may still ask for again stays, however little is to be kept.

@@ -1,6 +1,7 @@
 //! `pi serve`, the real binary, over real sockets and pipes.
 
 mod clients;
+mod closing;
 mod commands;
 mod components;
 mod configured;

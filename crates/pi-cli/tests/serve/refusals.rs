@@ -38,7 +38,7 @@ fn client_with_too_much_pending_can_still_look_and_stop() {
         check(
             &client.answer("p").await,
             &json!({"success": false, "code": "aborted",
-                "hint": "somebody ended it: what was said so far is kept; send it under a new id to try again"}),
+                "hint": "somebody ended it, and what was said so far is kept: go on from there with a new prompt"}),
         );
     });
 }

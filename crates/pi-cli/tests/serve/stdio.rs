@@ -77,7 +77,8 @@ fn run_that_outlives_the_drain_is_cut_and_told_as_failed() {
     let told = find(&json!({"type": "server_shutdown", "data": {"timeoutMs": 300}}));
     let cut = find(&json!({"type": "response", "id": "p", "success": false, "error": reason, "sessionVersion": 1}));
     assert!(told.is_some() && told < cut, "{frames:#?}");
-    let kept = journal(&room, &["show", "--json", "--id", "p"]);
+    let place = room.at("agent/server/stdio-1/journal.sqlite").display().to_string();
+    let kept = journal(&room, &["show", "--json", "--id", "p", "--journal", &place]);
     let finished = json!({"success": false, "error": reason, "sessionVersion": 1});
     check(&kept, 0, &[json!({"command": "prompt", "id": "p", "finished": finished})]);
 }

@@ -29,12 +29,11 @@ impl Hosts {
     pub fn allow_origin(&self, origin: &str, host: &str) -> bool {
         let Some((scheme, from)) = origin.split_once("://") else { return false };
         let implied = match scheme {
-            "http" => ":80",
-            "https" => ":443",
+            "http" => "80",
+            "https" => "443",
             _ => return false,
         };
-        let port = |host: &str| host[name(host).len()..].to_owned();
-        let of = |host: &str| Some(port(host)).filter(|port| !port.is_empty()).unwrap_or_else(|| implied.to_owned());
+        let of = |host| port(host).unwrap_or(implied).to_owned();
         // Browsers leave out the port that their scheme implies.
         of(from) == of(host) && self.allow(from)
     }
@@ -46,6 +45,11 @@ fn name(host: &str) -> &str {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         Some(_) | None => host,
     }
+}
+
+/// The port of a host, if it has one.
+pub(super) fn port(host: &str) -> Option<&str> {
+    host[name(host).len()..].strip_prefix(':')
 }
 
 fn is_address(name: &str) -> bool {

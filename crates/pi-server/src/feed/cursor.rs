@@ -1,24 +1,29 @@
 //! Where a connection is in a session's events.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use pi_transcript::{AgentEvent, SessionId, event::Joined};
 use pi_wire::event::{Numbered, UpdateForm};
 
-use super::{Feed, Position, Stretch, TooFarBehind, growing::Growing};
+use super::{Feed, Position, TooFarBehind, growing::Growing};
 
 /// What a connection has sent of a session, and how it sends the rest.
 #[derive(Debug)]
 pub struct Cursor {
     feed: Arc<Feed>,
     at: Position,
+    /// The same for the feed, which keeps what has not been taken.
+    taken: Arc<AtomicU64>,
     /// The message so far, where the client wants it with every update.
     growing: Option<Growing>,
 }
 
 impl Cursor {
-    pub(super) fn new(feed: Arc<Feed>, at: Position, growing: Option<Growing>) -> Self {
-        Self { feed, at, growing }
+    pub(super) fn new(feed: Arc<Feed>, at: Position, taken: Arc<AtomicU64>, growing: Option<Growing>) -> Self {
+        Self { feed, at, taken, growing }
     }
 
     pub fn session(&self) -> &SessionId {
@@ -38,7 +43,8 @@ impl Cursor {
     /// Whether nothing but pieces of a growing message follow, up to and including `upto`.
     pub fn is_only_growing(&self, upto: u64) -> bool {
         // Whoever is too far behind is told so when he wants the events.
-        self.events(upto).is_ok_and(|events| events.iter().all(|(_, event)| event.is_piece()))
+        let events = self.feed.between(&self.at.epoch, self.at.seq, upto);
+        events.is_ok_and(|events| events.iter().all(|(_, event)| event.is_piece()))
     }
 
     /// What every component looks like that an extension draws and that was drawn before the events that follow.
@@ -49,11 +55,12 @@ impl Cursor {
     /// Leaves out what a snapshot has told.
     pub fn skip_to(&mut self, seq: u64) {
         self.at.seq = self.at.seq.max(seq);
+        self.taken.fetch_max(seq, Ordering::Relaxed);
     }
 
     /// The events that follow, up to and including `upto`: deltas that belong together as one.
     pub fn advance(&mut self, upto: u64) -> Result<Vec<Numbered>, TooFarBehind> {
-        let events = self.events(upto)?;
+        let events = self.feed.take(&self.at.epoch, self.at.seq, upto, &self.taken)?;
         let mut told = Vec::new();
         let mut run: Option<(u64, Joined)> = None;
         for (seq, event) in events {
@@ -72,10 +79,6 @@ impl Cursor {
         }
         told.extend(run.take().map(|run| self.tell(run)));
         Ok(told)
-    }
-
-    fn events(&self, upto: u64) -> Result<Stretch, TooFarBehind> {
-        self.feed.between(&self.at.epoch, self.at.seq, upto)
     }
 
     fn tell(&self, (seq, run): (u64, Joined)) -> Numbered {

@@ -207,17 +207,18 @@ fn messages(spoken: &[Spoken], wanted: &GetMessages) -> Outcome {
         return told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None }));
     }
     let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let place = |entry: &EntryId| {
+    let place = |entry: &EntryId, member| {
         let found = spoken.iter().position(|(id, _)| id == entry);
-        found.ok_or_else(|| Undone::from(Error::NotFound(Missing::Entry(entry.clone()))))
+        let missing = || Missing::Entry { id: entry.clone(), member: Some(member) };
+        found.ok_or_else(|| Undone::from(Error::NotFound(missing())))
     };
     let (page, has_more) = match (&wanted.before, &wanted.after) {
         (_, Some(after)) => {
-            let rest = &spoken[place(after)? + 1..];
+            let rest = &spoken[place(after, "after")? + 1..];
             (&rest[..rest.len().min(limit)], rest.len() > limit)
         }
         (before, None) => {
-            let end = before.as_ref().map(place).transpose()?.unwrap_or(spoken.len());
+            let end = before.as_ref().map(|entry| place(entry, "before")).transpose()?.unwrap_or(spoken.len());
             let start = end.saturating_sub(limit);
             (&spoken[start..end], start > 0)
         }
@@ -314,7 +315,9 @@ async fn navigate(session: &Session, wanted: NavigateTree) -> Outcome {
         Err(NavigateError::Aborted) => {
             told(Data::NavigateTree(Navigated { editor_text: None, cancelled: true, aborted: Some(true) }))
         }
-        Err(NavigateError::NoEntry(missing)) => Err(Error::NotFound(Missing::Entry(missing.id)).into()),
+        Err(NavigateError::NoEntry(missing)) => {
+            Err(Error::NotFound(Missing::Entry { id: missing.id, member: Some("targetId") }).into())
+        }
         Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
             Err(Error::Refused { reason: error.to_string() }.into())
         }

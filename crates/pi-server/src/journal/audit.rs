@@ -156,7 +156,7 @@ pub fn compact(
     now: Time,
     redactor: Arc<Redactor>,
 ) -> Result<Compacted, JournalError> {
-    let _lock = Lock::take(path)?;
+    let _lock = Lock::take(path, "pi journal compact")?;
     let mut store = Store::open(path, redactor)?;
     let bytes_before = store.bytes()?;
     let dropped = store.prune(retention, now)?;

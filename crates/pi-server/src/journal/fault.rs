@@ -2,6 +2,8 @@
 
 use std::{error::Error, io, path::PathBuf};
 
+use super::lock::Holder;
+
 /// Why a journal cannot be opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -12,8 +14,8 @@ pub enum JournalError {
         source: io::Error,
     },
     /// Another server writes it.
-    #[error("{} is in use by another server", .path.display())]
-    InUse { path: PathBuf },
+    #[error("{} is in use by {}", .path.display(), .by.as_ref().map_or_else(|| "another server".to_owned(), ToString::to_string))]
+    InUse { path: PathBuf, by: Option<Holder> },
     #[error("{} is not a journal of ours", .path.display())]
     Foreign { path: PathBuf },
     /// A later release wrote it.

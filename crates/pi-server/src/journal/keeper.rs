@@ -92,6 +92,8 @@ pub struct Options {
     pub ceiling_bytes: u64,
     /// Hides secrets in what is kept.
     pub redactor: Arc<Redactor>,
+    /// How the process was started, for whoever finds the journal in use.
+    pub started_as: String,
 }
 
 /// Whether the journal at `path` could be opened now; one that is not there could be.
@@ -99,14 +101,14 @@ pub fn look(path: &Path) -> Result<(), JournalError> {
     if !path.exists() {
         return Ok(());
     }
-    drop(Lock::take(path)?);
+    drop(Lock::take(path, "pi serve --check-config")?);
     drop(open_to_read(path)?);
     Ok(())
 }
 
 /// Opens or makes the journal at `path` and reads what the engine must know again. Blocks on the disk.
 pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery), JournalError> {
-    let lock = Lock::take(path)?;
+    let lock = Lock::take(path, &options.started_as)?;
     let store = Store::open(path, options.redactor)?;
     store.limit(options.ceiling_bytes)?;
     let recovery = recover(store.connection())?;

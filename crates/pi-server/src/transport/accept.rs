@@ -11,22 +11,24 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-    task::JoinSet,
-    time::sleep,
-};
+use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
+
+use super::linger::{self, Leaving, Polite};
 
 /// Connections that are no WebSockets, or not yet.
 const STRANGERS: usize = 512;
 /// How long to wait when the system has no more connections to give.
 const SCARCE: Duration = Duration::from_millis(200);
 
-/// Serves until it is told to stop; requests that are open then are not waited for. `patience` is how long somebody may take
-/// to say what he wants.
+/// Serves until it is told to stop; requests that are open then are not waited for, but until the last WebSocket is gone.
+/// `patience` is how long somebody may take to say what he wants.
 pub(super) async fn accept(listener: TcpListener, router: Router, patience: Duration, stop: CancellationToken) {
+    let (leaving, left) = linger::way_out();
+    tokio::join!(take(listener, router, patience, stop, leaving), linger::see_off(left));
+}
+
+async fn take(listener: TcpListener, router: Router, patience: Duration, stop: CancellationToken, leaving: Leaving) {
     let strangers = Arc::new(Semaphore::new(STRANGERS));
     let mut open = JoinSet::new();
     loop {
@@ -36,7 +38,11 @@ pub(super) async fn accept(listener: TcpListener, router: Router, patience: Dura
             () = stop.cancelled() => return,
         };
         let stream = match accepted {
-            Ok((stream, _)) => stream,
+            Ok((stream, _)) => {
+                // Answers are small and wanted at once. A stream that cannot be told so is slower.
+                let _ = stream.set_nodelay(true);
+                stream
+            }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken");
                 sleep(SCARCE).await;
@@ -48,6 +54,7 @@ pub(super) async fn accept(listener: TcpListener, router: Router, patience: Dura
             continue;
         };
         let router = router.clone();
+        let stream = Polite::new(stream, leaving.clone());
         open.spawn(async move {
             if let Err(error) = answer(stream, router, patience).await {
                 tracing::debug!(%error, "a connection ended");
@@ -58,9 +65,7 @@ pub(super) async fn accept(listener: TcpListener, router: Router, patience: Dura
 }
 
 /// Answers requests until the other end closes, says nothing for too long, or the connection becomes a WebSocket.
-async fn answer(stream: TcpStream, router: Router, patience: Duration) -> hyper::Result<()> {
-    // Answers are small and wanted at once. A stream that cannot be told so is slower.
-    let _ = stream.set_nodelay(true);
+async fn answer(stream: Polite, router: Router, patience: Duration) -> hyper::Result<()> {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(patience);
     builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).with_upgrades().await

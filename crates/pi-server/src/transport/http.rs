@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{accept::accept, websocket};
 use crate::{
     connection::Identity,
-    door::{COOKIE, Door, Refused, TICKET_MS, Visitor},
+    door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
     hall::{Counts, now},
     lobby::Crowded,
     server::Server,
@@ -53,6 +53,8 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/metrics", get(metrics))
         .route("/login", post(login))
         .route("/ticket", post(ticket))
+        .fallback(elsewhere)
+        .method_not_allowed_fallback(otherwise)
         .with_state(Desk { server, door });
     accept(listener, router, patience, stop).await;
 }
@@ -130,6 +132,27 @@ async fn connect(
         .on_upgrade(move |socket| websocket::serve(server, client, socket))
 }
 
+/// What there is, for whoever asks for something else.
+const PATHS: &str = "GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, POST /ticket, POST /login";
+
+async fn elsewhere(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    nothing(&desk, &headers, StatusCode::NOT_FOUND, "there is nothing at this path")
+}
+
+async fn otherwise(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    nothing(&desk, &headers, StatusCode::METHOD_NOT_ALLOWED, "this path is asked in another way")
+}
+
+/// Says what there is instead, to whoever meant us.
+fn nothing(desk: &Desk, headers: &HeaderMap, status: StatusCode, error: &str) -> Response {
+    match desk.look(headers) {
+        Ok(()) => {
+            (status, Json(serde_json::json!({"error": error, "hint": format!("there are {PATHS}")}))).into_response()
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
 /// There is no room for one more client now.
 fn full(Crowded { limit }: Crowded) -> Response {
     let limit = u64::try_from(limit).unwrap_or(u64::MAX);
@@ -190,7 +213,8 @@ async fn login(State(desk): State<Desk>, headers: HeaderMap, Json(login): Json<L
     }
     match desk.door.exchange(&login.ticket, now().0) {
         Ok(cookie) => {
-            let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", cookie.reveal());
+            let (name, seconds) = (visitor(&headers).cookie(), COOKIE_MS / 1000);
+            let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}", cookie.reveal());
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
         Err(refused) => desk.turn_away(&headers, refused).into_response(),

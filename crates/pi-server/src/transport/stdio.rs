@@ -42,6 +42,9 @@ async fn listen(client: &Client, mut input: impl AsyncBufRead + Unpin) {
     let limit = client.hall.settings.frame.bytes;
     let mut line = Vec::new();
     loop {
+        while !client.connection.outbox.has_room() {
+            client.connection.outbox.progress().await;
+        }
         line.clear();
         match read_line(&mut input, &mut line, limit).await {
             Ok(Line::Whole) => {
@@ -49,7 +52,7 @@ async fn listen(client: &Client, mut input: impl AsyncBufRead + Unpin) {
                     return;
                 }
             }
-            Ok(Line::TooLong { bytes }) => client.refuse_size(bytes),
+            Ok(Line::TooLong { bytes }) => client.refuse_size(&line, bytes),
             Ok(Line::None) | Err(_) => return,
         }
     }

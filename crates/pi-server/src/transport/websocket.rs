@@ -20,7 +20,7 @@ use crate::{
 
 /// Serves a client until either end closes.
 pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket) {
-    let (sink, stream) = socket.split();
+    let (sink, mut stream) = socket.split();
     let (connection, hall) = (Arc::clone(&client.connection), Arc::clone(&client.hall));
     let (pace, heartbeat) = (hall.settings.pace, hall.settings.heartbeat);
     let outbox = Arc::clone(&connection.outbox);
@@ -35,21 +35,39 @@ pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket
     let mut speaking = std::pin::pin!(speaking);
     tokio::select! {
         () = &mut speaking => {}
-        () = listen(&client, stream, heartbeat) => {
+        heard = listen(&client, &mut stream, heartbeat) => match heard {
             // What is to be said is said, to a client that still listens.
-            drop(timeout(heartbeat.patience, speaking).await);
+            Heard::Enough => drop(timeout(heartbeat.patience, speaking).await),
+            // Reading on sends the answer to its goodbye, and nothing else may follow.
+            Heard::Goodbye => drop(timeout(heartbeat.patience, async { while stream.next().await.is_some() {} }).await),
         }
     }
     server.leave(&connection);
     tracing::info!(connection = connection.id.0, "a client left");
 }
 
+/// Why no more is read.
+enum Heard {
+    /// The client has closed the connection, or it broke.
+    Goodbye,
+    /// We close it.
+    Enough,
+}
+
 /// Takes frames until the client closes or shows no sign of life.
-async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: Heartbeat) {
+async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat: Heartbeat) -> Heard {
     let mut beats = interval_at(Instant::now() + heartbeat.every, heartbeat.every);
     let mut heard = Instant::now();
     let outbox = &client.connection.outbox;
     loop {
+        // Who does not take his answers is asked for no more commands; who takes some of them is not too slow.
+        while !outbox.has_room() {
+            if timeout(heartbeat.every + heartbeat.patience, outbox.progress()).await.is_err() {
+                outbox.close(ClosingReason::TooSlow);
+                return Heard::Enough;
+            }
+            heard = Instant::now();
+        }
         let message = tokio::select! {
             message = stream.next() => message,
             _ = beats.tick() => {
@@ -58,7 +76,7 @@ async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: 
             }
             () = sleep_until(heard + heartbeat.every + heartbeat.patience) => {
                 outbox.close(ClosingReason::Idle);
-                return;
+                return Heard::Enough;
             }
         };
         heard = Instant::now();
@@ -69,17 +87,13 @@ async fn listen(client: &Client, mut stream: SplitStream<WebSocket>, heartbeat: 
             Some(Err(error)) if is_too_large(&error) => {
                 tracing::info!(connection = client.connection.id.0, %error, "a frame is too large to be read");
                 outbox.close(ClosingReason::TooLarge);
-                return;
+                return Heard::Enough;
             }
-            // It says goodbye, or is gone: nobody reads why.
-            Some(Ok(Message::Close(_)) | Err(_)) | None => {
-                outbox.close(ClosingReason::Idle);
-                return;
-            }
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return Heard::Goodbye,
         };
         if taken.is_err() {
             outbox.close(ClosingReason::ShuttingDown);
-            return;
+            return Heard::Enough;
         }
     }
 }

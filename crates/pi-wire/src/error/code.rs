@@ -169,7 +169,9 @@ impl ErrorCode {
             Self::SessionNotFound => Some("list_sessions shows what is loaded, load_session loads from disk"),
             Self::SessionExists => Some("choose another sessionId, or leave it out"),
             Self::SessionLimit => Some("delete_session unloads one; its file stays"),
-            Self::SessionInUse => Some("work with the session that has the file open"),
+            Self::SessionInUse => Some(
+                "work with the session that has the file open, or let it go first: delete_session unloads it, and another process lets go when it ends",
+            ),
             Self::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
             Self::OutsideRoots => Some(
                 "name a folder inside, or start the server with every folder that is allowed: `pi serve --root DIR --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",
@@ -186,8 +188,21 @@ impl ErrorCode {
                 Some("it was not done, or not to its end: look at the state, then send it under a new id and key")
             }
             Self::Aborted => {
-                Some("somebody ended it: what was said so far is kept; send it under a new id to try again")
+                Some("somebody ended it, and what was said so far is kept: go on from there with a new prompt")
             }
+            Self::ProviderFailed => Some(
+                "what was said so far is kept: go on from there with a new prompt, or choose another model with set_model first",
+            ),
+            Self::ExtensionFailed => Some("the server's log says more; disable_extension goes on without it"),
+            Self::Refused => Some("nothing was changed: see to what the error names, then send it under a new id"),
+            Self::RateLimited | Self::Busy => Some("wait for retryAfterMs, then send the same frame again"),
+            Self::NoPendingRequest => Some(
+                "it was answered, cancelled, or its time ran out; extension_ui_request and session_snapshot tell what is open",
+            ),
+            Self::RequestSettled => Some("somebody has answered it; nothing is to be done"),
+            Self::RequestMismatch => Some("answer in the session that asked"),
+            Self::DependencyFailed => Some("send what it depends on again under a new id, and this one too"),
+            Self::Forbidden => Some("ask whoever runs the server"),
             Self::CircuitOpen => Some("wait for the recovery, or choose another model"),
             Self::BashCircuitOpen => Some("wait for the recovery"),
             Self::ModelNotFound => Some("get_available_models lists the models with credentials"),
@@ -198,6 +213,7 @@ impl ErrorCode {
             ),
             Self::StorageFailed => Some("see the server's log; reads still work"),
             Self::Internal => Some("please report this with the server's log"),
+            // These say what to do about the very thing that is wrong.
             Self::InvalidJson
             | Self::NotAnObject
             | Self::DuplicateMember
@@ -206,17 +222,7 @@ impl ErrorCode {
             | Self::MessageTooLarge
             | Self::UnknownCommand
             | Self::ValidationFailed
-            | Self::DependencyFailed
-            | Self::RateLimited
-            | Self::Busy
-            | Self::NoPendingRequest
-            | Self::RequestSettled
-            | Self::RequestMismatch
-            | Self::NotFound
-            | Self::ProviderFailed
-            | Self::ExtensionFailed
-            | Self::Refused
-            | Self::Forbidden => None,
+            | Self::NotFound => None,
         }
     }
 }

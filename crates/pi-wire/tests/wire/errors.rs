@@ -163,8 +163,45 @@ fn limits_and_missing_things_are_named() {
             ErrorCode::JournalUnavailable,
             "Durable journal initialization failed: no space",
         ),
-        (Error::NotFound(Missing::Entry("e".into())), ErrorCode::NotFound, "Entry e not found"),
+        (
+            Error::NotFound(Missing::Entry { id: "e".into(), member: Some("entryId") }),
+            ErrorCode::NotFound,
+            "Entry e not found",
+        ),
     ]);
+}
+
+#[test]
+fn what_is_missing_is_named_by_its_member_and_by_where_to_look() {
+    for (missing, member, hint) in [
+        (Missing::Entry { id: "e".into(), member: Some("targetId") }, Some("targetId"), "get_tree"),
+        (Missing::ModelRequest("r".into()), Some("requestId"), "list_requests"),
+        (Missing::ContextSource("c".into()), Some("sourceId"), "list_context_sources"),
+        (Missing::Extension("x".into()), Some("extensionId"), "list_extensions"),
+        (Missing::Tool("t".into()), Some("tools"), "get_tools"),
+    ] {
+        let error = Error::NotFound(missing);
+        assert_eq!(error.field(), member, "{error}");
+        assert!(error.hint().is_some_and(|told| told.starts_with(hint)), "{error}");
+    }
+}
+
+#[test]
+fn every_code_says_what_to_do_next_unless_its_errors_say_it_better() {
+    let silent: Vec<ErrorCode> = ErrorCode::ALL.into_iter().filter(|code| code.hint().is_none()).collect();
+    let better = [
+        ErrorCode::InvalidJson,
+        ErrorCode::NotAnObject,
+        ErrorCode::DuplicateMember,
+        ErrorCode::TooDeep,
+        ErrorCode::TooManyValues,
+        ErrorCode::MessageTooLarge,
+        ErrorCode::UnknownCommand,
+        ErrorCode::ValidationFailed,
+        ErrorCode::NotFound,
+    ];
+    assert_eq!(silent, better);
+    assert!(Error::CwdMissing.hint().is_some());
 }
 
 #[test]

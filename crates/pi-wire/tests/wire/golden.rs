@@ -64,7 +64,7 @@ fn every_event_type_has_an_example() {
 
 #[test]
 fn a_full_server_announces_every_feature_under_the_documents_version() {
-    let ready = ServerReady::new("0.1.0");
+    let ready = ServerReady::new("0.1.0", 1024);
     assert_eq!(ready.protocol_version, PROTOCOL_VERSION);
     let announced = ready.features.unwrap();
     assert!(COMMANDS.iter().filter_map(pi_wire::Spec::feature).all(|feature| announced.contains(&feature.into())));

@@ -32,6 +32,8 @@ fn with(mut answer: Value, members: Value) -> Value {
     answer
 }
 
+const FLAT: &str = "send nested content as text, or as a file whose path the command names";
+
 fn one_object(code: &str, error: &str) -> Value {
     with(refused(code, error), json!({ "hint": "send one JSON object per frame" }))
 }
@@ -79,7 +81,8 @@ fn broken_json_is_refused_with_its_place() {
         (br#"{"a":"\x"}"#, "invalid escape at line 1 column 8"),
     ];
     for (frame, problem) in cases {
-        check(frame, refused("invalid_json", &format!("Invalid JSON: {problem}")));
+        let hint = json!({ "hint": "send one JSON object per frame, written by a JSON library" });
+        check(frame, with(refused("invalid_json", &format!("Invalid JSON: {problem}")), hint));
     }
 }
 
@@ -135,12 +138,29 @@ fn a_member_that_stands_twice_is_named_with_its_path() {
 }
 
 #[test]
+fn refused_frame_is_known_by_the_id_at_its_beginning() {
+    let large = "x".repeat(1 << 20);
+    for (frame, id) in [
+        (r#"{"id":"c1","a":1,"a":2}"#.to_owned(), json!("c1")),
+        (r#"{"type":"abort","id":7,"a":nothing}"#.to_owned(), json!(7)),
+        (format!("{{\"id\":\"c1\",\"a\":{}", "[".repeat(100)), json!("c1")),
+        (format!("{{\"id\":\"c1\",\"a\":\"{large}\"}}"), json!("c1")),
+        (format!("{{\"a\":\"{large}\",\"id\":\"c1\"}}"), json!(null)),
+        (r#"{"id":"c1","id":"c2"}"#.to_owned(), json!(null)),
+        (format!("{{\"id\":\"{}\",\"a\":nothing}}", "c".repeat(1025)), json!(null)),
+        (r#"[{"id":"c1"}]"#.to_owned(), json!(null)),
+    ] {
+        assert_eq!(answer(frame.as_bytes())["id"], id, "{}", &frame[..frame.len().min(40)]);
+    }
+}
+
+#[test]
 fn nesting_ends_at_the_limit() {
     let nested = |levels: usize, open: &str, close: &str| {
         format!("{{\"type\":\"health_check\",\"a\":{}0{}}}", open.repeat(levels), close.repeat(levels))
     };
     assert!(parse(nested(7, "[", "]").as_bytes(), &SMALL).is_ok());
-    let expected = refused("too_deep", "Message is nested deeper than 8 levels");
+    let expected = with(refused("too_deep", "Message is nested deeper than 8 levels"), json!({ "hint": FLAT }));
     check(nested(8, "[", "]"), expected.clone());
     check(nested(8, "{\"a\":", "}"), expected.clone());
     check(format!("{{\"a\":{}", "[".repeat(500_000)), expected.clone());
@@ -156,7 +176,7 @@ fn a_deep_frame_under_the_default_limits_does_not_reach_the_readers_own() {
 
 #[test]
 fn the_number_of_values_ends_at_the_limit() {
-    let expected = refused("too_many_values", "Message holds more than 64 values");
+    let expected = with(refused("too_many_values", "Message holds more than 64 values"), json!({ "hint": FLAT }));
     check(format!("{{\"a\":[{}0]}}", "0,".repeat(64)), expected.clone());
     check(format!("{{\"a\":[{}[]]}}", "[],".repeat(400_000 / 3)), expected.clone());
     let members: String = (0..65).map(|n| format!("\"{n}\":0,")).collect();

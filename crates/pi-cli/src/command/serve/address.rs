@@ -56,7 +56,7 @@ pub(super) fn running(settings: &Settings) -> Option<SocketAddr> {
     let mut text = String::new();
     OpenOptions::new().read(true).open(settings.address()).ok()?.take(HEAD).read_to_string(&mut text).ok()?;
     let (at, process) = text.trim().split_once(' ')?;
-    if process.parse() == Ok(holder) { at.parse().ok() } else { None }
+    if process.parse() == Ok(holder.process) { at.parse().ok() } else { None }
 }
 
 /// Asks and reads the whole answer, which ends with the connection.
@@ -84,7 +84,7 @@ async fn occupant(at: SocketAddr, settings: &Settings) -> Occupant {
     let is_pi = timeout(PATIENCE, is_pi(near(at))).await.is_ok_and(|asked| asked.unwrap_or(false));
     let is_own = running(settings) == Some(near(at));
     match (is_pi, journal::holder(&settings.journal()).filter(|_| is_own)) {
-        (true, Some(process)) => Occupant::Own { process: Some(process), token: settings.token() },
+        (true, Some(holder)) => Occupant::Own { process: Some(holder.process), token: settings.token() },
         (true, None) => Occupant::Pi,
         (false, _) => Occupant::Other,
     }
