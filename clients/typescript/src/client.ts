@@ -59,7 +59,10 @@ export type ConnectionState =
   | { state: "closed"; reason: string };
 
 interface Pending {
+  command: string;
   frame: string;
+  /** Whether it went out on the connection that there is. */
+  isSent: boolean;
   resolve(response: SuccessResponse): void;
   reject(error: Error): void;
 }
@@ -128,7 +131,7 @@ export class PiClient {
     return () => this.stateListeners.delete(listener);
   }
 
-  /** Everything that the server says by itself, but for events of sessions. */
+  /** Everything that the server says by itself, but for events that a listener of their session hears. */
   onEvent(listener: (event: ServerEvent) => void): () => void {
     this.eventListeners.add(listener);
     return () => this.eventListeners.delete(listener);
@@ -146,15 +149,11 @@ export class PiClient {
     let id = options.id ?? crypto.randomUUID();
     const backoff = this.newBackoff();
     for (let left = options.retries ?? 3; ; left -= 1) {
-      const frame = JSON.stringify({
-        ...command,
-        id,
-        idempotencyKey: id,
-        ...(dependsOn === undefined ? {} : { dependsOn }),
-        ...(ifSessionVersion === undefined ? {} : { ifSessionVersion }),
-      });
+      // The id stands first: the server names it even if it cannot read the rest.
+      const head = { id, idempotencyKey: id, dependsOn, ifSessionVersion };
+      const frame = JSON.stringify(Object.assign({ id }, command, defined(head)));
       try {
-        return (await this.send(id, frame, options.signal)) as SuccessResponse<Name>;
+        return (await this.send(id, command.type, frame, options.signal)) as SuccessResponse<Name>;
       } catch (error) {
         const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type, backoff) : undefined;
         if (wait === undefined) {
@@ -230,7 +229,12 @@ export class PiClient {
     }
   }
 
-  private send(id: string, frame: string, signal: AbortSignal | undefined): Promise<SuccessResponse> {
+  private send(
+    id: string,
+    command: string,
+    frame: string,
+    signal: AbortSignal | undefined,
+  ): Promise<SuccessResponse> {
     return new Promise((resolve, reject) => {
       const stop = () => {
         this.pending.delete(id);
@@ -242,14 +246,48 @@ export class PiClient {
       signal?.addEventListener("abort", stop, { once: true });
       const settled = () => signal?.removeEventListener("abort", stop);
       this.pending.set(id, {
+        command,
         frame,
+        isSent: false,
         resolve: (response) => (settled(), resolve(response)),
         reject: (error) => (settled(), reject(error)),
       });
-      if (this.ready !== undefined) {
-        this.transport?.send(frame);
-      }
+      this.transmit(id);
     });
+  }
+
+  /** Sends what waits, if there is a server to send it to. What it would not read is refused here. */
+  private transmit(id: string): void {
+    const pending = this.pending.get(id);
+    if (pending === undefined || this.ready === undefined) {
+      return;
+    }
+    const most = this.ready.maxMessageBytes ?? Number.POSITIVE_INFINITY;
+    const size = sizeUpTo(pending.frame, most);
+    if (size > most) {
+      this.refuse(id, `Message size ${size} exceeds limit ${most}`);
+      return;
+    }
+    pending.isSent = true;
+    this.transport?.send(pending.frame);
+  }
+
+  /** The largest command that was sent, if nothing else can have been too large for the server or for a proxy. */
+  private refuseLargest(): void {
+    const sent = [...this.pending].filter(([, { isSent }]) => isSent);
+    const largest = sent.sort(([, one], [, other]) => other.frame.length - one.frame.length)[0];
+    if (largest !== undefined) {
+      this.refuse(largest[0], "The connection was closed because a message is too large");
+    }
+  }
+
+  /** Ends a command as the server does when it is too large. It is not sent again. */
+  private refuse(id: string, error: string): void {
+    const pending = this.pending.get(id);
+    this.pending.delete(id);
+    const hint = "send large content as a file and name its path";
+    const command = pending?.command ?? "unknown";
+    pending?.reject(new PiError({ id, type: "response", command, success: false, error, code: "message_too_large", hint }));
   }
 
   /** How long to wait before a command is tried again, and as what; nothing if it makes no sense. */
@@ -284,8 +322,11 @@ export class PiClient {
           this.hear(text);
         }
       },
-      closed: (reason) => {
+      closed: (reason, code) => {
         if (this.transport === transport) {
+          if (code === TOO_LARGE) {
+            this.refuseLargest();
+          }
           this.lost(reason);
         }
       },
@@ -297,22 +338,32 @@ export class PiClient {
     });
     this.transport = transport;
     const patience = this.options.helloMs ?? 10_000;
-    this.helloTimer = setTimeout(() => {
-      this.lost(`the server said nothing for ${patience} ms`);
-      transport.close();
-    }, patience);
+    this.helloTimer = setTimeout(() => this.leave(`the server said nothing for ${patience} ms`), patience);
+  }
+
+  /** Gives up a connection that is of no use. */
+  private leave(reason: string): void {
+    const transport = this.transport;
+    this.lost(reason);
+    transport?.close();
   }
 
   private hear(text: string): void {
-    const message = JSON.parse(text) as ServerMessage;
+    const message = read(text);
+    if (message === undefined) {
+      this.leave(`the server sent what is no message: ${text.slice(0, SHOWN)}`);
+      return;
+    }
     switch (message.type) {
       case "response":
         return this.answer(message);
       case "server_ready":
         return this.greet(message.data);
       case "event":
-        this.sessions.get(message.sessionId)?.hear(message);
-        return;
+        if (this.sessions.get(message.sessionId)?.hear(message) === true) {
+          return;
+        }
+        break;
       case "session_snapshot":
         this.sessions.get(message.data.sessionId)?.see(message.data);
         break;
@@ -369,12 +420,12 @@ export class PiClient {
     this.opening?.resolve();
     this.opening = undefined;
     // First what was listened to, then what waits: events of a run come before its answer.
-    const waiting = [...this.pending.values()];
+    const waiting = [...this.pending.keys()];
     for (const session of this.sessions.values()) {
       session.resume();
     }
-    for (const { frame } of waiting) {
-      this.transport?.send(frame);
+    for (const id of waiting) {
+      this.transmit(id);
     }
     this.setState({ state: "live" });
   }
@@ -388,6 +439,9 @@ export class PiClient {
     clearTimeout(this.helloTimer);
     this.transport = undefined;
     this.ready = undefined;
+    for (const pending of this.pending.values()) {
+      pending.isSent = false;
+    }
     if (this.opening !== undefined && this.attempt >= this.connectAttempts) {
       const advice = this.options.reconnect === false ? "" : "; does the server run (`pi serve`), and here?";
       this.endWith(new ConnectionLost(`${reason}${advice}`));
@@ -447,6 +501,50 @@ export class PiClient {
 
 /** Answers to a first connection that no further attempt would change; others, such as 503, may pass. */
 const FINAL = [400, 401, 403, 404];
+/** The code of a WebSocket that is closed because a message is too large. */
+const TOO_LARGE = 1009;
+/** How much of something strange is shown, in characters. */
+const SHOWN = 200;
+
+/** The same without members that have no value. */
+function defined<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+/** A frame of the server, unless it is something else. */
+function read(text: string): ServerMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    return isObject(message) && hasContents(message) ? (message as unknown as ServerMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a message has what is read of it here. */
+function hasContents(message: Record<string, unknown>): boolean {
+  switch (message.type) {
+    case "server_ready":
+      return isObject(message.data) && typeof message.data.protocolVersion === "string";
+    case "session_snapshot":
+    case "session_deleted":
+    case "command_started":
+      return isObject(message.data);
+    case "event":
+      return isObject(message.event);
+    default:
+      return typeof message.type === "string"; // A later server may say more than we know.
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** The bytes of a text, counted exactly only if they may be more than `most`. */
+function sizeUpTo(text: string, most: number): number {
+  return text.length * 3 <= most ? text.length : new TextEncoder().encode(text).length;
+}
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

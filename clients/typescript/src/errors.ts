@@ -31,17 +31,31 @@ export class ConnectionLost extends Error {
 /** The server is there and does not let this client in. */
 export class Refused extends Error {
   override readonly name = "Refused";
+  /** In the server's own words. */
+  readonly reason: string;
   /** What to do about it, for people. */
   readonly hint: string;
 
+  /** `text` is what the server said: words, or an object with `error` and `hint`. */
   constructor(
     readonly status: number,
-    /** In the server's own words. */
-    readonly reason: string,
+    text: string,
   ) {
-    const hint = ADVICE[status] ?? "look at what the server writes to its log";
+    const said = told(text);
+    const reason = said.error ?? text;
+    const hint = ADVICE[status] ?? said.hint ?? "look at what the server writes to its log";
     super(`${reason} (HTTP ${status}): ${hint}`);
+    this.reason = reason;
     this.hint = hint;
+  }
+}
+
+function told(text: string): { error?: string; hint?: string } {
+  try {
+    const { error, hint } = JSON.parse(text) as { error?: unknown; hint?: unknown };
+    return { ...(typeof error === "string" ? { error } : {}), ...(typeof hint === "string" ? { hint } : {}) };
+  } catch {
+    return {}; // They are words.
   }
 }
 
@@ -60,6 +74,15 @@ export class TextMissed extends Error {
 
   constructor() {
     super("too much was missed while the connection was away; read the whole text with messages()");
+  }
+}
+
+/** A session is listened to already, so no other place in its events can be chosen. */
+export class AlreadyListening extends Error {
+  override readonly name = "AlreadyListening";
+
+  constructor(readonly sessionId: string) {
+    super(`session ${sessionId} is listened to already; end that first, or use a client of its own`);
   }
 }
 

@@ -2,8 +2,8 @@
 
 export { PiClient, type ClientOptions, type ConnectionState, type RequestOptions } from "./client.js";
 export { type AskOptions } from "./ask.js";
-export { Session, type SessionListener } from "./session.js";
-export { PiError, ConnectionLost, Refused, IncompatibleServer, Closed, TextMissed } from "./errors.js";
+export { Session, type Position, type SessionListener, type SubscribeOptions } from "./session.js";
+export { PiError, ConnectionLost, Refused, IncompatibleServer, Closed, TextMissed, AlreadyListening } from "./errors.js";
 export { webSocket, type Transport, type TransportListener, type TransportFactory } from "./transport.js";
 export type * from "./wire.js";
 export { PROTOCOL_VERSION, COMMANDS, FEATURES, RETRY } from "./wire.js";

@@ -51,31 +51,45 @@ function agentFolder(): string {
 }
 
 /**
- * Starts a server of one's own and talks to it on its standard streams. It ends with the client. `clientId` and `lifecycle`
- * are told to it as `--client-id` and `--lifecycle`, unless the arguments have them already.
+ * Starts a server of one's own and talks to it on its standard streams. It ends with the client. A `clientId` that was chosen
+ * and `lifecycle` are told to it as `--client-id` and `--lifecycle`, unless the arguments have them already. What it writes to its standard
+ * error is passed on, and its last lines are in the error if it ends.
  */
 export async function launch(
   command: string,
   argumentsOf: string[] = ["serve", "--stdio"],
   options: ClientOptions = {},
 ): Promise<PiClient> {
-  const client = new PiClient((query) => stdio(command, [...argumentsOf, ...flags(query, argumentsOf)]), {
-    reconnect: false,
-    ...options,
-  });
+  const full = { reconnect: false, ...options };
+  const client = new PiClient((query) => {
+    if (options.clientId === undefined && !full.reconnect) {
+      query.delete("clientId"); // What only one process knows needs no folder that stays.
+    }
+    return stdio(command, [...argumentsOf, ...flags(query, argumentsOf)]);
+  }, full);
   await client.connect();
   return client;
 }
 
+/** How much of what a server wrote before it ended is told. */
+const LAST_LINES = 10;
+
 function stdio(command: string, argumentsOf: string[]): TransportFactory {
   return (listener) => {
-    const child = spawn(command, argumentsOf, { stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(command, argumentsOf, { stdio: ["pipe", "pipe", "pipe"] });
     createInterface({ input: child.stdout }).on("line", (line) => listener.frame(line));
+    const last: string[] = [];
+    child.stderr.pipe(process.stderr, { end: false });
+    createInterface({ input: child.stderr }).on("line", (line) => last.push(line) > LAST_LINES && last.shift());
     let failure: string | undefined;
-    child.on("error", (error) => {
-      failure = error.message;
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      const advice = error.code === "ENOENT" ? "; is it installed, and is its folder in PATH?" : "";
+      failure = `${command} cannot be started: ${error.message}${advice}`;
     });
-    child.on("close", (code, signal) => listener.closed(failure ?? `the server ended with ${signal ?? code}`));
+    child.on("close", (code, signal) => {
+      const words = [`the server ended with ${signal ?? code}`, ...last];
+      listener.closed(failure ?? words.join("\n"));
+    });
     child.stdin.on("error", () => undefined); // The end of the process says it better.
     return {
       send: (frame) => child.stdin.write(`${frame}\n`),

@@ -1,6 +1,6 @@
 import { ask, type AskOptions } from "./ask.js";
 import type { CommandOf, PiClient, RequestOptions } from "./client.js";
-import { PiError } from "./errors.js";
+import { AlreadyListening, PiError } from "./errors.js";
 import type {
   AgentEvent,
   Answer,
@@ -28,12 +28,24 @@ export interface SessionListener {
   gone?(reason?: PiError): void;
 }
 
+/** Up to where the events of a session are known. */
+export interface Position {
+  epoch: string;
+  seq: number;
+}
+
+/** From where on to listen: after the event with this number, as {@link Session.position} had it. */
+export interface SubscribeOptions {
+  afterSeq: number;
+  epoch: string;
+}
+
 /** A session of the server: what it is asked, the version that it has, the events that it brings. */
 export class Session {
   /** As the server said last. */
   version: number | undefined;
   private listeners = new Set<SessionListener>();
-  private at: { epoch: string; seq: number } | undefined;
+  private at: Position | undefined;
   private replayUntil = 0;
   private isJoined = false;
   /** A subscription that is under way. */
@@ -113,17 +125,31 @@ export class Session {
     await this.request({ type: "extension_ui_key", requestId, width, ...(height === undefined ? {} : { height }) });
   }
 
+  /** The last event that was heard, for {@link subscribe} of another day. Nothing while nobody listens. */
+  get position(): Position | undefined {
+    return this.at;
+  }
+
   /**
-   * Listens to what happens from now on, across connections. Returns a function that ends it. Rejects if the session is not
-   * there; a session that goes later is told with `gone`, and its listeners are forgotten.
+   * Listens to what happens from now on, across connections; or to what happened after an event, if `from` names it. Returns
+   * a function that ends it. Rejects if the session is not there; a session that goes later is told with `gone`, and its
+   * listeners are forgotten. Those of one client hear the same events, so only the first of them can name an event.
    */
-  async subscribe(listener: SessionListener): Promise<() => Promise<void>> {
+  async subscribe(listener: SessionListener, from?: SubscribeOptions): Promise<() => Promise<void>> {
+    if (from !== undefined) {
+      if (this.listeners.size > 0) {
+        throw new AlreadyListening(this.id);
+      }
+      this.at = { epoch: from.epoch, seq: from.afterSeq };
+    }
     this.listeners.add(listener);
     this.joining ??= this.isJoined ? undefined : this.join();
     try {
       await this.joining;
     } catch (error) {
-      this.listeners.delete(listener);
+      if (this.listeners.delete(listener) && this.listeners.size === 0) {
+        this.at = undefined;
+      }
       throw error;
     }
     return async () => {
@@ -189,11 +215,15 @@ export class Session {
     }
   }
 
-  hear(message: Numbered): void {
+  /** Whether anybody listens here; somebody may have asked for the events without us. */
+  hear(message: Numbered): boolean {
+    if (this.listeners.size === 0) {
+      return false;
+    }
     const { seq, epoch, event } = message;
     if (seq !== undefined && epoch !== undefined) {
       if (this.at?.epoch === epoch && seq <= this.at.seq) {
-        return; // Told before.
+        return true; // Told before.
       }
       this.at = { epoch, seq };
       if (this.replayUntil > 0 && seq >= this.replayUntil) {
@@ -204,9 +234,13 @@ export class Session {
     for (const listener of this.listeners) {
       listener.event?.(event, seq ?? 0);
     }
+    return true;
   }
 
   see(snapshot: SessionSnapshot): void {
+    if (this.listeners.size === 0) {
+      return;
+    }
     this.at = { epoch: snapshot.epoch, seq: snapshot.seq };
     for (const listener of this.listeners) {
       listener.snapshot?.(snapshot);

@@ -6,8 +6,8 @@ export interface Transport {
 
 export interface TransportListener {
   frame(text: string): void;
-  /** Once, whatever happened, unless `refused` was called. */
-  closed(reason: string): void;
+  /** Once, whatever happened, unless `refused` was called. `code` is that of a WebSocket. */
+  closed(reason: string, code?: number): void;
   /** The server answered, and not with a connection. Browsers do not say so; there it is `closed`. */
   refused(status: number, text: string): void;
 }
@@ -77,7 +77,7 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
     };
     socket.onclose = (event) => {
       if (!isRefused) {
-        listener.closed(event.reason || failure || `closed with ${event.code}`);
+        listener.closed(event.reason || failure || `closed with ${event.code}`, event.code);
       }
     };
     return {

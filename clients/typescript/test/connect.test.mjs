@@ -70,7 +70,7 @@ test("a host that the server does not know is refused at once", async () => {
 
 test("a path that the server does not have is refused at once", async () => {
   const url = `ws://127.0.0.1:${server.port}/nothing`;
-  await refused(client({ url }), { status: 404, reason: /^the server refused the connection$/, hint: /\/ws/ });
+  await refused(client({ url }), { status: 404, reason: /^there is nothing at this path$/, hint: /\/ws/ });
 });
 
 test("a server that never says hello is given up", async () => {

@@ -1,0 +1,197 @@
+/** What cannot be sent, what cannot be read, and what cannot be started: each is told to whoever asked, and nothing hangs. */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { after, afterEach, before, test } from "node:test";
+import { AlreadyListening, ConnectionLost, PiClient, PiError, webSocket } from "pi-client";
+import { connect, launch } from "pi-client/node";
+import { WebSocket, WebSocketServer } from "ws";
+import { Server, until } from "./server.mjs";
+
+/** @type {Server} */
+let server;
+before(async () => {
+  server = await Server.start();
+});
+after(() => server.stop());
+
+/** @type {import("pi-client").PiClient[]} */
+const clients = [];
+afterEach(() => clients.splice(0).forEach((pi) => pi.close()));
+
+const quick = { firstWaitMs: 10, longestWaitMs: 100 };
+const client = async (options = {}) => {
+  const pi = await connect({ url: server.url, token: await server.token(), ...quick, ...options });
+  clients.push(pi);
+  return pi;
+};
+
+/** Counts what a client sends on the connection that it has. */
+const counted = (pi) => {
+  const { transport } = pi;
+  const sent = [];
+  pi["transport"].send = ((send) => (frame) => (sent.push(frame.length), send(frame)))(transport.send);
+  return sent;
+};
+
+const nested = (levels) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+
+test("a command that is too deep, or has too many values, is refused in the server's words and sent once", async () => {
+  const pi = await client();
+  const sent = counted(pi);
+  for (const [more, code] of [[nested(100), "too_deep"], [Array(70_000).fill(0), "too_many_values"]]) {
+    await assert.rejects(pi.request({ type: "health_check", more }), { name: "PiError", code });
+  }
+  assert.equal(sent.length, 2);
+});
+
+test("what is larger than the server reads is not sent", async () => {
+  const pi = await client();
+  const sent = counted(pi);
+  assert.equal(pi.ready.maxMessageBytes, 10 * 1024 * 1024);
+  // Two bytes each: the limit is one of bytes.
+  await assert.rejects(pi.request({ type: "health_check", more: "é".repeat(6 << 20) }), (error) => {
+    assert.ok(error instanceof PiError);
+    assert.equal(error.code, "message_too_large");
+    assert.match(error.message, /^Message size \d+ exceeds limit 10485760$/);
+    return true;
+  });
+  assert.deepEqual(sent, []);
+  await pi.request({ type: "health_check", more: "x".repeat(9 << 20) });
+});
+
+test("a server that does not tell its limit refuses by id", async () => {
+  const pi = await client();
+  delete pi.ready.maxMessageBytes;
+  const sent = counted(pi);
+  const refused = pi.request({ type: "health_check", more: "x".repeat(11 << 20) });
+  await Promise.all([assert.rejects(refused, { code: "message_too_large" }), pi.request({ type: "health_check" })]);
+  assert.equal(sent.length, 2);
+});
+
+test("a command for which the connection is closed is refused, and the others get their answers", async () => {
+  const pi = await client();
+  const states = [];
+  pi.onState(({ state, reason }) => states.push(`${state} ${reason ?? ""}`.trim()));
+  delete pi.ready.maxMessageBytes;
+  const refused = pi.request({ type: "health_check", more: "x".repeat(25 << 20) });
+  const other = pi.request({ type: "list_sessions" });
+  await assert.rejects(refused, { name: "PiError", code: "message_too_large" });
+  assert.equal((await other).success, true);
+  assert.deepEqual(states.filter((state) => state.startsWith("offline")), ["offline the frame is too large"]);
+});
+
+/** A server that says these frames to everybody. */
+const strange = async (frames) => {
+  const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  sockets.on("connection", (socket) => frames.forEach((frame) => socket.send(frame)));
+  await new Promise((resolve) => sockets.once("listening", () => resolve(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (sockets.address());
+  return { url: `ws://127.0.0.1:${port}`, stop: () => sockets.close() };
+};
+const hello = JSON.stringify({ type: "server_ready", data: { serverVersion: "1", protocolVersion: "1.0.0", transports: [] } });
+
+test("a server that says what is no message is left, with the reason", async () => {
+  for (const frame of ["SSH-2.0 banner", "null", "[]", "{}", '{"type":"server_ready"}', '{"type":"event"}']) {
+    const other = await strange([frame]);
+    await assert.rejects(connect({ url: other.url, token: "x", ...quick }), (error) => {
+      assert.ok(error instanceof ConnectionLost);
+      assert.ok(error.message.startsWith(`the server sent what is no message: ${frame}`), error.message);
+      return true;
+    });
+    other.stop();
+  }
+});
+
+test("what is no message after hello is told as the reason of being offline", async () => {
+  const other = await strange([hello, "<html>"]);
+  const reasons = [];
+  const pi = await connect({ url: other.url, token: "x", ...quick });
+  pi.onState((state) => state.state === "offline" && reasons.push(state.reason));
+  await until(() => reasons.length > 1);
+  assert.equal(reasons[0], "the server sent what is no message: <html>");
+  pi.close();
+  other.stop();
+});
+
+test("messages of a later server are passed on", async () => {
+  const other = await strange([hello, '{"type":"weather","sky":"clear"}']);
+  const heard = [];
+  const pi = new PiClient(() => webSocket(other.url, { socket: WebSocket }));
+  pi.onEvent((event) => heard.push(event.type));
+  await pi.connect();
+  await until(() => heard.includes("weather"));
+  assert.equal(pi.state.state, "live");
+  pi.close();
+  other.stop();
+});
+
+test("a subscription that is asked for as a command brings its events", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "plain" });
+  const heard = [];
+  pi.onEvent((message) => message.type === "event" && heard.push([message.sessionId, message.event.type]));
+  await pi.request({ type: "subscribe", sessionId: "plain" });
+  await session.prompt("hello");
+  await until(() => heard.some(([, type]) => type === "agent_settled"));
+  assert.ok(heard.every(([id]) => id === "plain"));
+  assert.equal(session.position, undefined);
+});
+
+test("a listener begins after the event that was seen last on another day", async () => {
+  const [first, second] = [await client(), await client()];
+  const session = await first.createSession({ sessionId: "later" });
+  const leave = await session.subscribe({});
+  await session.prompt("one");
+  await until(() => session.position?.seq > 3);
+  const { epoch, seq } = session.position;
+  await session.prompt("two");
+  const end = (await session.request({ type: "get_last_assistant_text" })).data.text;
+  await leave();
+  assert.equal(session.position, undefined);
+
+  const texts = [];
+  let text = "";
+  const again = second.session("later");
+  await again.subscribe(
+    {
+      event(event, number) {
+        texts.push(number);
+        if (event.type === "message_update" && event.assistantMessageEvent.type === "text_delta") {
+          text += event.assistantMessageEvent.delta;
+        }
+      },
+    },
+    { afterSeq: seq, epoch },
+  );
+  await until(() => text.endsWith(end));
+  assert.ok(texts.every((number) => number > seq));
+  await assert.rejects(again.subscribe({}, { afterSeq: 0, epoch }), (error) => error instanceof AlreadyListening);
+});
+
+test("a program that is not there is named, with what to do", async () => {
+  await assert.rejects(launch("no-such-program-of-pi"), {
+    name: "ConnectionLost",
+    message: /no-such-program-of-pi cannot be started.*ENOENT; is it installed, and is its folder in PATH\?/,
+  });
+});
+
+test("a server that ends at its start is quoted", async () => {
+  await assert.rejects(launch(process.env.PI_TEST_BINARY, ["serve", "--stdio", "--no-such-flag"]), {
+    name: "ConnectionLost",
+    message: /^the server ended with 2\n[^]*--no-such-flag/,
+  });
+  await assert.rejects(launch("sh", ["-c", "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $n >&2; done; exit 3"]), {
+    message: ["the server ended with 3", ...Array.from({ length: 10 }, (_, n) => `line ${n + 3}`)].join("\n"),
+  });
+});
+
+test("every link of the packed pages leads somewhere", async () => {
+  for (const name of ["README.md", "commands.md"]) {
+    const page = new URL(`../${name}`, import.meta.resolve("pi-client"));
+    const links = [...(await readFile(page, "utf8")).matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link);
+    const missing = links.filter((link) => !/^https?:/.test(link) && !existsSync(new URL(link, page)));
+    assert.deepEqual(missing, [], name);
+  }
+});
