@@ -250,6 +250,12 @@ impl Console {
         (self.held, self.shows_progress, self.error_colours) = (Some(Vec::new()), false, false);
     }
 
+    /// Others write lines to standard error as well from now on: a line of progress would take one of theirs away.
+    pub(crate) fn share_error(&mut self) {
+        self.clear_progress();
+        self.shows_progress = false;
+    }
+
     /// What was kept so far.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         self.held.as_mut().map(std::mem::take).unwrap_or_default()

@@ -23,7 +23,7 @@ use pi_server::{
     door::{Door, NotLoopback, Rule},
     journal::JournalError,
     server::{Server, StartError},
-    settings::{Origin, Problem, Resolved, Settings},
+    settings::{LogLevel, Origin, Problem, Resolved, Settings},
     transport::{http, stdio},
     workshop::Workshop,
 };
@@ -34,7 +34,7 @@ use self::{
     floor::{Counter, Floor, Sent},
     shelf::Shelf,
 };
-use super::{config, talk::stop::Stops};
+use super::{config, journal, talk::stop::Stops};
 use crate::{
     arguments::serve::ServeArguments,
     console::{Console, Tone},
@@ -66,30 +66,56 @@ pub(crate) fn run(
     let agent = environment.agent_directory.as_deref().ok_or(ServeFailure::Homeless)?;
     let resolved = config::resolved(&arguments.settings, Some(agent), environment);
     if arguments.check_config {
-        config::show_server(&resolved, console);
+        return runtime::start_many()?.block_on(check::check(arguments, resolved, environment, console));
     }
-    let settings = settings(resolved, arguments, console)?;
-    if let Some(at) = settings.listen
-        && arguments.insecure_no_auth
-        && !at.ip().is_loopback()
-    {
-        return Err(ServeFailure::NotLoopback(NotLoopback(at)).into());
-    }
-    if arguments.check_config {
-        return runtime::start_many()?.block_on(check::check(arguments, &settings, environment, console));
-    }
+    let (level, form) = (resolved.settings.log.level, log::Form::of(resolved.settings.log.form));
     if arguments.ticket {
+        let settings = settings(resolved, arguments, console)?;
         return runtime::start_many()?.block_on(ticket::print(&settings, console));
     }
-    let form = log::Form::of(settings.log.form);
     if form == log::Form::Json {
         // What would be said in words becomes lines of the log.
         console.hold_notes();
     }
-    let ended = runtime::start_many()?.block_on(serve(arguments, settings, form, environment, console));
+    let ended = begin(resolved, arguments, form, environment, console);
+    let ended = match ended {
+        Err(failure) if form == log::Form::Json => {
+            // It may have ended before it knew what to hide beyond what the environment says.
+            let level = if level == LogLevel::Off { LogLevel::Error } else { level };
+            drop(log::start(level, form, Arc::new(journal::redactor())));
+            log_notes(console);
+            let (error, hint) = (failure.told(), failure.hint());
+            tracing::error!(hint, exit_code = failure.exit() as u8, "{error}");
+            Ok(failure.exit())
+        }
+        ended => ended,
+    };
     log_notes(console);
     console.release_notes();
     ended
+}
+
+/// Serves, if the settings can be used.
+fn begin(
+    resolved: Resolved,
+    arguments: &ServeArguments,
+    form: log::Form,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let settings = settings(resolved, arguments, console)?;
+    closed_to_others(arguments, &settings)?;
+    runtime::start_many()?.block_on(serve(arguments, settings, form, environment, console))
+}
+
+/// Without a token only this machine is served.
+fn closed_to_others(arguments: &ServeArguments, settings: &Settings) -> Result<(), ServeFailure> {
+    match settings.listen {
+        Some(at) if arguments.insecure_no_auth && !at.ip().is_loopback() => {
+            Err(ServeFailure::NotLoopback(NotLoopback(at)))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Puts what was said on the console into the log.
@@ -101,18 +127,21 @@ fn log_notes(console: &mut Console) {
 
 /// With what the server starts: a limit that somebody meant and misspelt must not be passed over.
 fn settings(resolved: Resolved, arguments: &ServeArguments, console: &mut Console) -> Result<Settings, ServeFailure> {
+    let (settings, fatal) = sorted(resolved, arguments, console);
+    if fatal.is_empty() { Ok(settings) } else { Err(ServeFailure::Settings { problems: fatal }) }
+}
+
+/// The settings, and what stops a server; what is only odd is told.
+fn sorted(resolved: Resolved, arguments: &ServeArguments, console: &mut Console) -> (Settings, Vec<Problem>) {
     let Resolved { settings, rows, problems } = resolved;
     let (fatal, odd): (Vec<_>, Vec<_>) = problems.into_iter().partition(Problem::is_fatal);
     for problem in &odd {
         console.note(&problem.to_string());
     }
-    if !fatal.is_empty() {
-        return Err(ServeFailure::Settings { problems: fatal });
-    }
     // On pipes it listens only if that is said here and now.
     let is_said = rows.iter().any(|row| row.key.name == "listen" && matches!(row.origin, Origin::Flag(_)));
     let listen = settings.listen.filter(|_| !arguments.stdio || is_said);
-    Ok(Settings { listen, ..settings })
+    (Settings { listen, ..settings }, fatal)
 }
 
 /// What is known before anything is served.
@@ -152,6 +181,7 @@ async fn serve(
 ) -> Result<Exit, Failure> {
     let Prepared { ground, redactor, model: _ } = prepare(arguments, environment, console).await?;
     log::start(settings.log.level, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
+    console.share_error();
     files::raise_limit();
     let breakers = Breakers::new();
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
@@ -250,14 +280,8 @@ fn start(
     arguments: &ServeArguments,
     parts: impl Fn() -> (Arc<dyn Workshop>, Arc<Redactor>),
 ) -> Result<Server, ServeFailure> {
-    let base = settings.folder.clone();
-    let folders = match (settings.listen, &arguments.client_id) {
-        (Some(_), _) => vec![base],
-        (None, Some(name)) => vec![client_folder(&base, name)],
-        (None, None) => (1..=MOST_BESIDE).map(|number| base.join(format!("stdio-{number}"))).collect(),
-    };
     let mut in_use = None;
-    for folder in folders {
+    for folder in folders(settings, arguments) {
         settings.folder = folder;
         let (workshop, redactor) = parts();
         match Server::start(settings.clone(), workshop, redactor) {
@@ -270,6 +294,16 @@ fn start(
         (None, Some(name)) => ServeFailure::SameClient { name: name.clone(), by: error },
         _ => ServeFailure::Start(StartError::Journal(error)),
     })
+}
+
+/// Where the server may keep what it keeps: in the first of these that is free.
+fn folders(settings: &Settings, arguments: &ServeArguments) -> Vec<PathBuf> {
+    let base = &settings.folder;
+    match (settings.listen, &arguments.client_id) {
+        (Some(_), _) => vec![base.clone()],
+        (None, Some(name)) => vec![client_folder(base, name)],
+        (None, None) => (1..=MOST_BESIDE).map(|number| base.join(format!("stdio-{number}"))).collect(),
+    }
 }
 
 /// The folder of a client on standard input. Its name may hold what no file may be called, and be longer than one may be.

@@ -1,11 +1,14 @@
 //! What is said before a server runs, or why it does not.
 
 use std::{
+    fs::File,
+    io::{Read as _, Write as _},
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
+use nix::pty::{OpenptyResult, openpty};
 use pi_testkit::Script;
 use serde_json::{Value, json};
 
@@ -99,4 +102,87 @@ fn addresses_and_names_are_told_by_example() {
     assert!(open.status.success() && told(&open).contains("it is HTTP without TLS"), "{}", told(&open));
     let closed = serve(&room, &["--listen", "127.0.0.1:0", "--check-config"]).output().expect("it starts");
     assert!(!told(&closed).contains("TLS"), "{}", told(&closed));
+}
+
+/// What is on a stream, an object per line.
+fn objects(bytes: &[u8]) -> Vec<Value> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+}
+
+#[test]
+fn check_tells_all_faults_each_as_an_object_with_its_place() {
+    let room = Room::new(Script::new());
+    let settings = r#"{"server": {
+        "maxSessions": "many",
+        "maxSesions": 1
+    }}"#;
+    write(&room.at("agent/settings.json"), settings.as_bytes());
+    write(&room.at("agent/server/journal.sqlite"), b"this is no journal, however one looks at it");
+    let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
+    let at = taken.local_addr().expect("it is bound").to_string();
+    let arguments = ["--listen", &at, "--root", "none", "--tools", "raed", "--check-config"];
+    let output = serve(&room, &arguments).arg("--json").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let lines = objects(&output.stdout);
+    let faults: Vec<&Value> = lines.iter().filter(|line| line["error"].is_object()).collect();
+    let names: Vec<&str> = faults.iter().filter_map(|line| line["check"].as_str()).collect();
+    assert_eq!(names, ["settings", "model", "address", "roots", "journal"], "{faults:#?}");
+    assert!(faults.iter().all(|line| line["error"]["hint"].is_string() && line["error"]["message"].is_string()));
+    let places = faults[0]["error"]["errors"].to_string();
+    assert!(places.contains("settings.json:2") && places.contains("settings.json:3"), "{places}");
+    let person = told(&serve(&room, &arguments).output().expect("it starts"));
+    for part in ["maxSesions", "raed", "another program is there", "server.roots names", "the journal cannot be read"] {
+        assert!(person.contains(part), "{part} is not in {person}");
+    }
+}
+
+#[test]
+fn start_that_fails_is_a_line_of_the_log_where_that_is_json() {
+    let serving = Serving::start(Script::new());
+    for (arguments, expected) in [
+        (&["--listen", &serving.address][..], "cannot listen on"),
+        (&["--listen", "127.0.0.1:0"], "is in use by process"),
+        (&["--set", "maxSesions=1"], "cannot be used"),
+        (&["--listen", "0.0.0.0:0", "--insecure-no-auth"], "without a token"),
+        (&["--tools", "raed"], "raed"),
+    ] {
+        let output = serve(&serving.room, arguments).args(["--log-format", "json"]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        let lines = objects(&output.stderr);
+        let last = lines.last().expect("why");
+        assert!(fits(last, &json!({"level": "ERROR", "exit_code": 2})) && last["hint"].is_string(), "{last}");
+        assert!(last["message"].as_str().is_some_and(|message| message.contains(expected)), "{last}");
+        let text = serve(&serving.room, arguments).args(["--log-format", "text"]).output().expect("it starts");
+        assert!(told(&text).contains("error: ") && told(&text).contains("hint: "), "{}", told(&text));
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "these tests start the real binary")]
+fn lines_of_the_log_stay_on_a_terminal_whatever_is_looked_for() {
+    let room = Room::new(Script::new());
+    let OpenptyResult { master, slave } = openpty(None, None).expect("a terminal");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
+    command.args(["serve", "--stdio"]).env_clear().env("HOME", room.at("home")).env("TERM", "xterm");
+    command.current_dir(room.project()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(slave);
+    let mut child = command.spawn().expect("it starts");
+    // The command holds the other end open, so that reading would not end.
+    drop(command);
+    let mut input = child.stdin.take().expect("a pipe");
+    for session in ["a", "b", "c"] {
+        let make = json!({"type": "create_session", "id": session, "sessionId": session});
+        writeln!(input, "{make}").expect("it reads");
+    }
+    drop(input);
+    let (mut shown, mut piece, mut master) = (Vec::new(), [0; 4096], File::from(master));
+    // A terminal that nobody writes to any more ends in an error on Linux.
+    while let Ok(count @ 1..) = master.read(&mut piece) {
+        shown.extend_from_slice(&piece[..count]);
+    }
+    assert!(child.wait().expect("our child").success());
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    let (_, after) = shown.split_once(" INFO ").unwrap_or_else(|| panic!("no line of the log: {shown:?}"));
+    assert_eq!(after.matches("a session was opened").count(), 3, "{shown:?}");
+    assert!(!after.contains("\u{1b}[A"), "a line was taken away: {shown:?}");
 }

@@ -5,6 +5,10 @@ use std::{
     process::Stdio,
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use pi_testkit::{Script, model::Answer};
 use serde_json::{Value, json};
 
@@ -99,6 +103,115 @@ fn two_servers_on_pipes_do_not_get_in_each_others_way() {
     assert!(frames.iter().any(|frame| fits(frame, &json!({"id": "h", "success": true}))), "{frames:#?}");
     drop(first.stdin.take());
     assert!(first.wait().expect("our child").success());
+}
+
+/// A process of the room that was greeted and goes on until its input ends.
+fn begun(room: &Room, arguments: &[&str]) -> Begun {
+    let mut child = room
+        .pi_to(&["serve"])
+        .args(["--stdio", "--log", "warn", "--model", "scripted/model"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let first = output.next().expect("a line").expect("text");
+    assert!(first.contains("server_ready"), "{first}");
+    Begun { child, output }
+}
+
+struct Begun {
+    child: std::process::Child,
+    output: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Begun {
+    fn say(&mut self, frame: &Value) {
+        writeln!(self.child.stdin.as_mut().expect("a pipe"), "{frame}").expect("it reads");
+    }
+
+    fn expect(&mut self, shape: &Value) -> Value {
+        loop {
+            let line = self.output.next().unwrap_or_else(|| panic!("nothing is like {shape}")).expect("text");
+            let frame: Value = serde_json::from_str(&line).expect("a frame");
+            if fits(&frame, shape) {
+                return frame;
+            }
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        self.output.by_ref().for_each(drop);
+        assert!(self.child.wait().expect("our child").success());
+    }
+}
+
+#[test]
+fn client_with_a_name_finds_what_it_asked_whoever_else_runs() {
+    let room = Room::new(Script::new());
+    let make = json!({"type": "create_session", "id": "1", "idempotencyKey": "once", "sessionId": "s"});
+    let named = ["--client-id", "a:b..", "--lifecycle", "none"];
+    let mut first = begun(&room, &named);
+    first.say(&make);
+    first.expect(&json!({"id": "1", "success": true}));
+    let twice =
+        room.pi_to(&["serve"]).args(["--stdio", "--log-format", "text"]).args(named).output().expect("it starts");
+    let said = String::from_utf8_lossy(&twice.stderr).into_owned();
+    let process = format!("is in use by process {} (pi serve --stdio)", first.child.id());
+    assert!(
+        twice.status.code() == Some(2) && said.contains(&process) && said.contains("choose another --client-id"),
+        "{said}"
+    );
+    first.end();
+    // Others come and go, and the folders that are free are others.
+    let (one, other) = (begun(&room, &[]), begun(&room, &[]));
+    let mut again = begun(&room, &named);
+    again.say(&make);
+    again.expect(&json!({"id": "1", "success": true, "replayed": true}));
+    again.end();
+    one.end();
+    other.end();
+    assert!(room.at("agent/server/client-a+b../journal.sqlite").exists());
+}
+
+#[test]
+fn server_on_pipes_does_not_keep_one_from_listening() {
+    let room = Room::new(Script::new());
+    let on_pipes = begun(&room, &[]);
+    let mut listening = room.pi_to(&["serve"]);
+    listening.args(["--listen", "127.0.0.1:0", "--log", "warn", "--model", "scripted/model"]);
+    let mut listening = listening.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("it starts");
+    let mut said = String::new();
+    BufReader::new(listening.stdout.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    assert!(said.starts_with("pi serves on"), "{said}");
+    listening.kill().expect("our child");
+    listening.wait().expect("our child");
+    on_pipes.end();
+}
+
+#[test]
+fn whatever_comes_after_the_announcement_of_the_end_is_refused() {
+    let room = Room::new(Script::new().then(Answer::new().text("Thinking").hold().reply()));
+    let mut client = begun(&room, &["--lifecycle", "none", "--set", "server.drainMs=2000"]);
+    client.say(&json!({"type": "create_session", "id": "c", "sessionId": "s"}));
+    client.expect(&json!({"id": "c", "success": true}));
+    client.say(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"}));
+    room.runtime.block_on(room.server.received(1));
+    let process = Pid::from_raw(i32::try_from(client.child.id()).expect("a process id"));
+    kill(process, Signal::SIGTERM).expect("our child");
+    client.expect(&json!({"type": "server_shutdown"}));
+    for (id, frame) in [
+        ("write", json!({"type": "set_session_name", "id": "write", "sessionId": "s", "name": "late"})),
+        ("read", json!({"type": "get_state", "id": "read", "sessionId": "s"})),
+        ("server", json!({"type": "list_sessions", "id": "server"})),
+    ] {
+        client.say(&frame);
+        client.expect(&json!({"type": "response", "id": id, "success": false, "code": "shutting_down"}));
+    }
+    client.expect(&json!({"type": "response", "id": "p", "success": false}));
+    client.end();
 }
 
 #[test]

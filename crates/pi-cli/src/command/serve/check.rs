@@ -1,62 +1,137 @@
 //! `pi serve --check-config`: everything that a start would look at, looked at one after the other.
+//!
+//! What is wrong stops nothing here: whoever mends a configuration wants to know of all of it.
 
-use pi_server::{door, journal, roots::Roots, server::StartError, settings::Settings};
+use pi_server::{
+    door, journal,
+    roots::Roots,
+    server::StartError,
+    settings::{Resolved, Settings},
+};
 use serde_json::{Value, json};
 
-use super::{address, prepare};
+use super::{address, closed_to_others, folders, prepare, sorted};
 use crate::{
     arguments::serve::ServeArguments,
+    command::config,
+    complaint::Complaint,
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
-    failure::{Failure, ServeFailure},
+    failure::{Failure, ServeFailure, SessionFailure},
 };
 
-/// Says with what the server would start; why it could not, if so. Nothing is made or changed.
+/// Says with what the server would start, and everything for which it could not. Nothing is made or changed.
 pub(super) async fn check(
     arguments: &ServeArguments,
-    settings: &Settings,
+    resolved: Resolved,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let prepared = prepare(arguments, environment, console).await?;
-    tell("model", &json!(prepared.model), console);
-    tell("stdio", &json!(arguments.stdio), console);
-    if let Some(at) = settings.listen {
-        drop(address::listen(at, settings).await?);
-        tell("address", &json!(at.to_string()), console);
-        address::warn(at, console);
+    config::show_server(&resolved, console);
+    let (settings, problems) = sorted(resolved, arguments, console);
+    let mut table = Table { console, worst: Exit::Success };
+    if !problems.is_empty() {
+        table.fault("settings", &ServeFailure::Settings { problems }.into());
     }
-    let started = |error| Failure::from(ServeFailure::Start(error));
-    let here = &prepared.ground.directory;
-    let roots = Roots::find(&settings.roots, here, settings.home.as_deref());
-    let roots = roots.map_err(|error| started(StartError::Roots(error)))?;
-    tell("roots", &json!(roots.folders()), console);
-    tell("folder", &json!(settings.folder), console);
-    if arguments.insecure_no_auth {
-        tell("auth", &json!("none"), console);
-    } else if settings.listen.is_some() {
-        let token = settings.token();
-        door::look_at_token(&token).map_err(|error| started(StartError::Token(error)))?;
-        tell("auth", &json!("token"), console);
-        tell("token", &json!(token), console);
+    match prepare(arguments, environment, table.console).await {
+        Ok(prepared) => table.tell("model", &json!(prepared.model)),
+        Err(failure) => table.fault("model", &failure),
     }
-    if !arguments.stdio {
-        journal::look(&settings.journal()).map_err(|error| started(StartError::Journal(error)))?;
-    }
-    tell("journal", &json!(settings.journal()), console);
-    Ok(Exit::Success)
+    table.tell("stdio", &json!(arguments.stdio));
+    address(arguments, &settings, &mut table).await;
+    roots(&settings, &mut table);
+    places(arguments, settings, &mut table);
+    Ok(table.worst)
 }
 
-fn tell(name: &str, value: &Value, console: &mut Console) {
-    let line = match (console.reader(), value) {
-        (Reader::Machine, value) => json!({"check": name, "value": value}).to_string(),
-        (Reader::Person, Value::String(text)) => format!("{name:<8} {text}"),
-        (Reader::Person, Value::Array(list)) => {
-            let list: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            format!("{name:<8} {}", list.join(", "))
-        }
-        (Reader::Person, value) => format!("{name:<8} {value}"),
+async fn address(arguments: &ServeArguments, settings: &Settings, table: &mut Table<'_>) {
+    let Some(at) = settings.listen else { return };
+    let listened = match closed_to_others(arguments, settings) {
+        Ok(()) => address::listen(at, settings).await.map(drop),
+        Err(failure) => Err(failure),
     };
-    console.line(&line);
+    match listened {
+        Ok(()) => table.tell("address", &json!(at.to_string())),
+        Err(failure) => table.fault("address", &failure.into()),
+    }
+    address::warn(at, table.console);
+}
+
+fn roots(settings: &Settings, table: &mut Table<'_>) {
+    let found = match std::env::current_dir() {
+        Ok(here) => {
+            let here = here.canonicalize().unwrap_or(here);
+            let roots = Roots::find(&settings.roots, &here, settings.home.as_deref());
+            roots.map_err(|error| Failure::from(ServeFailure::Start(StartError::Roots(error))))
+        }
+        Err(error) => Err(SessionFailure::NoFolder(error).into()),
+    };
+    match found {
+        Ok(roots) => table.tell("roots", &json!(roots.folders())),
+        Err(failure) => table.fault("roots", &failure),
+    }
+}
+
+/// What lies in the server's folder.
+fn places(arguments: &ServeArguments, mut settings: Settings, table: &mut Table<'_>) {
+    let places = folders(&settings, arguments);
+    let is_free =
+        |settings: &Settings| !matches!(journal::look(&settings.journal()), Err(journal::JournalError::InUse { .. }));
+    for folder in places {
+        settings.folder = folder;
+        if is_free(&settings) {
+            break;
+        }
+    }
+    table.tell("folder", &json!(settings.folder));
+    if arguments.insecure_no_auth {
+        table.tell("auth", &json!("none"));
+    } else if settings.listen.is_some() {
+        table.tell("auth", &json!("token"));
+        let token = settings.token();
+        match door::look_at_token(&token) {
+            Ok(_) => table.tell("token", &json!(token)),
+            Err(error) => table.fault("token", &ServeFailure::Start(StartError::Token(error)).into()),
+        }
+    }
+    match journal::look(&settings.journal()) {
+        Ok(()) => table.tell("journal", &json!(settings.journal())),
+        Err(error) => table.fault("journal", &ServeFailure::Start(StartError::Journal(error)).into()),
+    }
+}
+
+/// What is told, line by line.
+struct Table<'a> {
+    console: &'a mut Console,
+    /// How it ends: as the first fault does.
+    worst: Exit,
+}
+
+impl Table<'_> {
+    fn tell(&mut self, name: &str, value: &Value) {
+        let line = match (self.console.reader(), value) {
+            (Reader::Machine, value) => json!({"check": name, "value": value}).to_string(),
+            (Reader::Person, Value::String(text)) => format!("{name:<8} {text}"),
+            (Reader::Person, Value::Array(list)) => {
+                let list: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+                format!("{name:<8} {}", list.join(", "))
+            }
+            (Reader::Person, value) => format!("{name:<8} {value}"),
+        };
+        self.console.line(&line);
+    }
+
+    /// Something for which the server would not start.
+    fn fault(&mut self, name: &str, failure: &Failure) {
+        if self.console.reader() == Reader::Machine {
+            let error = Complaint::about(failure).into_content();
+            self.console.line(&json!({"check": name, "error": error}).to_string());
+        }
+        self.console.complaint(&format!("{name}: {}", failure.told()));
+        self.console.hint(&failure.hint());
+        if self.worst == Exit::Success {
+            self.worst = failure.exit();
+        }
+    }
 }
