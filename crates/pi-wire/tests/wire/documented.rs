@@ -6,9 +6,15 @@ use serde_json::Value;
 
 pub(crate) const PAGE: &str = include_str!("../../../../docs/protocol-additions.md");
 
+const COMMANDS_PAGE: &str = include_str!("../../../../docs/commands.md");
+
 /// Every JSON example of the page.
 fn examples() -> Vec<&'static str> {
-    PAGE.split("```json\n").skip(1).filter_map(|rest| rest.split_once("\n```")).map(|(example, _)| example).collect()
+    examples_in(PAGE).collect()
+}
+
+fn examples_in(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```json\n").skip(1).filter_map(|rest| rest.split_once("\n```")).map(|(example, _)| example)
 }
 
 fn is_unknown(event: &ServerEvent) -> bool {
@@ -38,6 +44,21 @@ fn every_example_of_the_page_is_read_and_written_unchanged() {
             }
         };
         assert_eq!(written, value);
+    }
+}
+
+#[test]
+fn the_page_of_all_commands_shows_each_with_an_answer_of_its_type() {
+    let sections: Vec<&str> = COMMANDS_PAGE.split("\n### ").skip(1).collect();
+    let names: Vec<&str> = sections.iter().filter_map(|section| section.lines().next()).collect();
+    assert_eq!(names, COMMANDS.iter().map(|spec| spec.name).collect::<Vec<_>>());
+    for (name, section) in names.into_iter().zip(sections) {
+        let blocks: Vec<Value> = examples_in(section).map(|text| serde_json::from_str(text).unwrap()).collect();
+        let [command, answer] = &blocks[..] else { panic!("{name} has {} examples", blocks.len()) };
+        assert_eq!((&command["type"], &answer["command"]), (&name.into(), &name.into()));
+        let raw: Response<Value> = serde_json::from_value(answer.clone()).unwrap();
+        let typed = raw.typed().unwrap_or_else(|error| panic!("{answer}: {error:?}"));
+        assert_eq!(serde_json::to_value(typed).unwrap(), *answer);
     }
 }
 
