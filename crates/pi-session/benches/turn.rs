@@ -105,7 +105,7 @@ impl Stage {
             models: self.models.clone(),
             choice: self.models.find("demo").unwrap(),
             thinking: ThinkingLevel::Off,
-            policy: Policy::default(),
+            policy: Arc::new(Policy::default()),
             redactor,
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(Vec::new()),

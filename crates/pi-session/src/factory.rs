@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     archive::Archive,
-    context, cut,
+    chute, context, cut,
     departure::{Beginning, Owner},
     file::Opened,
     finished::Notebook,
@@ -44,7 +44,7 @@ pub struct Blueprint {
     pub models: Models,
     pub choice: Arc<Choice>,
     pub thinking: ThinkingLevel,
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
     pub redactor: Arc<Redactor>,
     pub tools: Registry,
     pub active_tools: ActiveTools,
@@ -77,8 +77,8 @@ pub enum Storage {
 pub struct Post {
     letters: mpsc::Sender<Letter>,
     received: mpsc::Receiver<Letter>,
-    emit: mpsc::UnboundedSender<AgentEvent>,
-    heard: mpsc::UnboundedReceiver<AgentEvent>,
+    emit: chute::Sender<AgentEvent>,
+    heard: chute::Receiver<AgentEvent>,
 }
 
 /// The way of extensions into the mailbox. It does not keep the session alive.
@@ -89,7 +89,7 @@ impl Post {
         let (letters, received) = mpsc::channel(LETTERS);
         // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped,
         // extensions that fail, and what they draw. There are few of these, and frames come at the pace of a screen.
-        let (emit, heard) = mpsc::unbounded_channel();
+        let (emit, heard) = chute::open();
         Self { letters, received, emit, heard }
     }
 
@@ -100,7 +100,7 @@ impl Post {
             tracing::warn!(guest = %incident.guest, during = %incident.during, trouble = %incident.trouble,
                 "an extension failed");
             // A session that is gone has nobody left to be told.
-            drop(emit.send(incident.to_event()));
+            emit.send(incident.to_event());
         })
     }
 
@@ -121,7 +121,7 @@ impl SessionPort for Port {
         Box::pin(async move {
             if let Some(letters) = self.0.upgrade() {
                 // A session that has ended drops the request, which tells whoever asked.
-                drop(letters.send(Letter::Guest(from, request)).await);
+                drop(letters.send(Letter::Guest(Box::new((from, request)))).await);
             }
         })
     }
@@ -216,7 +216,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
 }
 
 /// The ways to the people who see the session.
-fn people(mode: Mode, session: &SessionId, emit: mpsc::UnboundedSender<AgentEvent>) -> (Questions, Drawings) {
+fn people(mode: Mode, session: &SessionId, emit: chute::Sender<AgentEvent>) -> (Questions, Drawings) {
     let audience = if mode.has_ui() { Audience::Somebody } else { Audience::Nobody };
     let ids = |kind: char| {
         let (session, counter) = (session.clone(), std::sync::atomic::AtomicU64::new(0));
@@ -227,6 +227,6 @@ fn people(mode: Mode, session: &SessionId, emit: mpsc::UnboundedSender<AgentEven
     };
     let shown = emit.clone();
     // A session that is gone has nobody left to be told.
-    let questions = Questions::new(audience, ids('q'), move |event| drop(emit.send(event)));
-    (questions, Drawings::new(audience, ids('d'), move |event| drop(shown.send(event))))
+    let questions = Questions::new(audience, ids('q'), move |event| emit.send(event));
+    (questions, Drawings::new(audience, ids('d'), move |event| shown.send(event)))
 }

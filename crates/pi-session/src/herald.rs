@@ -12,11 +12,14 @@ use std::sync::{
 };
 
 use pi_transcript::{AgentEvent, json::Extra};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 
 pub(crate) use self::queue::{Brake, Reading, Subscriber, subscription};
 pub use self::queue::{Silence, Subscription};
-use crate::file::{Fault, Report};
+use crate::{
+    chute,
+    file::{Fault, Report},
+};
 
 /// What leaves the recorder, in order.
 #[derive(Debug)]
@@ -40,7 +43,7 @@ pub(crate) struct Progress {
 }
 
 /// Hands out what the recorder lets pass, until the recorder ends.
-pub(crate) async fn run(mut reports: mpsc::UnboundedReceiver<Report<Outgoing>>) {
+pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
     let mut subscribers: Vec<Subscriber> = Vec::new();
     // Whoever comes later is told as well: a failure is told before the steps of its batch, a subscription among them.
     let mut failing: Option<Arc<AgentEvent>> = None;
@@ -104,11 +107,11 @@ mod tests {
 
     #[tokio::test]
     async fn subscriber_hears_what_comes_after_it() {
-        let (outgoing, receiver) = mpsc::unbounded_channel();
+        let (outgoing, receiver) = chute::open();
         let (subscriber, mut heard) = subscription(Reading::Joined, &Brake::new());
-        outgoing.send(written(Outgoing::Events(vec![AgentEvent::AgentStart]))).expect("open");
-        outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
-        outgoing.send(written(Outgoing::Events(vec![AgentEvent::TurnStart]))).expect("open");
+        outgoing.send(written(Outgoing::Events(vec![AgentEvent::AgentStart])));
+        outgoing.send(written(Outgoing::Subscribe(subscriber)));
+        outgoing.send(written(Outgoing::Events(vec![AgentEvent::TurnStart])));
         drop(outgoing);
         run(receiver).await;
         assert_eq!(heard.next().await.as_deref(), Ok(&AgentEvent::TurnStart));
@@ -117,10 +120,10 @@ mod tests {
 
     #[tokio::test]
     async fn subscriber_is_told_that_the_disk_fails_already() {
-        let (outgoing, receiver) = mpsc::unbounded_channel();
+        let (outgoing, receiver) = chute::open();
         let (subscriber, mut heard) = subscription(Reading::Joined, &Brake::new());
-        outgoing.send(Report::Failed(Fault::Full)).expect("open");
-        outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
+        outgoing.send(Report::Failed(Fault::Full));
+        outgoing.send(written(Outgoing::Subscribe(subscriber)));
         drop(outgoing);
         run(receiver).await;
         assert_eq!(heard.next().await.as_deref(), Ok(&failed(&Fault::Full)));
@@ -135,10 +138,10 @@ mod tests {
 
     /// Tells `events` to somebody who does not read, and then what it reads.
     async fn read_late(limits: Limits, reading: Reading, events: Vec<AgentEvent>) -> (Vec<AgentEvent>, Silence) {
-        let (outgoing, receiver) = mpsc::unbounded_channel();
+        let (outgoing, receiver) = chute::open();
         let (subscriber, mut heard) = within(limits, reading, &Brake::new());
-        outgoing.send(written(Outgoing::Subscribe(subscriber))).expect("open");
-        outgoing.send(written(Outgoing::Events(events))).expect("open");
+        outgoing.send(written(Outgoing::Subscribe(subscriber)));
+        outgoing.send(written(Outgoing::Events(events)));
         drop(outgoing);
         run(receiver).await;
         let mut read = Vec::new();

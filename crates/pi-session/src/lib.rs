@@ -8,6 +8,7 @@
 
 mod archive;
 pub mod attached;
+mod chute;
 mod clerk;
 pub mod code;
 mod complaint;

@@ -49,6 +49,7 @@ pub(crate) use self::{
     source::switched,
 };
 use crate::{
+    chute,
     complaint::Complaint,
     context, cut,
     departure::{Beginning, Departure, Owner},
@@ -70,7 +71,7 @@ pub(crate) struct Mailbox {
     pub(crate) parts: Arc<Parts>,
     pub(crate) tree: Tree,
     pub(crate) scribe: Scribe,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) choice: Arc<Choice>,
     /// Models that extensions bring, and what is wrong with others.
     pub(crate) offered: (Vec<Arc<Choice>>, Vec<Complaint>),
@@ -162,11 +163,7 @@ impl Mailbox {
     }
 
     /// Takes letters until nobody can write any more, or somebody closes the session.
-    pub(crate) async fn work(
-        mut self,
-        mut letters: mpsc::Receiver<Letter>,
-        mut heard: mpsc::UnboundedReceiver<AgentEvent>,
-    ) {
+    pub(crate) async fn work(mut self, mut letters: mpsc::Receiver<Letter>, mut heard: chute::Receiver<AgentEvent>) {
         loop {
             let letter = tokio::select! {
                 biased;
@@ -190,15 +187,19 @@ impl Mailbox {
                 break;
             }
         }
-        self.close(letters, heard).await;
+        // Apart, so that a session does not hold the room for its end all its life.
+        Box::pin(self.close(letters, heard)).await;
     }
 
     fn take(&mut self, letter: Letter) {
         match letter {
-            Letter::Client(request) => self.serve(request),
-            Letter::Guest(from, request) => self.serve_guest(from, request),
+            Letter::Client(request) => self.serve(*request),
+            Letter::Guest(asked) => {
+                let (from, request) = *asked;
+                self.serve_guest(from, request);
+            }
             Letter::Received(received) => self.receive(*received),
-            Letter::Run(note) => self.note(note),
+            Letter::Run(note) => self.note(*note),
             Letter::Ended(ending) => self.end_run(&ending),
         }
     }
@@ -212,7 +213,7 @@ impl Mailbox {
     }
 
     /// Ends what runs, lets extensions hear that it ends, and lets the recorder write what it has.
-    async fn close(mut self, mut letters: mpsc::Receiver<Letter>, mut heard: mpsc::UnboundedReceiver<AgentEvent>) {
+    async fn close(mut self, mut letters: mpsc::Receiver<Letter>, mut heard: chute::Receiver<AgentEvent>) {
         self.is_closing = true;
         if let Some(running) = &self.running {
             running.cancel();
@@ -247,7 +248,7 @@ impl Mailbox {
         }
         self.asides.shutdown().await;
         self.parts.guests.shutdown().await;
-        while let Ok(event) = heard.try_recv() {
+        while let Some(event) = heard.take() {
             self.tell(vec![event]);
         }
         let unsaid = self.take_unsaid();

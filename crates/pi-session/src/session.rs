@@ -375,7 +375,7 @@ impl Session {
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, SessionGone> {
         let (reply, answer) = oneshot::channel();
-        self.mailbox.send(Letter::Client(make(reply))).await.map_err(|_| SessionGone)?;
+        self.mailbox.send(Letter::Client(Box::new(make(reply)))).await.map_err(|_| SessionGone)?;
         answer.await.map_err(|_| SessionGone)
     }
 }

@@ -10,7 +10,8 @@ pub const DEFAULT_ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];
 /// Tools by name, in the order in which the model sees them.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: Vec<Arc<dyn Tool>>,
+    /// Shared by everybody who has the same ones.
+    tools: Arc<Vec<Arc<dyn Tool>>>,
 }
 
 impl Registry {
@@ -25,16 +26,17 @@ impl Registry {
             Arc::new(Find),
             Arc::new(Ls),
         ];
-        Self { tools }
+        Self { tools: Arc::new(tools) }
     }
 
     /// Adds a tool at the end. One of the same name gives up its place to the new one and is handed back.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
         let name = &tool.definition().name;
-        match self.tools.iter_mut().find(|own| own.definition().name == *name) {
+        let tools = Arc::make_mut(&mut self.tools);
+        match tools.iter_mut().find(|own| own.definition().name == *name) {
             Some(own) => Some(std::mem::replace(own, tool)),
             None => {
-                self.tools.push(tool);
+                tools.push(tool);
                 None
             }
         }
@@ -56,7 +58,7 @@ impl Registry {
     pub fn select<'a>(&self, names: &[&'a str]) -> (Self, Vec<&'a str>) {
         let wanted = |tool: &&Arc<dyn Tool>| names.contains(&tool.definition().name.as_str());
         let tools = self.tools.iter().filter(wanted).cloned().collect();
-        (Self { tools }, names.iter().copied().filter(|name| self.get(name).is_none()).collect())
+        (Self { tools: Arc::new(tools) }, names.iter().copied().filter(|name| self.get(name).is_none()).collect())
     }
 }
 

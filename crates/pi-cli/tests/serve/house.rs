@@ -140,7 +140,7 @@ impl Makers {
             models,
             choice,
             thinking: ThinkingLevel::Off,
-            policy: Policy::default(),
+            policy: Arc::new(Policy::default()),
             redactor: Arc::new(redactor()),
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "look"].map(str::to_owned).to_vec()),

@@ -29,25 +29,32 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
                 room.feed.publish(event);
             }
             Err(Silence::Ended) => break,
-            Err(Silence::Lagged) => {
-                tracing::warn!(session = %room.id, "events of a session were missed; its numbers begin anew");
-                let Ok((state, anew)) = session.subscribe().await else { break };
-                subscription = anew;
-                room.feed.begin_epoch(epoch());
-                for frame in session.open_drawings().await.unwrap_or_default() {
-                    room.feed.publish(Arc::new(frame));
-                }
-                room.forget_info();
-                room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
-            }
+            Err(Silence::Lagged) => match Box::pin(begin_anew(&room, &session)).await {
+                Some(anew) => subscription = anew,
+                None => break,
+            },
         }
     }
     if taken {
-        release(&room, &turns).await;
+        Box::pin(release(&room, &turns)).await;
     }
 }
 
-/// What an event says about the session as a whole.
+/// Listens once more, to somebody who has missed events; nothing if the session has ended.
+async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
+    tracing::warn!(session = %room.id, "events of a session were missed; its numbers begin anew");
+    let (state, anew) = session.subscribe().await.ok()?;
+    room.feed.begin_epoch(epoch());
+    for frame in session.open_drawings().await.unwrap_or_default() {
+        room.feed.publish(Arc::new(frame));
+    }
+    room.forget_info();
+    room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
+    Some(anew)
+}
+
+/// What an event says about the session as a whole. What is rarely waited for is apart: every session has a task that
+/// could wait for it, and mostly waits for the next event.
 async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &Turns) {
     match event {
         AgentEvent::AgentStart => {
@@ -57,14 +64,14 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
                 && let Some(engine) = turns.get()
             {
                 // An engine that has ended needs no turns.
-                *taken = engine.turn_taken(name(room)).await.is_ok();
+                *taken = Box::pin(engine.turn_taken(name(room))).await.is_ok();
             }
         }
         AgentEvent::AgentSettled { .. } => {
             room.activity.send_replace(Activity::Idle);
             room.forget_info();
             if std::mem::take(taken) {
-                release(room, turns).await;
+                Box::pin(release(room, turns)).await;
             }
         }
         AgentEvent::MessageEnd { .. }

@@ -18,7 +18,7 @@ pub(crate) struct Equipment {
     pub(super) active: Vec<String>,
     pub(super) workspace: Arc<Workspace>,
     /// The active ones, also those whose source is switched off.
-    wanted: ToolSet,
+    wanted: Arc<ToolSet>,
     /// What a person chose, if somebody did; extensions change only what is active.
     chosen: Option<ChosenTools>,
     switches: Switches,
@@ -42,8 +42,8 @@ impl Equipment {
             }
             (ActiveTools::Usual(names) | ActiveTools::Asked(names), _) => names,
         };
-        let wanted = ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace));
-        let set = Arc::new(wanted.only(|_| true));
+        let wanted = Arc::new(ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace)));
+        let set = Arc::clone(&wanted);
         Self { built_in, guests, active, workspace, wanted, chosen, switches: Switches::default(), set }
     }
 
@@ -59,7 +59,10 @@ impl Equipment {
     }
 
     fn offer(&mut self) {
-        self.set = Arc::new(self.wanted.only(|tool| self.switches.is_on(&tool.source())));
+        self.set = match self.switches.are_all_on() {
+            true => Arc::clone(&self.wanted),
+            false => Arc::new(self.wanted.only(|tool| self.switches.is_on(&tool.source()))),
+        };
     }
 
     /// What a person chose.
@@ -97,7 +100,7 @@ impl Equipment {
 
     /// Takes effect at the next turn. Names that nobody offers are left out.
     pub(super) fn activate(&mut self, names: &[String]) {
-        self.wanted = ToolSet::select(names, &self.built_in, &self.guests, Arc::clone(&self.workspace));
+        self.wanted = Arc::new(ToolSet::select(names, &self.built_in, &self.guests, Arc::clone(&self.workspace)));
         self.active = self.wanted.names();
         self.offer();
     }

@@ -33,7 +33,7 @@ pub(crate) struct Hearing {
 impl Hearing {
     pub(crate) fn new(guests: Arc<Guests>) -> Self {
         let is_deaf = !guests.listens(Hook::SessionStart);
-        Self { guests, lane: Lane::new(), started: watch::Sender::new(is_deaf), prompts: HashSet::new() }
+        Self { guests, lane: Lane::default(), started: watch::Sender::new(is_deaf), prompts: HashSet::new() }
     }
 
     /// Says that the session has begun.

@@ -89,7 +89,7 @@ struct Recall {
 
 impl Intake {
     pub(crate) fn new() -> Self {
-        Self { lane: Lane::new(), waiting: 0, cancel: CancellationToken::new(), recalls: Vec::new() }
+        Self { lane: Lane::default(), waiting: 0, cancel: CancellationToken::new(), recalls: Vec::new() }
     }
 
     /// What arrives goes to whoever wanted it back first; everything that is on its way is counted by each.

@@ -110,7 +110,7 @@ impl Mailbox {
                 Ending::Failed { message, cause: None }
             });
             // A session that is gone has nobody left to be told.
-            drop(letters.send(Letter::Ended(ending)).await);
+            drop(letters.send(Letter::Ended(Box::new(ending))).await);
         });
         self.running = Some(Running { signals, waiting: reply.into_iter().collect(), has_told_end: false });
     }

@@ -35,15 +35,16 @@ use crate::{
     tree::NoEntry,
 };
 
+/// A letter in its envelope: a mailbox has room for many letters from the start, and most sessions get few.
 #[derive(Debug)]
 pub(crate) enum Letter {
-    Client(Request),
-    Guest(GuestId, port::Request),
+    Client(Box<Request>),
+    Guest(Box<(GuestId, port::Request)>),
     /// What somebody said has come in.
     Received(Box<Received>),
-    Run(Note),
+    Run(Box<Note>),
     /// The run is over; nothing more comes from it.
-    Ended(Ending),
+    Ended(Box<Ending>),
 }
 
 /// What whoever holds the session asks of it.

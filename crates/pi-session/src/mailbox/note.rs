@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use pi_extproto::capability::Capability;
-use pi_policy::{Decision, Request, Target, decide};
+use pi_policy::{Decision, Policy, Request, Target, decide};
 use pi_transcript::{EntryId, Message};
 
 use super::{Mailbox, answer, prompt, tree};
@@ -28,8 +28,8 @@ impl Mailbox {
             Note::Since(first, reply) => answer(reply, self.since(&first)),
             Note::Judge(request, reply) => answer(reply, self.judge(&request)),
             Note::Remember(answer) => {
-                let policy = std::mem::take(&mut self.policy);
-                self.policy = policy.with_answer(*answer);
+                let policy = Policy::clone(&self.policy);
+                self.policy = Arc::new(policy.with_answer(*answer));
             }
             Note::Survey(target, reply) => answer(reply, tree::survey(&self.tree, &target)),
             Note::GoTo(leaf, reply) => {
@@ -62,7 +62,7 @@ impl Mailbox {
                 if request.action.capability == Capability::Read
                     && self.tools.workspace.spilled(location).is_some_and(|name| self.was_spilled(name)) =>
             {
-                decide(&self.policy.clone().with_readable(location), request)
+                decide(&Policy::clone(&self.policy).with_readable(location), request)
             }
             (decision, _) => decision,
         }

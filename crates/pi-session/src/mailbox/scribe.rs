@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::{
+    chute,
     file::{Log, Medium, Pressure, Record, Recorder, Report},
     herald::{self, Outgoing, Progress},
     tree::{Begins, Written},
@@ -40,7 +41,7 @@ impl Scribe {
     }
 
     fn new(start: impl FnOnce(Box<dyn FnMut(Report<Outgoing>) + Send>) -> Recorder<Outgoing>) -> Self {
-        let (reports, received) = mpsc::unbounded_channel();
+        let (reports, received) = chute::open();
         let progress = Arc::new(Progress::default());
         let told = Arc::clone(&progress);
         let recorder = start(Box::new(move |report| {
@@ -51,7 +52,7 @@ impl Scribe {
                 Report::Synced { .. } => {}
             }
             // The herald ends after the recorder, unless the program does.
-            drop(reports.send(report));
+            reports.send(report);
             told.report.notify_one();
         }));
         let herald = tokio::spawn(herald::run(received));

@@ -30,7 +30,10 @@ struct Told {
 }
 
 /// The parts of a system prompt that are switched on.
-pub(crate) fn switched(all: &[SystemPart], switches: &Switches) -> Arc<[SystemPart]> {
+pub(crate) fn switched(all: &Arc<[SystemPart]>, switches: &Switches) -> Arc<[SystemPart]> {
+    if switches.are_all_on() {
+        return Arc::clone(all);
+    }
     let part = |part: &SystemPart| match &part.text {
         SystemText::Memory { .. } => switches.is_on(&SourceId::from(part.id.as_str())).then(|| part.clone()),
         SystemText::Skills { skills } => {
@@ -127,7 +130,7 @@ impl Mailbox {
         let mut told: Vec<Told> = files.collect();
         for tool in self.tools.wanted() {
             let id = tool.source();
-            let text = written(&tool.offered.definition);
+            let text = written(&tool.definition());
             match told.iter_mut().find(|known| known.id == id) {
                 Some(known) => known.text.push_str(&text),
                 None => {

@@ -193,6 +193,6 @@ impl Desk {
     }
 
     async fn send(&self, note: Note) -> Result<(), Gone> {
-        self.mailbox.send(Letter::Run(note)).await.map_err(|_| Gone)
+        self.mailbox.send(Letter::Run(Box::new(note))).await.map_err(|_| Gone)
     }
 }

@@ -18,11 +18,10 @@ pub(crate) struct ToolSet {
 /// One of them.
 #[derive(Clone)]
 pub(crate) struct ActiveTool {
-    pub(crate) offered: Offered,
     pub(crate) runner: Runner,
 }
 
-/// Who runs it.
+/// Who runs it, and knows what the model is told of it.
 #[derive(Clone)]
 pub(crate) enum Runner {
     BuiltIn(Arc<dyn Tool>),
@@ -47,11 +46,11 @@ impl ToolSet {
         let tools = active.iter().filter_map(|name| {
             let guest = guests.iter().find(|tool| tool.offer.definition.name == *name);
             match guest {
-                Some(tool) => Some(ActiveTool::of_guest(tool)),
-                None => built_in.get(name).map(ActiveTool::of_built_in),
+                Some(tool) => Some(Runner::Guest(Box::new(tool.clone()))),
+                None => built_in.get(name).map(|tool| Runner::BuiltIn(Arc::clone(tool))),
             }
         });
-        Self { tools: tools.collect(), workspace }
+        Self { tools: tools.map(|runner| ActiveTool { runner }).collect(), workspace }
     }
 
     /// The same without those that are not to be offered now.
@@ -61,43 +60,53 @@ impl ToolSet {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.tools.iter().map(|tool| tool.offered.definition.name.clone()).collect()
+        self.tools.iter().map(|tool| tool.name().to_owned()).collect()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&ActiveTool> {
-        self.tools.iter().find(|tool| tool.offered.definition.name == name)
+        self.tools.iter().find(|tool| tool.name() == name)
     }
 
     /// As the model is told of them.
     pub(crate) fn offered(&self) -> Vec<Offered> {
-        self.tools.iter().map(|tool| tool.offered.clone()).collect()
+        self.tools.iter().map(ActiveTool::offered).collect()
     }
 }
 
 impl ActiveTool {
-    fn of_built_in(tool: &Arc<dyn Tool>) -> Self {
-        let known = tool.definition();
-        let definition = ToolDefinition {
-            name: known.name.clone(),
-            description: known.description.clone(),
-            parameters: Value::Object(known.parameters.clone()),
-            extra: Extra::new(),
-        };
-        let offered = Offered { definition, provenance: Provenance::usual(Origin::BuiltIn) };
-        Self { offered, runner: Runner::BuiltIn(Arc::clone(tool)) }
+    pub(crate) fn name(&self) -> &str {
+        match &self.runner {
+            Runner::BuiltIn(tool) => &tool.definition().name,
+            Runner::Guest(tool) => &tool.offer.definition.name,
+        }
     }
 
-    fn of_guest(tool: &GuestTool) -> Self {
-        let known = &tool.offer.definition;
-        let definition = ToolDefinition {
-            name: known.name.clone(),
-            description: known.description.clone(),
-            parameters: Value::Object(known.parameters.clone()),
-            extra: Extra::new(),
+    /// As the model is told of it.
+    pub(crate) fn definition(&self) -> ToolDefinition {
+        let (name, description, parameters) = match &self.runner {
+            Runner::BuiltIn(tool) => {
+                let known = tool.definition();
+                (&known.name, &known.description, &known.parameters)
+            }
+            Runner::Guest(tool) => {
+                let known = &tool.offer.definition;
+                (&known.name, &known.description, &known.parameters)
+            }
         };
-        let origin = Origin::Extension { id: tool.guest.to_string() };
-        let offered = Offered { definition, provenance: Provenance::usual(origin) };
-        Self { offered, runner: Runner::Guest(Box::new(tool.clone())) }
+        ToolDefinition {
+            name: name.clone(),
+            description: description.clone(),
+            parameters: Value::Object(parameters.clone()),
+            extra: Extra::new(),
+        }
+    }
+
+    fn offered(&self) -> Offered {
+        let origin = match &self.runner {
+            Runner::BuiltIn(_) => Origin::BuiltIn,
+            Runner::Guest(tool) => Origin::Extension { id: tool.guest.to_string() },
+        };
+        Offered { definition: self.definition(), provenance: Provenance::usual(origin) }
     }
 
     /// The extension that brings it.
@@ -121,6 +130,6 @@ impl ActiveTool {
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.tools.iter().map(|tool| &tool.offered.definition.name)).finish()
+        f.debug_list().entries(self.tools.iter().map(ActiveTool::name)).finish()
     }
 }

@@ -56,7 +56,7 @@ async fn question_that_is_put_away_is_not_told_as_unanswered() {
     let call = Answer::new().call("c1", "write", &json!({ "path": "../outside.txt", "content": "x" })).reply();
     let settings = json!({ "agent": { "policy": { "mode": "prompt" } } });
     let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
-        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value;
+        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
     })
     .await;
     let session = stage.session.clone();
@@ -74,7 +74,7 @@ async fn call_that_is_not_allowed_is_told_with_the_reason() {
     let call = Answer::new().call("c1", "bash", &json!({ "command": "true" })).reply();
     let settings = json!({ "agent": { "policy": { "denies": [{ "capability": "exec" }] } } });
     let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
-        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value;
+        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
     })
     .await;
     let told = stage.play("run it").await;

@@ -103,7 +103,7 @@ impl Stage {
             models,
             choice,
             thinking: ThinkingLevel::Off,
-            policy: Policy::default(),
+            policy: Arc::new(Policy::default()),
             redactor: Arc::new(redactor()),
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "edit", "write", "look"].map(str::to_owned).to_vec()),
