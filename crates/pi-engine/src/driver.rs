@@ -8,9 +8,12 @@ mod trace;
 mod writer;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     future::{Future, pending},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -48,6 +51,10 @@ pub trait Host: Send + Sync + 'static {
         command: Self::Command,
         cancel: CancellationToken,
     ) -> impl Future<Output = Completion<Self::Body>> + Send;
+
+    /// Whether a command is done sooner than a task for it could be made, but for what it has to wait for. Then it is begun on
+    /// the engine's task, and goes on by itself only where it waits. Called on the engine's task.
+    fn is_quick(&self, command: &Self::Command) -> bool;
 
     /// Takes what clients are to hear, in order. Called on the engine's task: it must not block.
     fn emit(&self, event: Event<Self::Body>);
@@ -202,6 +209,7 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
         inbox,
         writer: Writer::spawn(journal, options.retry),
         tasks: JoinSet::new(),
+        done: VecDeque::new(),
         tickets: HashMap::new(),
         work: HashMap::new(),
         started: Instant::now(),
@@ -219,11 +227,16 @@ struct Driver<H: Host> {
     inbox: mpsc::Receiver<Message<H::Command, H::Body>>,
     writer: Writer<H::Body>,
     tasks: JoinSet<Completion<H::Body>>,
+    /// Work that was done at once, and that the engine has not heard of yet.
+    done: VecDeque<Input<H::Command, H::Body>>,
     tickets: HashMap<Id, Ticket>,
     work: HashMap<Ticket, Work>,
     started: Instant,
     start: Time,
 }
+
+/// Messages that are taken in a row before whatever else happened is looked at.
+const ROW: usize = 32;
 
 struct Work {
     kind: Kind,
@@ -233,12 +246,18 @@ struct Work {
 
 impl<H: Host> Driver<H> {
     async fn run(mut self, mut effects: Vec<Effect<H::Command, H::Body>>) {
-        let mut deserted = false;
+        let (mut deserted, mut row) = (false, 0);
         loop {
             if self.perform(&mut effects) {
                 break;
             }
-            let input = self.wait(&mut deserted).await;
+            let input = match self.next(&mut row) {
+                Some(input) => input,
+                None => {
+                    row = 0;
+                    self.wait(&mut deserted).await
+                }
+            };
             self.step(input, &mut effects);
         }
         // Who wrote in time is still told that it was too late.
@@ -256,6 +275,18 @@ impl<H: Host> Driver<H> {
         let now = self.now();
         trace::input(&input, now);
         self.engine.step(input, now, effects);
+    }
+
+    /// What has happened already: work that was done at once, and messages, of which so many were taken in a row.
+    fn next(&mut self, row: &mut usize) -> Option<Input<H::Command, H::Body>> {
+        if let Some(done) = self.done.pop_front() {
+            return Some(done);
+        }
+        if *row == ROW {
+            return None;
+        }
+        *row += 1;
+        self.inbox.try_recv().ok().map(|message| self.understand(message))
     }
 
     /// Waits for whatever happens next.
@@ -296,13 +327,7 @@ impl<H: Host> Driver<H> {
             match effect {
                 Effect::Persist { sequence, record } => self.writer.append(sequence, record),
                 Effect::Forget(ticket) => self.writer.forget(ticket),
-                Effect::Start { ticket, header, command } => {
-                    let cancel = CancellationToken::new();
-                    let (host, token, kind) = (Arc::clone(&self.host), cancel.clone(), header.kind.clone());
-                    let task = self.tasks.spawn(async move { host.run(ticket, now, header, command, token).await });
-                    self.tickets.insert(task.id(), ticket);
-                    self.work.insert(ticket, Work { kind, cancel, task });
-                }
+                Effect::Start { ticket, header, command } => self.start(ticket, header, command, now),
                 Effect::Cancel(ticket) => self.work.get(&ticket).into_iter().for_each(|work| work.cancel.cancel()),
                 Effect::Kill(ticket) => self.work.get(&ticket).into_iter().for_each(|work| work.task.abort()),
                 Effect::Respond { request, header, outcome, replay } => {
@@ -319,6 +344,28 @@ impl<H: Host> Driver<H> {
         drained
     }
 
+    fn start(&mut self, ticket: Ticket, header: Arc<Header>, command: H::Command, now: Time) {
+        let cancel = CancellationToken::new();
+        let (host, token, kind) = (Arc::clone(&self.host), cancel.clone(), header.kind.clone());
+        let is_quick = host.is_quick(&command);
+        let work = async move { host.run(ticket, now, header, command, token).await };
+        let task = if is_quick {
+            let mut work = Box::pin(work);
+            match begin(work.as_mut()) {
+                Ok(Poll::Ready(completion)) => return self.done.push_back(Input::Completed { ticket, completion }),
+                Ok(Poll::Pending) => self.tasks.spawn(work),
+                Err(Panicked) => {
+                    let completion = broken(ticket, Failure::Panicked { kind });
+                    return self.done.push_back(Input::Completed { ticket, completion });
+                }
+            }
+        } else {
+            self.tasks.spawn(work)
+        };
+        self.tickets.insert(task.id(), ticket);
+        self.work.insert(ticket, Work { kind, cancel, task });
+    }
+
     fn completed(&mut self, ended: Result<(Id, Completion<H::Body>), JoinError>) -> Input<H::Command, H::Body> {
         let (id, ending) = match ended {
             Ok((id, completion)) => (id, Ok(completion)),
@@ -329,8 +376,7 @@ impl<H: Host> Driver<H> {
         let completion = ending.unwrap_or_else(|error| {
             let kind = work.kind;
             let failure = if error.is_panic() { Failure::Panicked { kind } } else { Failure::Killed { kind } };
-            tracing::warn!(ticket = ticket.0, %failure, "work did not end by itself");
-            Completion { ending: Ending::Broken(failure), change: Change::Altered, size: 0 }
+            broken(ticket, failure)
         });
         Input::Completed { ticket, completion }
     }
@@ -359,6 +405,20 @@ impl<H: Host> Driver<H> {
     fn instant(&self, at: Time) -> Instant {
         self.started + Duration::from_millis(at.since(self.start))
     }
+}
+
+/// The work ended in a panic.
+struct Panicked;
+
+/// Does what can be done without waiting. What waits is polled again by the task that it becomes, and is woken there.
+fn begin<T>(work: Pin<&mut impl Future<Output = T>>) -> Result<Poll<T>, Panicked> {
+    let mut context = Context::from_waker(Waker::noop());
+    catch_unwind(AssertUnwindSafe(|| work.poll(&mut context))).map_err(|_| Panicked)
+}
+
+fn broken<B>(ticket: Ticket, failure: Failure) -> Completion<B> {
+    tracing::warn!(ticket = ticket.0, %failure, "work did not end by itself");
+    Completion { ending: Ending::Broken(failure), change: Change::Altered, size: 0 }
 }
 
 /// Who asked may have gone; then nobody wants the answer.

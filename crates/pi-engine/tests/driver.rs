@@ -21,6 +21,9 @@ enum Work {
     Panic,
     UntilCancelled,
     IgnoreCancel,
+    QuickReply,
+    QuickReplyAfter(u64),
+    QuickPanic,
 }
 
 #[derive(Default)]
@@ -40,14 +43,20 @@ impl Host for Log {
     ) -> Completion<&'static str> {
         self.note(format!("run {}", header.kind));
         match work {
-            Work::Reply => {}
-            Work::ReplyAfter(milliseconds) => sleep(Duration::from_millis(milliseconds)).await,
-            Work::Panic => panic!("as told"),
+            Work::Reply | Work::QuickReply => {}
+            Work::ReplyAfter(milliseconds) | Work::QuickReplyAfter(milliseconds) => {
+                sleep(Duration::from_millis(milliseconds)).await
+            }
+            Work::Panic | Work::QuickPanic => panic!("as told"),
             Work::UntilCancelled => cancel.cancelled().await,
             Work::IgnoreCancel => std::future::pending().await,
         }
         self.note(format!("end {}", header.kind));
         Completion { ending: Ending::Succeeded("done"), change: Change::Usual, size: 4 }
+    }
+
+    fn is_quick(&self, work: &Work) -> bool {
+        matches!(work, Work::QuickReply | Work::QuickPanic | Work::QuickReplyAfter(_))
     }
 
     fn emit(&self, event: Event<&'static str>) {
@@ -222,6 +231,45 @@ async fn a_panic_fails_its_command_and_frees_the_lane() {
     let heard = rig.heard();
     assert!(heard.contains(&"answer write.1 Command 'write.1' failed: its handler panicked".to_owned()), "{heard:?}");
     assert!(heard.contains(&"answer write.2 ok".to_owned()), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn quick_work_is_told_like_any_other() {
+    let mut rig = Rig::new();
+    rig.send("read.1", Work::QuickReply).await;
+    rig.pass(1).await;
+    let told = ["accepted read.1", "started read.1", "run read.1", "end read.1", "finished read.1", "answer read.1 ok"];
+    assert_eq!(rig.heard(), told);
+    rig.send("write.2", Work::QuickReply).await;
+    rig.pass(1).await;
+    assert_eq!(rig.heard().last().unwrap(), "answer write.2 ok");
+    assert_eq!(rig.pages(|pages| pages.records.len()), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn quick_work_that_waits_or_panics_holds_nobody_up() {
+    let mut rig = Rig::new();
+    rig.send("read.1", Work::QuickReplyAfter(20)).await;
+    rig.send("read.2", Work::QuickPanic).await;
+    rig.send("read.3", Work::QuickReply).await;
+    rig.pass(10).await;
+    let answered = |heard: Vec<String>| heard.into_iter().filter(|line| line.starts_with("answer")).collect::<Vec<_>>();
+    assert_eq!(answered(rig.heard()), [""; 0], "a lane keeps its order");
+    rig.pass(20).await;
+    let panicked = "answer read.2 Command 'read.2' failed: its handler panicked";
+    assert_eq!(answered(rig.heard()), ["answer read.1 ok", panicked, "answer read.3 ok"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn quick_work_that_does_not_end_is_killed() {
+    let mut rig = Rig::new();
+    rig.send("read.1", Work::QuickReplyAfter(100_000_000)).await;
+    rig.pass(100_000).await;
+    let heard = rig.heard();
+    assert_eq!(heard.last().unwrap(), "answer read.1 Command 'read.1' timed out after 30000ms");
+    rig.send("read.2", Work::QuickReply).await;
+    rig.pass(1).await;
+    assert_eq!(rig.heard().last().unwrap(), "answer read.2 ok");
 }
 
 #[tokio::test(start_paused = true)]

@@ -150,6 +150,17 @@ impl Host for Hall {
         if header.access.is_recorded() { redacted(completion, &self.redactor) } else { completion }
     }
 
+    fn is_quick(&self, job: &Job) -> bool {
+        match &job.command {
+            Command::Server(ServerCommand::HealthCheck(_)) => true,
+            Command::Server(ServerCommand::ListSessions(wanted)) => wanted.search.is_none() && self.rooms.has_list(),
+            Command::Session(id, SessionCommand::GetState(_)) => {
+                self.rooms.get(id).is_some_and(|room| room.is_loaded())
+            }
+            Command::Server(_) | Command::Session(..) => false,
+        }
+    }
+
     fn emit(&self, event: Event<Self::Body>) {
         match event {
             Event::Answered { request, header, outcome, replay } => {

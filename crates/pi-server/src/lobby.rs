@@ -6,13 +6,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use bytes::Bytes;
-use pi_engine::{Announcement, Ending, Header, Outcome, Phase, Refusal, Replay, Request};
+use pi_engine::{Announcement, ClientName, Ending, Header, Outcome, Phase, Refusal, Replay, Request};
 use pi_wire::{
     Command, Error, Response, ServerEvent,
     command::Lifecycle,
@@ -60,11 +60,20 @@ pub struct Lobby {
     /// Makes names of commands that only we can tell apart.
     salt: Secret,
     /// Not a task: looked at for every command, changed when somebody comes or goes.
-    connections: RwLock<HashMap<ConnectionId, Arc<Connection>>>,
+    crowd: RwLock<Crowd>,
     /// Not a task: put in by whoever reads a connection, taken out by the engine's task, never held for long.
     waiting: Mutex<HashMap<Request, Waiting>>,
     /// Why the journal cannot be written, while it cannot. Not a task: changed when that changes.
     trouble: RwLock<Option<String>>,
+}
+
+/// Everybody who is here. What is told of a command is mostly told to one client, so that is found without a look at all.
+#[derive(Debug, Default)]
+struct Crowd {
+    connections: HashMap<ConnectionId, Arc<Connection>>,
+    clients: HashMap<ClientName, Vec<Arc<Connection>>>,
+    /// How many want to hear of everybody's commands.
+    curious: usize,
 }
 
 impl Lobby {
@@ -74,7 +83,7 @@ impl Lobby {
             limit,
             numbers: AtomicU64::new(1),
             salt: Secret::random(),
-            connections: RwLock::default(),
+            crowd: RwLock::default(),
             waiting: Mutex::default(),
             trouble: RwLock::default(),
         }
@@ -89,22 +98,31 @@ impl Lobby {
     ) -> Result<Arc<Connection>, Crowded> {
         let id = ConnectionId(self.number());
         let connection = Arc::new(Connection::new(id, identity, lifecycle, outbox));
-        let mut connections = self.connections.write().unwrap_or_else(PoisonError::into_inner);
-        if connections.len() >= self.limit {
+        let mut crowd = self.crowd.write().unwrap_or_else(PoisonError::into_inner);
+        if crowd.connections.len() >= self.limit {
             return Err(Crowded { limit: self.limit });
         }
-        connections.insert(id, Arc::clone(&connection));
+        crowd.add(&connection);
         Ok(connection)
     }
 
     /// The client is gone. What it asked for goes on; the answers are kept for when it comes back.
     pub fn leave(&self, id: ConnectionId) {
-        self.connections.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.crowd.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.waiting().retain(|_, waiting| waiting.connection.id != id);
     }
 
+    /// Whose lifecycle events a connection is sent from now on.
+    pub fn choose(&self, connection: &Connection, lifecycle: Lifecycle) {
+        let mut crowd = self.crowd.write().unwrap_or_else(PoisonError::into_inner);
+        let is_here = crowd.connections.contains_key(&connection.id);
+        crowd.curious -= usize::from(is_here && connection.lifecycle() == Lifecycle::All);
+        connection.choose(lifecycle);
+        crowd.curious += usize::from(is_here && lifecycle == Lifecycle::All);
+    }
+
     pub fn count(&self) -> usize {
-        self.connections.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.crowd().connections.len()
     }
 
     /// Remembers who waits; the number is what the engine knows the request by.
@@ -154,14 +172,21 @@ impl Lobby {
 
     /// Tells whoever wants to hear it what became of a command.
     pub fn announce(&self, announcement: &Announcement<Answer>) {
-        let connections = self.connections.read().unwrap_or_else(PoisonError::into_inner);
+        let crowd = self.crowd();
         let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt, why: &|| self.why() };
-        for connection in connections.values() {
-            let is_own = connection.identity.client == announcement.header.client;
-            match (connection.lifecycle(), is_own) {
-                (Lifecycle::All | Lifecycle::Own, true) => send(connection, texts.own()),
-                (Lifecycle::All, false) => send(connection, texts.others()),
-                (Lifecycle::Own, false) | (Lifecycle::None, _) => {}
+        let client = &announcement.header.client;
+        for connection in crowd.clients.get(client).into_iter().flatten() {
+            match connection.lifecycle() {
+                Lifecycle::All | Lifecycle::Own => send(connection, texts.own()),
+                Lifecycle::None => {}
+            }
+        }
+        if crowd.curious == 0 {
+            return;
+        }
+        for connection in crowd.connections.values() {
+            if connection.lifecycle() == Lifecycle::All && connection.identity.client != *client {
+                send(connection, texts.others());
             }
         }
     }
@@ -169,23 +194,47 @@ impl Lobby {
     /// Tells everybody.
     pub fn broadcast(&self, event: &ServerEvent) {
         let text = frame(event);
-        for connection in self.connections.read().unwrap_or_else(PoisonError::into_inner).values() {
+        for connection in self.crowd().connections.values() {
             send(connection, text.clone());
         }
     }
 
     /// Everybody who is here.
     pub fn everybody(&self) -> Vec<Arc<Connection>> {
-        self.connections.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.crowd().connections.values().cloned().collect()
     }
 
     fn number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
+    fn crowd(&self) -> RwLockReadGuard<'_, Crowd> {
+        // Nothing in here can panic half-way.
+        self.crowd.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn waiting(&self) -> MutexGuard<'_, HashMap<Request, Waiting>> {
         // Nothing in here can panic half-way.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Crowd {
+    fn add(&mut self, connection: &Arc<Connection>) {
+        self.curious += usize::from(connection.lifecycle() == Lifecycle::All);
+        self.clients.entry(connection.identity.client.clone()).or_default().push(Arc::clone(connection));
+        self.connections.insert(connection.id, Arc::clone(connection));
+    }
+
+    fn remove(&mut self, id: ConnectionId) {
+        let Some(gone) = self.connections.remove(&id) else { return };
+        self.curious -= usize::from(gone.lifecycle() == Lifecycle::All);
+        if let Some(connections) = self.clients.get_mut(&gone.identity.client) {
+            connections.retain(|connection| connection.id != id);
+            if connections.is_empty() {
+                self.clients.remove(&gone.identity.client);
+            }
+        }
     }
 }
 

@@ -259,6 +259,10 @@ impl Room {
         stage.berth.clone()
     }
 
+    pub fn is_loaded(&self) -> bool {
+        self.stage().session.is_some()
+    }
+
     /// The session, if it is loaded.
     pub fn loaded(&self) -> Option<Session> {
         self.stage().session.clone()
@@ -360,9 +364,9 @@ async fn extension_commands(session: &Session) -> Result<Arc<HashSet<String>>, S
     Ok(Arc::new(of_extensions.map(|command| command.definition.name).collect()))
 }
 
-/// A numbering that nobody has seen before.
+/// A numbering that nobody has seen before. Every event carries it, so it is short: 48 random bits.
 pub(crate) fn epoch() -> Epoch {
-    Epoch(Secret::random().reveal()[..12].to_owned())
+    Epoch(Secret::random().reveal()[..8].to_owned())
 }
 
 /// The folder of a session, which must still be one where an agent may work. One that is gone is told by whoever goes there.

@@ -69,6 +69,13 @@ impl Rooms {
         list.as_ref().filter(|(made, _)| *made == edition).map(|(_, list)| list.clone())
     }
 
+    /// Whether there is such a list.
+    pub fn has_list(&self) -> bool {
+        let edition = self.edition();
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.as_ref().is_some_and(|(made, _)| *made == edition)
+    }
+
     /// Keeps a list that was begun in this edition.
     pub fn keep_list(&self, edition: Edition, list: Box<RawValue>) {
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Some((edition, list));

@@ -71,7 +71,7 @@ impl Hall {
                 }
                 connection.outbox.leave(session_id.clone());
             }
-            ServerCommand::SetLifecycle(SetLifecycle { lifecycle }) => connection.choose(*lifecycle),
+            ServerCommand::SetLifecycle(SetLifecycle { lifecycle }) => self.lobby.choose(connection, *lifecycle),
             // No other command connects; the registry says which do.
             ServerCommand::ListSessions(_)
             | ServerCommand::CreateSession(_)
