@@ -7,6 +7,8 @@ mod components;
 mod configured;
 mod conformance;
 mod crash;
+#[cfg(target_os = "linux")]
+mod crowded;
 mod door;
 mod events;
 mod faults;
