@@ -9,6 +9,7 @@ mod call;
 mod dialect;
 mod finish;
 pub mod framing;
+mod halves;
 mod interpreter;
 pub mod rule;
 mod thought;
@@ -28,6 +29,7 @@ use self::{
     dialect::DialectRules,
     finish::FinishWords,
     framing::{FRAME_LIMIT, Form, Frame, Framing},
+    halves::Halves,
     interpreter::{Interpreter, Knowledge},
     rule::{FrameCondition, Mapping, Match, Recipe, RuleError, Selection},
     thought::Thought,
@@ -100,7 +102,7 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Frames that should have been JSON and were not; each was a [`StreamEvent::StreamError`].
     pub malformed: u64,
-    /// Frames of plain text that no rule reads, half a frame at the end of the bytes, and frames after the end.
+    /// Frames of plain text that no rule reads, half a frame or half a character at the end of the bytes, and frames after the end.
     pub unread: u64,
 }
 
@@ -117,6 +119,7 @@ pub enum Outcome {
 /// What a decoder knows beside the bytes that it has not read yet.
 struct Reader {
     tape: Tape,
+    halves: Halves,
     meaning: Meaning,
     /// The done signal was seen, and the end was said.
     done: bool,
@@ -201,7 +204,15 @@ impl Pipeline {
         let classify: Classifier =
             Box::new(move |error| classify_event(&judge.manifest, error, &SHAPES, SystemTime::UNIX_EPOCH));
         let meaning = Meaning { interpreter: Interpreter::new(random), classify, recipe: None, stopped: false };
-        let reader = Reader { tape: Tape::new(), meaning, done: false, is_last: false, malformed: 0, unread: 0 };
+        let reader = Reader {
+            tape: Tape::new(),
+            halves: Halves::default(),
+            meaning,
+            done: false,
+            is_last: false,
+            malformed: 0,
+            unread: 0,
+        };
         let tags = &compiled.manifest.contract.capability_contracts.generative.reasoning_mode.text_tags;
         let thought = Thought::new(tags);
         Decoder { compiled, framing, reader, thought }
@@ -272,7 +283,8 @@ impl Decoder {
             thought.apply(out, from);
             thought.finish(out);
         }
-        Ending { outcome, malformed: reader.malformed, unread: reader.unread }
+        let unread = reader.unread + u64::from(reader.halves.is_waiting());
+        Ending { outcome, malformed: reader.malformed, unread }
     }
 }
 
@@ -301,8 +313,11 @@ impl Reader {
             Ok((view, Scalar::Array)) => view.elements().for_each(|element| {
                 self.meaning.map(compiled, element, None, out);
             }),
-            Err(_) if self.is_last && data.starts_with(['{', '[']) => self.unread += 1,
-            Err(fault) if data.starts_with(['{', '[']) => self.malformed(&fault, out),
+            Err(fault) if data.starts_with(['{', '[']) => match self.halves.mend(data) {
+                Some(mended) => self.take(compiled, Frame { data: &mended, ..frame }, out),
+                None if self.is_last => self.unread += 1,
+                None => self.malformed(&fault, out),
+            },
             Ok((_, Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_))) | Err(_) => {
                 if !self.meaning.map(compiled, self.tape.object(members), None, out) {
                     self.unread += 1;

@@ -204,7 +204,8 @@ impl Interpreter {
         {
             out.push(StreamEvent::Metadata { usage, response_id, model });
         }
-        if let Some(word) = event.text(Role::FinishReason).filter(|word| !word.is_empty()) {
+        // Some servers write the name of nothing where they mean nothing.
+        if let Some(word) = event.text(Role::FinishReason).filter(|word| !word.is_empty() && *word != "null") {
             self.finish(candidate(event), word, knowledge, out);
         }
     }

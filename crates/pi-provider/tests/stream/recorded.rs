@@ -222,6 +222,16 @@ fn malformed_frames_are_reported() {
     chat(&stream, expected, Ending { outcome: Outcome::Failed, malformed: 1, unread: 0 });
 }
 
+/// A server that counts in UTF-16 cuts characters in two.
+#[test]
+fn halves_of_a_character_are_put_together() {
+    let piece = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":\"null\"}}]}}\n\n");
+    let stream = piece("so \\ud83d") + &piece("\\ude00!") + &piece(" \\ude00") + "data: [DONE]\n\n";
+    chat(&stream, "content \"so \"\ncontent \"😀!\"\ncontent \" \u{fffd}\"\nend unknown\n", COMPLETE);
+    let lost = piece("so \\ud83d") + "data: [DONE]\n\n";
+    chat(&lost, "content \"so \"\nend unknown\n", Ending { unread: 1, ..COMPLETE });
+}
+
 #[test]
 fn text_that_no_rule_reads_is_counted() {
     let stream = format!("data: hello\n\n{}data: [DONE]\n\ndata: {{}}\n\n", frames(&[delta(json!({"content": "a"}))]));
