@@ -77,7 +77,7 @@ pub struct Entry {
     pub trust: Trust,
     /// The key that Pi's `models.json` has for it. It counts as spelled out by the user.
     pub key: Option<KeySource>,
-    /// Headers of Pi's `models.json`, whose values may be secret.
+    /// Headers whose values may be secret: those of the manifest, and of Pi's `models.json`.
     pub headers: IndexMap<String, KeySource>,
     /// What the file says that nobody here knows.
     pub ignored: Vec<Ignored>,
@@ -348,6 +348,8 @@ impl Loading<'_> {
         }
         self.told.extend(shadowed);
         manifest.aliases.retain(|alias| !lost.contains(alias));
+        let headers = std::mem::take(&mut manifest.endpoint.auth.secret_headers);
+        let headers = headers.into_iter().map(|header| (header.name, KeySource::of_manifest(header.value)));
         let entry = Entry {
             manifest: manifest.into(),
             origin,
@@ -355,7 +357,7 @@ impl Loading<'_> {
             promoted_from: original_version.filter(|version| !version.starts_with('2')),
             trust: self.source.trust,
             key: None,
-            headers: IndexMap::new(),
+            headers: headers.collect(),
             ignored,
         };
         let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::is_trusted);

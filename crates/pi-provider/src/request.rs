@@ -12,6 +12,7 @@
 
 mod address;
 mod anthropic_messages;
+mod base;
 mod change;
 mod cohere_v2;
 mod conversation;
@@ -36,6 +37,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
 
+pub(crate) use self::base::in_form_of;
 pub use self::{
     address::{Address, join},
     change::{Change, ChangeKind},

@@ -39,9 +39,11 @@ pub(crate) fn hide_in_address(text: &str, secrets: &[Secret]) -> String {
     hide(&hide(text, secrets), &lower)
 }
 
-/// Hides everything secret that a request carries, and whatever looks like a secret.
+/// Hides everything secret that a request carries, and whatever looks like a secret. A short credential is hidden where it
+/// stands alone: a server that repeats a key of a few letters repeats it as a word.
 pub(crate) fn redactor(auth: &Auth, credential: Option<&Secret>) -> Redactor {
-    hiding(credential.into_iter().chain(auth.secret_headers.iter().map(|header| &header.value)))
+    let all = hiding(credential.into_iter().chain(auth.secret_headers.iter().map(|header| &header.value)));
+    all.hiding_words(credential.map(|secret| secret.expose().to_owned()))
 }
 
 /// Hides these secrets, and whatever looks like one, in words that come from elsewhere. Takes about a millisecond to make.

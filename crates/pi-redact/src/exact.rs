@@ -10,6 +10,10 @@ use crate::{MARK, encoding};
 /// `admin` or `12345` would destroy a log without protecting anything. They are still hidden behind their keys.
 pub const SHORTEST_SECRET: usize = 6;
 
+/// The shortest value that is looked for where [`crate::Redactor::hiding_words`] is asked to: two characters are a word of
+/// any sentence.
+pub const SHORTEST_WORD: usize = 3;
+
 /// A base64 core shorter than this is found in ordinary words by chance.
 const SHORTEST_CORE: usize = 10;
 
@@ -22,6 +26,8 @@ pub(crate) struct ExactValues {
     longest: usize,
     /// As they are written in the open, in order.
     plain: Vec<String>,
+    /// Too short to be looked for inside of others: hidden where they stand alone.
+    words: Vec<String>,
 }
 
 /// Almost every text is clean, and the search for any value, which may skip, is several times faster than that for all.
@@ -48,7 +54,12 @@ impl ExactValues {
         let search = (!forms.is_empty())
             .then(|| Search { any: build(MatchKind::LeftmostFirst), all: build(MatchKind::Standard) });
         let longest = forms.iter().map(String::len).max().unwrap_or(0);
-        ExactValues { search, first_core, longest, plain, ignored: handed_in - secrets.len() }
+        ExactValues { search, first_core, longest, plain, words: Vec::new(), ignored: handed_in - secrets.len() }
+    }
+
+    pub(crate) fn add_words(&mut self, words: impl IntoIterator<Item = String>) {
+        let is_short = |word: &String| (SHORTEST_WORD..SHORTEST_SECRET).contains(&word.trim().len());
+        self.words.extend(words.into_iter().filter(is_short).map(|word| word.trim().to_owned()));
     }
 
     pub(crate) fn ignored(&self) -> usize {
@@ -61,7 +72,7 @@ impl ExactValues {
     }
 
     pub(crate) fn is_active(&self) -> bool {
-        self.search.is_some()
+        self.search.is_some() || !self.words.is_empty()
     }
 
     /// How many bytes at the end of a text are the beginning of a known value.
@@ -75,6 +86,18 @@ impl ExactValues {
 
     /// Where known values stand, in order. Values that overlap make one range: no end of either may be seen.
     pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = self.find_values(text);
+        found.extend(self.words.iter().flat_map(|word| alone(text, word)));
+        if self.words.is_empty() {
+            return found;
+        }
+        found.sort_unstable_by_key(|range| range.end);
+        let mut joined = Vec::with_capacity(found.len());
+        found.into_iter().for_each(|range| join(&mut joined, range));
+        joined
+    }
+
+    fn find_values(&self, text: &str) -> Vec<Range<usize>> {
         let Some(search) = self.search.as_ref().filter(|search| search.any.is_match(text)) else { return Vec::new() };
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut run = 0..0;
@@ -92,6 +115,14 @@ impl ExactValues {
         }
         found
     }
+}
+
+/// Where a word stands between signs that belong to no word.
+fn alone(text: &str, word: &str) -> impl Iterator<Item = Range<usize>> {
+    let belongs = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    text.match_indices(word)
+        .map(|(at, word)| at..at + word.len())
+        .filter(move |range| !text[..range.start].ends_with(belongs) && !text[range.end..].starts_with(belongs))
 }
 
 /// The whole run of base64 that a part of it belongs to.

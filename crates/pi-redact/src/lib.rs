@@ -28,7 +28,7 @@ use serde_json::Value;
 use self::{exact::ExactValues, text::Scanner};
 
 pub use self::{
-    exact::SHORTEST_SECRET,
+    exact::{SHORTEST_SECRET, SHORTEST_WORD},
     key::is_secret_key,
     stream::Stream,
     variable::{is_secret_variable, is_withheld_variable, variable_secrets},
@@ -89,6 +89,14 @@ impl Redactor {
     pub fn new(options: Options) -> Self {
         let Options { secrets, evidence, personal } = options;
         Redactor { exact: ExactValues::new(secrets), evidence, personal, scanner: Scanner::new(evidence) }
+    }
+
+    /// Hides these too where they stand alone, as words, although they are shorter than [`SHORTEST_SECRET`]: for words about
+    /// one of them, such as the error of a server that was sent it. Those shorter than [`SHORTEST_WORD`] are left out.
+    #[must_use]
+    pub fn hiding_words(mut self, words: impl IntoIterator<Item = String>) -> Self {
+        self.exact.add_words(words);
+        self
     }
 
     /// How many of the secrets handed in are not looked for, because they are shorter than [`SHORTEST_SECRET`] or part

@@ -553,3 +553,18 @@ fn check(text: &str, expected: &str) {
     assert_eq!(redacted, expected, "of {text}");
     assert_eq!(DEFAULT.redact_text(&redacted), expected, "second time, of {text}");
 }
+
+#[test]
+fn short_values_are_hidden_as_words_where_that_is_asked_for() {
+    let redactor = Redactor::default().hiding_words(["abc", "k7", "dev_1", "longer than that"].map(str::to_owned));
+    for (text, shown) in [
+        ("no key abc here", "no key [REDACTED] here"),
+        ("'abc', abc.", "'[REDACTED]', [REDACTED]."),
+        ("abcd xabc a-abc abc_1", "abcd xabc a-abc abc_1"),
+        ("k7 is too short", "k7 is too short"),
+        ("äabc abcß", "äabc abcß"),
+        ("dev_1 and abc", "[REDACTED] and [REDACTED]"),
+    ] {
+        assert_eq!(redactor.redact_text(text), shown);
+    }
+}

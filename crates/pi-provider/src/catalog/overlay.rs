@@ -16,6 +16,7 @@ use crate::{
         load::{PiProvider, Place},
         wording::Wording,
     },
+    request::in_form_of,
 };
 
 /// Why a provider of `models.json` cannot be asked.
@@ -129,7 +130,7 @@ fn change(entry: &mut Entry, provider: PiProvider) {
         manifest.name = provider.name;
     }
     if let Some(url) = provider.base_url {
-        manifest.endpoint.base_url = rebase(&url, manifest);
+        manifest.endpoint.base_url = in_form_of(manifest, &url).into_owned();
     }
     if provider.auth_header {
         manifest.endpoint.auth.placement = bearer();
@@ -152,13 +153,6 @@ fn change(entry: &mut Entry, provider: PiProvider) {
         entry.key = provider.api_key.or_else(|| entry.key.take());
         entry.headers.extend(provider.headers);
     }
-}
-
-/// The address in the form of the manifest's own one.
-fn rebase(url: &str, manifest: &Manifest) -> String {
-    let usual = Chat::of(Dialect::of(manifest, None));
-    let has_version = usual.version.as_deref().is_some_and(|version| manifest.endpoint.base_url.ends_with(version));
-    if has_version { versioned(url, usual) } else { url.trim_end_matches('/').to_owned() }
 }
 
 /// The address with the version that Pi leaves out and manifests do not.

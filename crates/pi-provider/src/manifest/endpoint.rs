@@ -1,13 +1,13 @@
 //! Where a provider is reached and how a caller shows who they are.
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use super::{expression, wording::Wording};
-use crate::secret::Secret;
+use crate::secret::{HIDDEN, Secret};
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
 /// that the file wrote here.
@@ -29,14 +29,15 @@ pub struct Auth {
     /// The variable that holds it.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// Headers that every request carries.
+    /// Headers that every request carries and everybody may see. Others of the file are in `secret_headers`.
     #[serde(default)]
     pub extra_headers: Vec<Header>,
     /// Ours: why the access token of a login (OAuth) is of no use here, where the provider takes it from its own programs
     /// only. Such a login is then reported instead of sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_refused: Option<String>,
-    /// Headers of the user's own, which no file of manifests can hold: they are treated like the credential.
+    /// Headers that are treated like the credential: what a manifest adds under names that are not [known to be
+    /// harmless](Header::is_harmless), and the user's own of Pi's `models.json`.
     #[serde(skip)]
     pub secret_headers: Vec<SecretHeader>,
 }
@@ -60,10 +61,42 @@ pub enum Placement {
     None,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub name: String,
     pub value: String,
+}
+
+/// Headers that say what is spoken and who asks, and open no door.
+const HARMLESS: [&str; 14] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "anthropic-version",
+    "api-version",
+    "content-type",
+    "http-referer",
+    "openai-beta",
+    "referer",
+    "user-agent",
+    "x-api-version",
+    "x-title",
+];
+
+impl Header {
+    /// Whether its value may be shown: the name is one of those that never hold a key, and no variable is in the value.
+    pub fn is_harmless(&self) -> bool {
+        HARMLESS.iter().any(|name| self.name.eq_ignore_ascii_case(name)) && !self.value.contains('$')
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = if self.is_harmless() { &self.value } else { HIDDEN };
+        f.debug_struct("Header").field("name", &self.name).field("value", &value).finish()
+    }
 }
 
 /// A header whose value may be secret.

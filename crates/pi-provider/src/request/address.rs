@@ -1,10 +1,10 @@
 //! Where a request goes: address and headers, without the credential.
 
-use std::{collections::BTreeSet, fmt};
+use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use url::Url;
 
-use super::{Mode, Target, rules::Rules};
+use super::{Mode, Target, base::in_form_of, rules::Rules};
 use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
@@ -44,11 +44,12 @@ pub(super) fn chat(
 /// An address of this provider: `path` joined to its base, with the environment's values and the model in it. A path that
 /// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
-    let base = target.base_url.unwrap_or(&target.manifest.endpoint.base_url);
+    let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
+    let base = target.base_url.map_or_else(own, |given| in_form_of(target.manifest, given));
     let whole = if is_whole(path) {
         path.to_owned()
     } else {
-        let (base, query) = base.split_once('?').map_or((base, None), |(base, query)| (base, Some(query)));
+        let (base, query) = base.split_once('?').map_or((base.as_ref(), None), |(base, query)| (base, Some(query)));
         let slash = if path.is_empty() || path.starts_with(['/', '?']) { "" } else { "/" };
         let mut whole = format!("{}{slash}{path}", base.trim_end_matches('/'));
         if let Some(query) = query {

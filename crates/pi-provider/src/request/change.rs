@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// An option or a piece of content that is not sent as it was given, or that nobody gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +43,21 @@ impl Changes {
 
     pub(super) fn kept(&mut self, option: impl Into<String>, reason: impl Into<String>) {
         self.note(ChangeKind::Kept, option, reason);
+    }
+
+    /// Of a parameter that was placed and then gave way: what was added by itself is not told at all, what somebody asked
+    /// for is told once.
+    pub(super) fn replaced(&mut self, option: &str, value: &Value, sent: Option<&Value>) {
+        let before = self.0.len();
+        self.0.retain(|change| change.kind != ChangeKind::Added || change.option != option);
+        let is_told = |change: &Change| change.kind == ChangeKind::Dropped && change.option == option;
+        if self.0.len() < before || self.0.iter().any(is_told) {
+            return;
+        }
+        match sent {
+            Some(sent) => self.changed(option, format!("{sent} is sent instead of {value}, as thinking asks for")),
+            None => self.dropped(option, format!("{value} cannot be sent while the model thinks")),
+        }
     }
 
     pub(super) fn into_vec(self) -> Vec<Change> {

@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     change::{Change, Changes},
-    members::place,
+    members::{at, place},
     rules::Rules,
 };
 use crate::{
@@ -147,6 +147,22 @@ pub(super) fn checked(
     }
     fill(names, &mut sent, changes)?;
     Ok(sent)
+}
+
+/// Corrects what was told about parameters that are not sent as they were placed, because thinking has a word for the same
+/// member or excludes them.
+pub(super) fn tell_replaced(
+    names: &Names<'_>,
+    placed: &[(String, Value)],
+    members: &Map<String, Value>,
+    changes: &mut Changes,
+) {
+    for (name, value) in placed {
+        match at(members, &names.place_in_body(name)) {
+            Some(sent) if sent == value => {}
+            sent => changes.replaced(name, value, sent),
+        }
+    }
 }
 
 /// Adds declared defaults, and what must not be missing.

@@ -254,11 +254,13 @@ pub(super) fn members(
         }
         None => options.parallel_tools,
     };
-    for (name, value) in parameters::checked(names, &parameters, changes)? {
-        place(&mut members, &names.place_in_body(&name), value);
+    let sent = parameters::checked(names, &parameters, changes)?;
+    for (name, value) in &sent {
+        place(&mut members, &names.place_in_body(name), value.clone());
     }
-    let activation = thinking::activate(target, rules, names, options, &mut members, changes);
     let choice = tools::choice(target, options, call.prompt, &plan.tools, changes);
+    let activation = thinking::activate(target, rules, names, (options, choice), &mut members, changes);
+    parameters::tell_replaced(names, &sent, &members, changes);
     let parallel = tools::parallel(target, wanted, &plan.tools, changes);
     merge(&mut members, &choice_members(plan.dialect, choice, parallel, changes));
     merge(&mut members, &output::members(target, plan.dialect, &options.response_format, changes));
@@ -277,11 +279,11 @@ pub(super) fn members(
     Ok((members, activation))
 }
 
-/// The member that makes a stream end with its usage, where the provider declares that it does.
+/// The member that makes a stream end with its usage, unless the provider is said to have none.
 fn usage_option<'m>(target: &Target<'m>, rules: &'m Rules) -> Option<&'m str> {
     let streaming = &target.manifest.contract.capability_contracts.streaming;
     let declared = streaming.supports_usage_in_stream.or(target.manifest.capabilities.feature_flags.streaming_usage);
-    let usual = || rules.usage_option.as_deref().filter(|_| declared == Some(true));
+    let usual = || rules.usage_option.as_deref().filter(|_| declared != Some(false));
     streaming.usage_option.as_deref().or_else(usual).filter(|option| !option.is_empty())
 }
 

@@ -30,12 +30,13 @@ pub(super) struct Activation {
     pub(super) model_suffix: Option<String>,
 }
 
-/// Puts the wanted level into `members`. Parameters that exclude thinking must be there already.
+/// Puts the wanted level into `members`. Parameters that exclude thinking must be there already; `choice` is what is sent
+/// about tools.
 pub(super) fn activate(
     target: &Target<'_>,
     rules: &Rules,
     names: &Names<'_>,
-    options: &Options,
+    (options, choice): (&Options, Option<&ToolChoice>),
     members: &mut Map<String, Value>,
     changes: &mut Changes,
 ) -> Activation {
@@ -63,7 +64,7 @@ pub(super) fn activate(
         }
         return Activation::default();
     }
-    let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, options) {
+    let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, choice) {
         changes.changed("thinking", "off, because a tool must be called and this model does not think then");
         ThinkingLevel::Off
     } else {
@@ -95,7 +96,7 @@ pub(super) fn activate(
         place(members, path, filled(member, &value));
     }
     if is_on {
-        remove_forbidden(format, names, options, members, changes);
+        remove_forbidden(format, names, members);
     }
     Activation { value: Some(value), is_on, ..Activation::default() }
 }
@@ -105,21 +106,11 @@ fn tell_switch(level: ThinkingLevel, changes: &mut Changes) {
     changes.changed("thinking", format!("{level} is sent as on: it is not said how hard this model is to think"));
 }
 
-/// Takes out what a model that thinks refuses; what somebody asked for is listed.
-fn remove_forbidden(
-    format: &ThinkingFormat,
-    names: &Names<'_>,
-    options: &Options,
-    members: &mut Map<String, Value>,
-    changes: &mut Changes,
-) {
+/// Takes out what a model that thinks refuses.
+fn remove_forbidden(format: &ThinkingFormat, names: &Names<'_>, members: &mut Map<String, Value>) {
     for name in &format.forbids {
-        let member = names.place_in_body(name);
-        if let Some(removed) = remove(members, &member)
-            && options.parameters.contains_key(name)
-        {
-            changes.dropped(name, format!("{removed} cannot be sent while the model thinks"));
-        }
+        // Nothing is lost where it was not there.
+        let _ = remove(members, &names.place_in_body(name));
     }
 }
 
@@ -181,10 +172,10 @@ fn format_of<'m>(target: &Target<'m>, rules: &Rules) -> &'m ThinkingFormat {
     form.expect("the form that a dialect names exists: a test checks it")
 }
 
-fn excludes_choice(format: &ThinkingFormat, options: &Options) -> bool {
-    let is_forced = match options.tool_choice {
-        ToolChoice::Required | ToolChoice::Tool(_) => true,
-        ToolChoice::Auto | ToolChoice::None => false,
+fn excludes_choice(format: &ThinkingFormat, choice: Option<&ToolChoice>) -> bool {
+    let is_forced = match choice {
+        Some(ToolChoice::Required | ToolChoice::Tool(_)) => true,
+        Some(ToolChoice::Auto | ToolChoice::None) | None => false,
     };
     is_forced && format.forbids.iter().any(|name| name == "tool_choice")
 }

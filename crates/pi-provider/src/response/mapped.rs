@@ -86,18 +86,18 @@ pub(crate) fn call_part(part: &str) -> Result<Path, SyntaxError> {
 
 /// Puts what the contract's paths lead to in the place of what the dialect found.
 ///
-/// Where both found the same words, the dialect's reading stays: it tells thinking from text, and keeps signatures and
-/// the borders of blocks. Only the first candidate is concerned; the paths know of no other.
+/// Where the dialect found the same words, alone or among others, its reading stays: it tells thinking from text, knows
+/// every part of a list of which a path names one, and keeps signatures and the borders of blocks. Only the first
+/// candidate is concerned; the paths know of no other.
 pub(super) fn prefer(events: &mut Vec<StreamEvent>, found: &[StreamEvent]) {
-    let mapped_text: String = found.iter().filter_map(text).collect();
-    let own_text: String = events.iter().filter_map(text).collect();
-    let own_words: String = events.iter().filter_map(|event| text(event).or_else(|| thought(event))).collect();
-    if !mapped_text.is_empty() && mapped_text != own_text && mapped_text != own_words {
+    if !is_known_text(events, found) {
         let texts = found.iter().filter(|event| text(event).is_some()).cloned().collect();
         replace(events, |event| text(event).is_some(), texts);
     }
     let mapped_calls: Vec<_> = found.iter().filter_map(call).collect();
-    if !mapped_calls.is_empty() && mapped_calls != events.iter().filter_map(call).collect::<Vec<_>>() {
+    let own_calls: Vec<_> = events.iter().filter_map(call).collect();
+    let are_known = |calls: &[&str]| own_calls.windows(calls.len()).any(|own| own == calls);
+    if !mapped_calls.is_empty() && !are_known(&mapped_calls) {
         let calls = found.iter().filter(|event| call(event).is_some()).cloned().collect();
         replace(events, |event| call(event).is_some(), calls);
     }
@@ -114,6 +114,15 @@ pub(super) fn prefer(events: &mut Vec<StreamEvent>, found: &[StreamEvent]) {
     if let Some(finish) = found.iter().find_map(end) {
         set_end(events, finish);
     }
+}
+
+/// Whether the paths lead to no text, or to words that the dialect found as well: all of them, or some of its parts.
+fn is_known_text(events: &[StreamEvent], found: &[StreamEvent]) -> bool {
+    let own = || events.iter().filter_map(|event| text(event).or_else(|| thought(event)));
+    let mapped: String = found.iter().filter_map(text).collect();
+    let own_text: String = events.iter().filter_map(text).collect();
+    let are_parts = found.iter().filter_map(text).all(|mapped| own().any(|own| own == mapped));
+    are_parts || mapped == own_text || mapped == own().collect::<String>()
 }
 
 fn set_end(events: &mut Vec<StreamEvent>, finish: &Finish) {

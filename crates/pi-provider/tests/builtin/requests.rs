@@ -1,7 +1,10 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
 use pi_provider::{
-    CacheRetention, Call, CallError, Manifest, Mode, Request, Target, batch, builtin, demo,
+    CacheRetention, Call, CallError, Manifest, Mode, Request, Target, batch, builtin,
+    catalog::{Catalog, Origin, Source, SourceFile},
+    credential::Trust,
+    demo,
     embeddings::{self, Embed},
     image::{self, Draw},
     manifest::Capability,
@@ -95,6 +98,39 @@ fn requests_go_where_the_provider_listens() {
     ];
     for (id, model, url) in table {
         assert_eq!(request(&manifest(id), model, ThinkingLevel::Off, json!({})).address.url.as_str(), url);
+    }
+}
+
+/// People write the address of a server with the version of its API or without, on the command line and in `models.json`.
+#[test]
+fn an_address_means_the_same_with_its_version_and_without() {
+    let plain = plain(&[json!({ "role": "user", "content": "Hello!" })], &Map::new()).unwrap();
+    for built_in in builtin::MANIFESTS.iter().filter(|built_in| built_in.id != "demo") {
+        let manifest = manifest(built_in.id);
+        let asked_at = |manifest: &Manifest, base_url: Option<&str>| {
+            let target = Target { manifest, model: "any", entry: None, base_url, lookup: &environment };
+            build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap().address.url
+        };
+        let usual = asked_at(&manifest, None);
+        let own = manifest.endpoint.base_url.clone();
+        let last = own.rsplit('/').next().unwrap();
+        let chat = &manifest.endpoints["chat"].path;
+        let (with, without) = if last.starts_with('v') && last.len() < 8 {
+            (own.clone(), own[..own.len() - last.len() - 1].to_owned())
+        } else if chat.starts_with("/v1/") {
+            (format!("{own}/v1"), own.clone())
+        } else {
+            (own.clone(), own.clone())
+        };
+        for address in [&with, &without, &format!("{with}/"), &format!("{without}/")] {
+            assert_eq!(asked_at(&manifest, Some(address)), usual, "{} at {address}", built_in.id);
+            let models = json!({ "providers": { built_in.id: { "baseUrl": address } } }).to_string();
+            let file = SourceFile { path: "models.json".to_owned(), text: Ok(models) };
+            let own = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file] };
+            let catalog = Catalog::load(&[Source::built_in(), own]);
+            let changed = &catalog.provider(built_in.id).unwrap().manifest;
+            assert_eq!(asked_at(changed, None), usual, "{} at {address} in models.json", built_in.id);
+        }
     }
 }
 

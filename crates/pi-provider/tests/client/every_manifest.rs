@@ -59,8 +59,8 @@ const OPENAI: Style = Style {
 const ANTHROPIC: Style = Style {
     whole: include_str!("every_manifest/anthropic.json"),
     stream: include_str!("every_manifest/anthropic.sse"),
-    path: "/base/messages",
-    stream_path: "/base/messages",
+    path: "/base/v1/messages",
+    stream_path: "/base/v1/messages",
     messages: "messages",
     tool: "/tools/0/name",
     flag: true,

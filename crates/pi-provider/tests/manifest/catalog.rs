@@ -533,3 +533,22 @@ fn manifest_of_an_untrusted_project_cannot_be_asked() {
     let sources = Sources { explicit: None, environment: &environment, auth_file: &auth_file, trust: entry.trust, now };
     assert_eq!(resolve(&entry.manifest, &sources).status(), Status::Missing);
 }
+
+#[test]
+fn headers_of_a_manifest_are_secret_unless_they_are_known_to_be_harmless() {
+    let headers = "[{name: Anthropic-Version, value: v9}, {name: x-tenant, value: planted-tenant}, \
+                   {name: x-key, value: 'Key ${TENANT_KEY}'}, {name: x-none, value: '$NOT_SET'}]";
+    let text = manifest("alpha", "").replace("Authorization}", &format!("Authorization, extra_headers: {headers}}}"));
+    let catalog = Catalog::load(&[user(vec![file("alpha.yaml", text)])]);
+    let entry = catalog.provider("alpha").unwrap();
+    let shown = format!("{entry:?} {}", serde_json::to_string(&*entry.manifest).unwrap());
+    assert!(shown.contains("v9") && !shown.contains("planted-tenant"), "{shown}");
+    let environment = |name: &str| (name == "TENANT_KEY").then(|| "opened".to_owned());
+    let resolved: Vec<(&str, Option<String>)> = entry
+        .headers
+        .iter()
+        .map(|(name, source)| (name.as_str(), source.resolve(&environment).map(|secret| secret.expose().to_owned())))
+        .collect();
+    let value = |text: &str| Some(text.to_owned());
+    assert_eq!(resolved, [("x-tenant", value("planted-tenant")), ("x-key", value("Key opened")), ("x-none", None)]);
+}

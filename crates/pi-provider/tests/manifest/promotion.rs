@@ -26,7 +26,7 @@ fn version_1_1_is_promoted() {
 id: old
 protocol_version: "1.1"
 base_url: https://old.example/v1
-auth: {type: api_key, header_name: x-key, key_env: OLD_KEY, extra_headers: {x-version: "7"}}
+auth: {type: api_key, header_name: x-key, key_env: OLD_KEY, extra_headers: {x-api-version: "7"}}
 payload_format: openai_style
 response_format: openai_style
 endpoints: {chat_completions_create: /chat/completions, completions_create: /completions}

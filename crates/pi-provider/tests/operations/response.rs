@@ -346,6 +346,39 @@ fn paths_that_lead_nowhere_or_to_the_same_words_change_nothing() {
     }
 }
 
+/// Contracts of the first generation name one part of the list that holds the answer.
+#[test]
+fn a_path_to_one_part_does_not_lose_the_others() {
+    let gemini = json!({
+        "candidates": [{
+            "content": {"parts": [{"text": "Hm.", "thought": true}, {"text": "One "}, {"text": "two."}]},
+            "finishReason": "STOP",
+        }],
+    });
+    let anthropic = json!({
+        "type": "message", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "One "}, {"type": "text", "text": "two."}],
+    });
+    let rows = [
+        ("gemini", Dialect::GeminiGenerate, "$.candidates[0].content.parts[0].text", &gemini, "thinking Hm."),
+        ("gemini", Dialect::GeminiGenerate, "$.candidates[0].content.parts[1].text", &gemini, "thinking Hm."),
+        ("anthropic", Dialect::AnthropicMessages, "content[0].text", &anthropic, ""),
+    ];
+    for (provider, dialect, path, body, thought) in rows {
+        let mut manifest = built_in(provider);
+        manifest.contract.response_mapping.content_path = Some(path.to_owned());
+        let body = body.to_string();
+        let events = shown(&read(&manifest, dialect, &body).unwrap(), &body);
+        let said: Vec<&str> =
+            events.iter().map(String::as_str).filter(|event| event.starts_with("t") && *event != thought).collect();
+        assert_eq!(said, ["text One ", "text two."], "{path}");
+        assert_eq!(
+            events.iter().filter(|event| event.starts_with("thinking")).count(),
+            usize::from(!thought.is_empty())
+        );
+    }
+}
+
 #[test]
 fn error_with_a_good_status_is_an_error_in_every_form() {
     let said = |body: &str| {

@@ -268,3 +268,25 @@ fn members_of_the_model_are_sent_and_the_conversation_is_not_theirs() {
         ]
     );
 }
+
+/// Whoever declares nothing about usage in streams is asked for it, as Pi does.
+#[test]
+fn streams_are_asked_for_their_usage_unless_somebody_says_no() {
+    let asks = |adapter: &str, flags: Value, contract: Value| {
+        let mut manifest =
+            provider(adapter, json!({"provider_contract": {"capability_contracts": {"streaming": contract}}}));
+        manifest.capabilities.feature_flags.streaming_usage = flags.as_bool();
+        body(&ask(&manifest, &question(), &Options::plain()).unwrap()).get("stream_options").cloned()
+    };
+    let asked = Some(json!({"include_usage": true}));
+    for (adapter, flags, contract, expected) in [
+        ("openai", json!(null), json!({}), &asked),
+        ("openai", json!(true), json!({}), &asked),
+        ("openai", json!(false), json!({}), &None),
+        ("openai", json!(null), json!({"supports_usage_in_stream": false}), &None),
+        ("openai", json!(null), json!({"usage_option": ""}), &None),
+        ("anthropic", json!(null), json!({}), &None),
+    ] {
+        assert_eq!(&asks(adapter, flags.clone(), contract.clone()), expected, "{adapter} {flags} {contract}");
+    }
+}

@@ -264,6 +264,40 @@ fn what_thinking_forbids_is_not_sent_beside_it() {
     );
 }
 
+/// A default that thinking takes out again was never sent, and one that it replaces was sent otherwise.
+#[test]
+fn changes_tell_what_is_sent() {
+    let mut manifest = reasons("budget");
+    manifest["parameters"] =
+        json!({"temperature": {"type": "float", "default": 1.0}, "max_tokens": {"type": "integer"}});
+    let options = Options { thinking: Low, parameters: object(&json!({"max_tokens": 4000})), ..Options::plain() };
+    let request = build("anthropic", manifest, &options).unwrap();
+    assert_eq!((body(&request).get("temperature"), changes(&request.changes)), (None, Vec::new()));
+
+    let mut manifest = reasons("reasoning_effort");
+    manifest["parameters"] = json!({"reasoning_effort": {"type": "string", "default": "medium"}});
+    let options = Options { thinking: High, ..Options::plain() };
+    let request = build("openai", manifest.clone(), &options).unwrap();
+    assert_eq!((&body(&request)["reasoning_effort"], changes(&request.changes)), (&json!("high"), Vec::new()));
+    let options = Options { parameters: object(&json!({"reasoning_effort": "low"})), ..options };
+    let request = build("openai", manifest, &options).unwrap();
+    assert_eq!(body(&request)["reasoning_effort"], "high");
+    assert_eq!(
+        changes(&request.changes),
+        ["changed reasoning_effort: \"high\" is sent instead of \"low\", as thinking asks for"]
+    );
+}
+
+#[test]
+fn a_choice_of_tools_that_is_not_sent_does_not_keep_a_model_from_thinking() {
+    let manifest = provider("anthropic", reasons("budget"));
+    let parameters = object(&json!({"max_tokens": 4000}));
+    let options = Options { thinking: Low, tool_choice: ToolChoice::Required, parameters, ..Options::plain() };
+    let request = ask(&manifest, &question(), &options).unwrap();
+    assert_eq!(body(&request)["thinking"]["type"], "enabled");
+    assert_eq!(changes(&request.changes), ["dropped tool_choice: there are no tools"]);
+}
+
 /// The number of tokens that an Anthropic request gives to thinking, 0 where it is not to think; `None` for a word.
 fn budget(manifest: &Value, level: ThinkingLevel, limit: u64) -> Option<u64> {
     let parameters = object(&json!({"max_tokens": limit}));

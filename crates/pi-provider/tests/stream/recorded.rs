@@ -225,7 +225,9 @@ fn malformed_frames_are_reported() {
 /// A server that counts in UTF-16 cuts characters in two.
 #[test]
 fn halves_of_a_character_are_put_together() {
-    let piece = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":\"null\"}}]}}\n\n");
+    let piece = |text: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":\"null\"}}]}}\n\n")
+    };
     let stream = piece("so \\ud83d") + &piece("\\ude00!") + &piece(" \\ude00") + "data: [DONE]\n\n";
     chat(&stream, "content \"so \"\ncontent \"😀!\"\ncontent \" \u{fffd}\"\nend unknown\n", COMPLETE);
     let lost = piece("so \\ud83d") + "data: [DONE]\n\n";

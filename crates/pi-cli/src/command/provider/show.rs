@@ -1,7 +1,7 @@
 //! `pi provider show`: everything that a provider's manifest says, as it was understood.
 //!
 //! People read it as an outline, a machine as one object; both come from the same value. A credential is not in a
-//! manifest, and of headers that Pi's `models.json` adds only the names are shown.
+//! manifest, and of headers whose values may be secret only the names are shown.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
         "trusted": entry.is_trusted(),
         "dialect": Dialect::of(manifest, None).api(),
         "credential": credential,
-        "headers_of_models_json": entry.headers.keys().collect::<Vec<_>>(),
+        "hidden_headers": entry.headers.keys().collect::<Vec<_>>(),
         "modules": served,
         "ignored": entry.ignored.iter().map(|it| &it.path).collect::<Vec<_>>(),
         "diagnostics": findings.map(|it| it.diagnostic.to_string()).collect::<Vec<_>>(),

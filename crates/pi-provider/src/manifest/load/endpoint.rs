@@ -7,12 +7,15 @@ use serde::Deserialize;
 use url::{ParseError, Url};
 
 use super::{Report, ring1::missing};
-use crate::manifest::{
-    Capability,
-    diagnostic::{Rule, Severity},
-    endpoint::{Auth, Endpoint, Header, Placement, is_protected, is_whole},
-    promote::{Generation, operations::PATHS},
-    tree::{Member, Node, Position},
+use crate::{
+    manifest::{
+        Capability,
+        diagnostic::{Rule, Severity},
+        endpoint::{Auth, Endpoint, Header, Placement, SecretHeader, is_protected, is_whole},
+        promote::{Generation, operations::PATHS},
+        tree::{Member, Node, Position},
+    },
+    secret::Secret,
 };
 
 /// What of `endpoint` is left when its paths have moved to the operations.
@@ -214,7 +217,15 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         check_header(node, &format!("endpoint.auth.extra_headers[{index}].name"), &header.name, report);
     }
     let WrittenAuth { token_env, extra_headers, login_refused, .. } = written;
-    Some(Auth { placement, token_env, extra_headers, login_refused, secret_headers: Vec::new() })
+    let (extra_headers, hidden): (Vec<_>, Vec<_>) = extra_headers.into_iter().partition(Header::is_harmless);
+    let hide = |Header { name, value }| SecretHeader { name, value: Secret::new(value) };
+    Some(Auth {
+        placement,
+        token_env,
+        extra_headers,
+        login_refused,
+        secret_headers: hidden.into_iter().map(hide).collect(),
+    })
 }
 
 fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report: &mut Report<'_>) -> Option<Placement> {

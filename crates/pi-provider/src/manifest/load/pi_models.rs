@@ -86,6 +86,8 @@ pub enum KeySource {
     Command(Secret),
     /// The name of a variable if there is one of that name, else the key itself.
     VariableOrLiteral(Secret),
+    /// A text in which `${NAME}` stands for a variable.
+    Template(Secret),
     Literal(Secret),
 }
 
@@ -250,6 +252,17 @@ impl KeySource {
         }
     }
 
+    /// A value of a manifest: a word is never a variable, and `${NAME}` may stand inside.
+    pub(crate) fn of_manifest(value: Secret) -> Self {
+        match Self::of(value.expose()) {
+            Self::Variable(name) => Self::Variable(name),
+            _ if value.expose().contains("${") => Self::Template(value),
+            Self::Command(_) | Self::VariableOrLiteral(_) | Self::Literal(_) | Self::Template(_) => {
+                Self::Literal(value)
+            }
+        }
+    }
+
     /// The key, from the environment where it is there. `None` for a variable that is not set and for a command, which
     /// somebody who may start processes has to run.
     pub fn resolve(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
@@ -259,8 +272,23 @@ impl KeySource {
             Self::Command(_) => None,
             Self::VariableOrLiteral(text) => Some(set(text.expose()).unwrap_or_else(|| text.clone())),
             Self::Literal(secret) => Some(secret.clone()),
+            Self::Template(text) => filled(text.expose(), &set),
         }
     }
+}
+
+/// The text with the values of its variables; `None` if one of them is not set.
+fn filled(text: &str, set: &dyn Fn(&str) -> Option<Secret>) -> Option<Secret> {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        whole.push_str(before);
+        whole.push_str(set(name)?.expose());
+        rest = after;
+    }
+    whole.push_str(rest);
+    Some(Secret::new(whole))
 }
 
 impl<'de> Deserialize<'de> for KeySource {

@@ -1,0 +1,57 @@
+//! An address that is given in the place of a manifest's own.
+//!
+//! People write it with the version of the API or without: `http://127.0.0.1:11434/v1` and `http://127.0.0.1:11434` mean
+//! the same server. A manifest has the version either in its address or in the paths of its operations, so the address
+//! that was given is brought into the form of the manifest's.
+
+use std::borrow::Cow;
+
+use crate::{
+    dialect::{Chat, Dialect},
+    manifest::Manifest,
+};
+
+/// The given address in the form of the manifest's own one, without a slash at its end.
+pub(crate) fn in_form_of<'g>(manifest: &Manifest, given: &'g str) -> Cow<'g, str> {
+    let (given, query) = given.split_once('?').map_or((given, None), |(given, query)| (given, Some(query)));
+    let formed = placed(manifest, given.trim_end_matches('/'));
+    match query {
+        Some(query) => Cow::Owned(format!("{formed}?{query}")),
+        None => formed,
+    }
+}
+
+fn placed<'g>(manifest: &Manifest, given: &'g str) -> Cow<'g, str> {
+    let own = manifest.endpoint.base_url.trim_end_matches('/');
+    let usual = Chat::of(Dialect::of(manifest, None));
+    match (version(own), version(given)) {
+        // The paths begin with the version that the address ends with.
+        (None, Some(version)) if begins(manifest, version) => {
+            Cow::Borrowed(given[..given.len() - version.len()].trim_end_matches('/'))
+        }
+        // Other programs leave this version out wherever the server is; others only of the provider's own address.
+        (Some(version), None)
+            if usual.version.as_deref().is_some_and(|usual| usual == format!("/{version}"))
+                || own.strip_suffix(version).is_some_and(|own| own.trim_end_matches('/') == given) =>
+        {
+            Cow::Owned(format!("{given}/{version}"))
+        }
+        (None | Some(_), None | Some(_)) => Cow::Borrowed(given),
+    }
+}
+
+/// Whether the path of a chat begins with this version.
+fn begins(manifest: &Manifest, version: &str) -> bool {
+    let chat = manifest.endpoints.get("chat").map_or("", |chat| chat.path.as_str());
+    chat.trim_start_matches('/').strip_prefix(version).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The version at the end of an address: `v1`, `v1beta`.
+fn version(address: &str) -> Option<&str> {
+    let (before, last) = address.rsplit_once('/')?;
+    let number = last.strip_prefix('v')?;
+    let is_version = number.starts_with(|first: char| first.is_ascii_digit())
+        && number.chars().all(|letter| letter.is_ascii_alphanumeric());
+    // The name of a host is no version.
+    (is_version && !before.ends_with('/')).then_some(last)
+}
