@@ -208,6 +208,28 @@ fn a_client_that_does_not_read_is_closed_and_not_forgotten_silently() {
 }
 
 #[tokio::test]
+async fn answers_have_more_room_than_what_nobody_asked_for_and_slow_their_reader() {
+    let outbox = Outbox::new(10);
+    let frame = || Bytes::from_static(b"12345678");
+    for _ in 0..10 {
+        outbox.answer(frame()).unwrap();
+    }
+    assert!(!outbox.has_room(), "no further command is read");
+    outbox.send(frame()).unwrap();
+    for _ in 0..9 {
+        outbox.take().unwrap();
+        outbox.progress().await;
+    }
+    assert!(!outbox.has_room());
+    outbox.take().unwrap();
+    assert!(outbox.has_room());
+    outbox.send(frame()).unwrap_err();
+    let outbox = Outbox::new(10);
+    let taken = (0..30).take_while(|_| outbox.answer(frame()).is_ok()).count();
+    assert_eq!(taken, 20, "answers are bounded too");
+}
+
+#[tokio::test]
 async fn the_writer_wakes_for_what_comes() {
     let outbox = Arc::new(Outbox::new(1 << 20));
     let waiting = tokio::spawn({

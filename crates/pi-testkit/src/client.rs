@@ -13,7 +13,10 @@ use tokio_tungstenite::{
         Error, Message,
         client::IntoClientRequest,
         http::{HeaderValue, header::AUTHORIZATION},
-        protocol::CloseFrame,
+        protocol::{
+            CloseFrame,
+            frame::{Frame, coding::OpCode},
+        },
     },
 };
 
@@ -120,6 +123,12 @@ impl Client {
             }
         }
         self.closed.clone().flatten()
+    }
+
+    /// Sends a frame that is against the rules.
+    pub async fn send_nonsense(&mut self, opcode: u8, bytes: Vec<u8>) {
+        let frame = Frame::message(bytes, OpCode::from(opcode), true);
+        self.socket.send(Message::Frame(frame)).await.expect("the server takes frames");
     }
 
     /// Says goodbye with this code; [`Self::closed`] waits for the answer.

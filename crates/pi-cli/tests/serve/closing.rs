@@ -21,6 +21,19 @@ fn goodbye_of_a_client_is_answered_with_the_same_code() {
 }
 
 #[test]
+fn whoever_breaks_the_rules_of_the_transport_is_told_which() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        for (opcode, bytes, code) in [(1, vec![0xff, 0xfe], 1007), (3, vec![b'x'], 1002)] {
+            let mut client = serving.connect("").await;
+            client.send_nonsense(opcode, bytes).await;
+            let told = client.closed().await.map(|frame| u16::from(frame.code));
+            assert_eq!(told, Some(code), "{opcode}");
+        }
+    });
+}
+
+#[test]
 fn whoever_sends_too_much_is_told_so_before_the_connection_ends() {
     let serving = Serving::start(Script::new());
     let limit = pi_wire::Limits::default().bytes;

@@ -10,6 +10,7 @@ use futures_util::{
 };
 use pi_wire::event::ClosingReason;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use crate::{
     client::Client,
@@ -25,33 +26,47 @@ pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket
     let (pace, heartbeat) = (hall.settings.pace, hall.settings.heartbeat);
     let outbox = Arc::clone(&connection.outbox);
     tracing::info!(connection = connection.id.0, "a client came in");
-    let speaking = async {
-        let mut voice = Voice { sink };
-        let end = speak(&outbox, &mut voice, &hall, pace).await;
-        if let End::Closed(reason) = end {
-            voice.close(reason).await;
+    let mut voice = Voice { sink };
+    let heard = {
+        let speaking = async {
+            let end = speak(&outbox, &mut voice, &hall, pace).await;
+            if let End::Closed(reason) = end {
+                voice.close(reason).await;
+            }
+        };
+        let mut speaking = std::pin::pin!(speaking);
+        let heard = tokio::select! {
+            () = &mut speaking => None,
+            heard = listen(&client, &mut stream, heartbeat) => Some(heard),
+        };
+        if heard == Some(Heard::Enough) {
+            // What is to be said is said, to a client that still listens.
+            drop(timeout(heartbeat.patience, speaking).await);
+        }
+        heard
+    };
+    let goodbye = async {
+        match heard {
+            // Reading on sends the answer to its goodbye, and nothing else may follow.
+            Some(Heard::Goodbye) => while stream.next().await.is_some() {},
+            Some(Heard::Nonsense(code)) => voice.say_goodbye(code, "this is no WebSocket message").await,
+            Some(Heard::Enough) | None => {}
         }
     };
-    let mut speaking = std::pin::pin!(speaking);
-    tokio::select! {
-        () = &mut speaking => {}
-        heard = listen(&client, &mut stream, heartbeat) => match heard {
-            // What is to be said is said, to a client that still listens.
-            Heard::Enough => drop(timeout(heartbeat.patience, speaking).await),
-            // Reading on sends the answer to its goodbye, and nothing else may follow.
-            Heard::Goodbye => drop(timeout(heartbeat.patience, async { while stream.next().await.is_some() {} }).await),
-        }
-    }
+    drop(timeout(heartbeat.patience, goodbye).await);
     server.leave(&connection);
     tracing::info!(connection = connection.id.0, "a client left");
 }
 
 /// Why no more is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
     /// The client has closed the connection, or it broke.
     Goodbye,
     /// We close it.
     Enough,
+    /// What came is against the rules of WebSockets; this code says which.
+    Nonsense(u16),
 }
 
 /// Takes frames until the client closes or shows no sign of life.
@@ -89,7 +104,8 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
                 outbox.close(ClosingReason::TooLarge);
                 return Heard::Enough;
             }
-            Some(Ok(Message::Close(_)) | Err(_)) | None => return Heard::Goodbye,
+            Some(Err(error)) => return broken(&error),
+            Some(Ok(Message::Close(_))) | None => return Heard::Goodbye,
         };
         if taken.is_err() {
             outbox.close(ClosingReason::ShuttingDown);
@@ -99,8 +115,22 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
 }
 
 fn is_too_large(error: &axum::Error) -> bool {
-    let inner = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-    matches!(inner, Some(tokio_tungstenite::tungstenite::Error::Capacity(_)))
+    matches!(inner(error), Some(tungstenite::Error::Capacity(_)))
+}
+
+/// What an error of the connection means.
+fn broken(error: &axum::Error) -> Heard {
+    match inner(error) {
+        Some(tungstenite::Error::Utf8(_)) => Heard::Nonsense(close_code::INVALID),
+        Some(tungstenite::Error::Protocol(fault)) if !matches!(fault, ProtocolError::ResetWithoutClosingHandshake) => {
+            Heard::Nonsense(close_code::PROTOCOL)
+        }
+        Some(_) | None => Heard::Goodbye,
+    }
+}
+
+fn inner(error: &axum::Error) -> Option<&tungstenite::Error> {
+    std::error::Error::source(error).and_then(|source| source.downcast_ref())
 }
 
 /// The writing half.
@@ -117,6 +147,10 @@ impl Voice {
             ClosingReason::ShuttingDown => (close_code::AWAY, "Server shutting down"),
             ClosingReason::Unauthorized => (close_code::POLICY, "unauthorized"),
         };
+        self.say_goodbye(code, text).await;
+    }
+
+    async fn say_goodbye(&mut self, code: u16, text: &'static str) {
         let frame = CloseFrame { code, reason: Utf8Bytes::from_static(text) };
         // Who is gone needs no goodbye.
         drop(self.sink.send(Message::Close(Some(frame))).await);
