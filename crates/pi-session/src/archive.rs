@@ -12,7 +12,7 @@
 
 mod load;
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc};
 
 use pi_envelope::{Envelope, Prompt, Purpose, meta, reconcile};
 use pi_transcript::{EntryId, Usage};
@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::{
     clerk::{Clerk, Gone, Work},
+    file::Neighbour,
     sidecar::{Listed, Sidecar},
     weights::Weights,
 };
@@ -68,17 +69,9 @@ enum Order {
 }
 
 impl Archive {
-    /// Needs a tokio runtime. Without a path envelopes are only held.
-    pub(crate) fn start(session: Option<PathBuf>) -> Self {
-        let keeper = Keeper {
-            session,
-            sidecar: None,
-            weights: Weights::new(""),
-            uncounted: VecDeque::new(),
-            held: VecDeque::new(),
-            listed: Vec::new(),
-        };
-        Self { clerk: Clerk::new(keeper), room: Arc::new(Semaphore::new(load::ROOM as usize)) }
+    /// Needs a tokio runtime. Without a file of the session envelopes are only held.
+    pub(crate) fn start(session: Option<Neighbour>) -> Self {
+        Self { clerk: Clerk::new(Keeper::new(session)), room: Arc::new(Semaphore::new(load::ROOM as usize)) }
     }
 
     /// Hands over what is shown, as soon as there is room for it. Dropping the future hands nothing over.
@@ -118,8 +111,11 @@ impl Archive {
 
 /// What keeps envelopes.
 struct Keeper {
-    session: Option<PathBuf>,
+    /// Kept as long as the sidecar: it may be found through it.
+    session: Option<Neighbour>,
     sidecar: Option<Sidecar>,
+    /// Whether the sidecar was opened, or could not be.
+    is_tried: bool,
     weights: Weights,
     /// What nobody keeps and nobody has asked for yet, with what came of it.
     uncounted: VecDeque<(Shown, Option<Counted>)>,
@@ -139,6 +135,19 @@ impl Work for Keeper {
 }
 
 impl Keeper {
+    /// Without a session's file everything is only held.
+    fn new(session: Option<Neighbour>) -> Self {
+        Self {
+            session,
+            sidecar: None,
+            is_tried: false,
+            weights: Weights::new(""),
+            uncounted: VecDeque::new(),
+            held: VecDeque::new(),
+            listed: Vec::new(),
+        }
+    }
+
     fn do_one(&mut self, order: Order) {
         match order {
             Order::Show(shown, _room) if self.is_forgetful() => self.set_aside(*shown),
@@ -164,7 +173,7 @@ impl Keeper {
 
     /// Whether there is no file for envelopes.
     fn is_forgetful(&self) -> bool {
-        self.session.is_none() && self.sidecar.is_none()
+        self.sidecar.is_none() && (self.session.is_none() || self.is_tried)
     }
 
     fn set_aside(&mut self, shown: Shown) {
@@ -175,7 +184,7 @@ impl Keeper {
 
     /// Counts what was set aside.
     fn catch_up(&mut self) {
-        for (shown, counted) in std::mem::take(&mut self.uncounted) {
+        for (shown, counted) in mem::take(&mut self.uncounted) {
             self.show(shown);
             if let Some(counted) = counted {
                 self.count(counted);
@@ -293,12 +302,15 @@ impl Keeper {
 
     /// The sidecar, opened when it is first needed. One that cannot be opened is not tried again.
     fn open(&mut self) -> Option<&mut Sidecar> {
-        if self.sidecar.is_none()
-            && let Some(session) = self.session.take()
+        if let Some(session) = &self.session
+            && !mem::replace(&mut self.is_tried, true)
         {
-            match Sidecar::open(&session) {
+            match Sidecar::open(&session.place()) {
                 Ok(sidecar) => self.sidecar = Some(sidecar),
-                Err(error) => tracing::warn!(%error, "envelopes are only held in memory"),
+                Err(error) => {
+                    let path = session.path().display();
+                    tracing::warn!(%path, %error, "envelopes are only held in memory");
+                }
             }
         }
         self.sidecar.as_mut()
@@ -343,20 +355,9 @@ mod tests {
         Shown { prompt, request, entry: None }
     }
 
-    fn forgetful_keeper() -> Keeper {
-        Keeper {
-            session: None,
-            sidecar: None,
-            weights: Weights::new(""),
-            uncounted: VecDeque::new(),
-            held: VecDeque::new(),
-            listed: Vec::new(),
-        }
-    }
-
     #[test]
     fn what_nobody_keeps_is_counted_when_somebody_asks() {
-        let mut keeper = forgetful_keeper();
+        let mut keeper = Keeper::new(None);
         let room = || Arc::new(Semaphore::new(1)).try_acquire_many_owned(1).expect("room");
         for number in 1..=HELD + 1 {
             keeper.do_one(Order::Show(Box::new(shown(number)), room()));
@@ -379,7 +380,7 @@ mod tests {
 
     #[test]
     fn last_one_is_the_last_turn_of_the_conversation() {
-        let mut keeper = forgetful_keeper();
+        let mut keeper = Keeper::new(None);
         let mut last = |number, purpose| {
             let mut shown = shown(number);
             shown.request.purpose = purpose;

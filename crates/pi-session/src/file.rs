@@ -42,7 +42,7 @@ pub use self::{
 };
 pub(crate) use self::{
     disk::{Listed, append_to, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
-    held::Held,
+    held::{Held, Neighbour},
     lines::each_line,
 };
 use crate::{
@@ -150,7 +150,9 @@ pub fn open(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, O
 pub(crate) fn open_exactly(path: &Path, now: Moment, random: fastrand::Rng) -> Result<Opened, OpenError> {
     let held = Held::at(path.parent().unwrap_or(Path::new("/")))?;
     let place = held.path().join(path.file_name().unwrap_or_default());
-    open_by(Links::Refused, path, &place, now, random).map_err(|error| error.about(path))
+    let opened = open_by(Links::Refused, path, &place, now, random).map_err(|error| error.about(path))?;
+    let reader = opened.reader.inside(held);
+    Ok(Opened { reader, ..opened })
 }
 
 /// `path` is how the file is called, `place` where it is found.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     context::{answers, calls},
-    file::{Disk, append_to, beside, each_line, remove},
+    file::{Disk, Neighbour, append_to, beside, each_line, remove},
     tree::Kept,
 };
 
@@ -34,6 +34,8 @@ pub struct Finished {
 #[derive(Debug)]
 pub(crate) struct Notebook {
     path: Option<PathBuf>,
+    /// What the path may lead through.
+    _session: Option<Neighbour>,
     /// Whether there is a file. Only the run in flight writes, so this is no lock.
     is_there: AtomicBool,
 }
@@ -92,10 +94,10 @@ pub(crate) fn restorable(path: &[Arc<Kept>], finished: &[Finished]) -> Vec<Messa
 
 impl Notebook {
     /// The notebook of a session; what an earlier process left in it goes with the next turn.
-    pub(crate) fn new(session: Option<&Path>) -> Self {
-        let path = session.map(path_of);
+    pub(crate) fn new(session: Option<Neighbour>) -> Self {
+        let path = session.as_ref().map(|session| path_of(&session.place()));
         let is_there = path.as_ref().is_some_and(|path| path.exists());
-        Self { path, is_there: is_there.into() }
+        Self { path, _session: session, is_there: is_there.into() }
     }
 
     /// Returns when the result is in the file. A disk that fails is told of by the recorder, and the conversation goes on.
@@ -194,7 +196,7 @@ mod tests {
     async fn line_that_was_cut_was_not_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let session = folder.path().join("s.jsonl");
-        let notebook = Notebook::new(Some(&session));
+        let notebook = Notebook::new(Some(Neighbour::new(&session, None)));
         let Ok(Message::ToolResult(first)) = serde_json::from_value(result("c1")) else { panic!("a result") };
         notebook.keep(&EntryId::from("a"), &first).await;
         append_to(&path_of(&session), b"{\"answer\":\"a\",\"resul").expect("it is written");

@@ -7,6 +7,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{OpenError, cannot};
@@ -55,6 +56,33 @@ impl Held {
     pub(crate) fn path(&self) -> PathBuf {
         let Self { folder: _, at } = self;
         at.clone()
+    }
+}
+
+/// A session's file, for whoever opens files beside it: by its path, or through its folder where that was held when the session
+/// was opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Neighbour {
+    path: PathBuf,
+    held: Option<Arc<Held>>,
+}
+
+impl Neighbour {
+    pub(crate) fn new(path: &Path, held: Option<Arc<Held>>) -> Self {
+        Self { path: path.to_owned(), held }
+    }
+
+    /// Where the session's file is found. Good as long as the value lives.
+    pub(crate) fn place(&self) -> PathBuf {
+        match (&self.held, self.path.file_name()) {
+            (Some(held), Some(name)) => held.path().join(name),
+            (Some(_) | None, _) => self.path.clone(),
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }
 

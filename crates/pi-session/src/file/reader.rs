@@ -3,12 +3,15 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use pi_transcript::{Entry, Line, entry::Base, entry::OtherEntry, json::Extra, read_line};
 
-use super::{Disk, OpenError};
+use super::{
+    Disk, OpenError,
+    held::{Held, Neighbour},
+};
 use crate::tree::{Place, Span, Tree};
 
 /// Reads entries of one file, beside whoever writes to it.
@@ -16,6 +19,8 @@ use crate::tree::{Place, Span, Tree};
 pub struct Reader {
     path: PathBuf,
     disk: OnceLock<Disk>,
+    /// The folder of the file, where it was held when the file was opened.
+    folder: Option<Arc<Held>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +35,21 @@ pub enum ReadError {
 impl Reader {
     /// A reader of a file that may not be there yet.
     pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), disk: OnceLock::new() }
+        Self { path: path.to_owned(), disk: OnceLock::new(), folder: None }
     }
 
     pub(super) fn of(path: &Path, disk: Disk) -> Self {
-        Self { path: path.to_owned(), disk: disk.into() }
+        Self { path: path.to_owned(), disk: disk.into(), folder: None }
+    }
+
+    /// The same in a folder that is held from here on.
+    pub(super) fn inside(self, folder: Held) -> Self {
+        Self { folder: Some(Arc::new(folder)), ..self }
+    }
+
+    /// For whoever opens files beside it.
+    pub(crate) fn neighbour(&self) -> Neighbour {
+        Neighbour::new(&self.path, self.folder.clone())
     }
 
     pub fn path(&self) -> &Path {
