@@ -19,7 +19,7 @@ use std::{
 pub use self::{
     origin::Hosts,
     secret::Secret,
-    token::{TokenError, load_or_create, look as look_at_token},
+    token::{TokenError, load as load_token, load_or_create, look as look_at_token},
 };
 
 /// How long a ticket waits to be used.

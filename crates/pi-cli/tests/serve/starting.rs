@@ -186,3 +186,18 @@ fn lines_of_the_log_stay_on_a_terminal_whatever_is_looked_for() {
     assert_eq!(after.matches("a session was opened").count(), 3, "{shown:?}");
     assert!(!after.contains("\u{1b}[A"), "a line was taken away: {shown:?}");
 }
+
+#[test]
+fn token_that_never_got_to_the_disk_is_made_anew() {
+    let empty = |room: &Room| {
+        let path = room.at("agent/server/token");
+        write(&path, b"");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    };
+    let serving = Serving::prepared(Script::new(), &[], empty);
+    assert!(serving.token().len() >= 43, "{:?}", serving.token());
+    serving.block_on(async { drop(serving.connect("").await) });
+    let refused = serving.block_on(pi_testkit::Client::connect(&serving.url(""), Some("")));
+    assert!(refused.is_err(), "nobody comes in without a token");
+    assert!(!serving.room.at("agent/server/token.new").exists());
+}

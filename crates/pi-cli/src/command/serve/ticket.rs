@@ -14,8 +14,7 @@ use crate::{
 /// Prints the address. The token is shown only to whom our own server said where it is.
 pub(super) async fn print(settings: &Settings, console: &mut Console) -> Result<Exit, Failure> {
     let at = address::running(settings).ok_or(ServeFailure::NotRunning)?;
-    let token =
-        door::load_or_create(&settings.token()).map_err(|error| ServeFailure::Start(StartError::Token(error)))?;
+    let token = door::load_token(&settings.token()).map_err(|error| ServeFailure::Start(StartError::Token(error)))?;
     let request = format!(
         "POST /ticket HTTP/1.1\r\nhost: {at}\r\nauthorization: Bearer {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         token.reveal()
