@@ -63,6 +63,9 @@ pub enum Evidence {
     /// members mean nothing, so personal data is found only where it is written out, and a PEM block is hidden only
     /// when it is a private key with something in it.
     Shapes,
+    /// Shapes, and behind the name of a secret what can only be a value: for what is kept of answers and is read by people.
+    /// `password=hunter2` is hidden, `password = input()` and `password: String` stay.
+    Literals,
 }
 
 /// What a [`Redactor`] is built from.

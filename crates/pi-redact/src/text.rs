@@ -4,6 +4,7 @@
 //! what keeps adversarial input linear.
 
 mod assignment;
+mod literal;
 mod pem;
 mod shape;
 
@@ -99,7 +100,7 @@ pub(crate) fn spans(redactor: &Redactor, text: &str) -> impl Iterator<Item = Ran
 
 fn alarms(evidence: Evidence) -> impl Iterator<Item = (&'static str, Alarm)> {
     let stems = match evidence {
-        Evidence::KeysAndShapes => &KEY_STEMS[..],
+        Evidence::KeysAndShapes | Evidence::Literals => &KEY_STEMS[..],
         Evidence::Shapes => &[],
     };
     let keys = stems.iter().map(|&stem| (stem, Alarm::Key));
@@ -136,7 +137,7 @@ fn follow_alarms(redactor: &Redactor, text: &str, spans: &mut Vec<Span>, mails: 
     for hit in redactor.scanner.automaton.find_overlapping_iter(text) {
         match redactor.scanner.alarms[hit.pattern().as_usize()] {
             Alarm::Key if hit.start() >= progress.key => {
-                let (span, seen) = assignment::find(text, hit.range(), &mut progress.counted);
+                let (span, seen) = assignment::find(text, hit.range(), &mut progress.counted, redactor.evidence);
                 progress.key = seen;
                 spans.extend(span);
             }

@@ -48,7 +48,7 @@ fn redact_below(redactor: &Redactor, value: &mut Value, known: Known) {
 }
 
 fn redact_members(redactor: &Redactor, members: &mut Map<String, Value>, known: Known) {
-    if redactor.evidence == Evidence::Shapes {
+    if redactor.evidence != Evidence::KeysAndShapes {
         redact_names(redactor, members);
         members.values_mut().for_each(|value| redact_below(redactor, value, known));
         return;
@@ -122,7 +122,7 @@ fn redact_names(redactor: &Redactor, members: &mut Map<String, Value>) {
 }
 
 fn redact_items(redactor: &Redactor, items: &mut [Value], known: Known) {
-    if redactor.evidence == Evidence::Shapes {
+    if redactor.evidence != Evidence::KeysAndShapes {
         items.iter_mut().for_each(|item| redact_below(redactor, item, known));
         return;
     }

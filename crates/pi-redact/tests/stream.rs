@@ -8,8 +8,8 @@ use proptest::prelude::*;
 const BOUND: usize = 512;
 const KNOWN: &str = "correct horse\n\"battery\" staple";
 
-static REDACTORS: LazyLock<[Redactor; 2]> = LazyLock::new(|| {
-    [Evidence::KeysAndShapes, Evidence::Shapes]
+static REDACTORS: LazyLock<[Redactor; 3]> = LazyLock::new(|| {
+    [Evidence::KeysAndShapes, Evidence::Shapes, Evidence::Literals]
         .map(|evidence| Redactor::new(Options { secrets: vec![KNOWN.to_owned()], evidence, personal: Personal::Mask }))
 });
 

@@ -568,3 +568,71 @@ fn short_values_are_hidden_as_words_where_that_is_asked_for() {
         assert_eq!(redactor.redact_text(text), shown);
     }
 }
+
+static LITERALS: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Literals, personal: Personal::Keep })
+});
+
+#[test]
+fn what_is_written_out_behind_a_name_is_hidden_in_what_is_kept() {
+    for (text, expected) in [
+        ("password=hunter2", "password=[REDACTED]"),
+        ("password=correcthorse", "password=[REDACTED]"),
+        ("the password=hunter2, he said", "the password=[REDACTED], he said"),
+        ("passwd: hunter2", "passwd: [REDACTED]"),
+        ("Password: Tr0ub4dor&3", "Password: [REDACTED]&3"),
+        ("password = hunter2\nuser = bob", "password = [REDACTED]\nuser = bob"),
+        ("password = \"s3cr3t!\"", "password = \"[REDACTED]\""),
+        (r#"{"password": "hunter2", "user": "bob"}"#, r#"{"password": "[REDACTED]", "user": "bob"}"#),
+        ("export PGPASSWORD=geheim", "export PGPASSWORD=[REDACTED]"),
+        ("DB_PASSWORD=my_pass", "DB_PASSWORD=[REDACTED]"),
+        ("Server=db;Password=abc123;Encrypt=yes", "Server=db;Password=[REDACTED];Encrypt=yes"),
+        ("https://x.dev/?user=bob&password=topsecret&page=2", "https://x.dev/?user=bob&password=[REDACTED]&page=2"),
+        ("postgres://bob:hunter2@db/app", "postgres://bob:[REDACTED]@db/app"),
+        ("mysql --password=hunter2 -u bob", "mysql --password=[REDACTED] -u bob"),
+        ("api_key=0123456789abcdef0123", "api_key=[REDACTED]"),
+        ("client_secret: 0a1b2c3d4e5f6a7b8c9d", "client_secret: [REDACTED]"),
+    ] {
+        assert_eq!(LITERALS.redact_text(text), expected);
+        assert_eq!(LITERALS.redact_text(expected), expected, "what is hidden stays hidden");
+    }
+}
+
+#[test]
+fn programs_stay_as_they_are_in_what_is_kept() {
+    for text in [
+        "password = input()",
+        "password = getpass.getpass('Password: ')",
+        "password: String,",
+        "password: string;",
+        "password: Option<String>",
+        "password: req.body.password,",
+        "let password = env::var(\"PASSWORD\")?;",
+        "connect(user=user, password=password)",
+        "connect(user=u,password=secret_of(u))",
+        "connect(\n    password=default_password,\n)",
+        "password=self.password2",
+        "if password == expected1:",
+        "password != other",
+        "password = user_password1",
+        "PASSWORD=$SECRET",
+        "PASSWORD=${SECRET:-none}",
+        "password=<your password>",
+        "password: ********",
+        "password: \"Enter your password\"",
+        "\"password\": \"required\"",
+        "<input type=\"password\" name=\"password\">",
+        "def login(password=None):",
+        "the password is wrong",
+        "token: String",
+        "let token = lexer.next_token();",
+        "max_tokens=4096",
+        "tokens: 120000",
+        "secret = load_secret(path)",
+        "key=value",
+        "// password: see docs/secrets.md",
+        "https://github.com/a/b",
+    ] {
+        assert_eq!(LITERALS.redact_text(text), text);
+    }
+}

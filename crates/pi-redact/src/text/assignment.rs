@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Replacement, Span};
+use super::{
+    Replacement, Span,
+    literal::{Setting, is_literal},
+};
 use crate::{
-    MARK,
+    Evidence, MARK,
     key::{self, Secrecy},
 };
 
@@ -55,20 +58,36 @@ pub(super) struct Counted {
 }
 
 /// The value assigned to the key around `word`, and up to where keys need not be looked for again.
-pub(super) fn find(text: &str, word: Range<usize>, counted: &mut Counted) -> (Option<Span>, usize) {
+pub(super) fn find(text: &str, word: Range<usize>, counted: &mut Counted, evidence: Evidence) -> (Option<Span>, usize) {
     let bytes = text.as_bytes();
     let range = key_around(bytes, word);
     let seen = range.end;
     let Some(secrecy) = key::secrecy(&text[range.clone()]) else { return (None, seen) };
     let key = Key { opening: quote_before(bytes, range.start), closing: quote_at(bytes, range.end), range, secrecy };
     let Some((separator, start)) = separator_after(bytes, &key) else { return (None, seen) };
-    match value_at(text, &key, separator, start, counted) {
+    let span = value_at(text, &key, separator, start, counted);
+    match span.filter(|span| evidence != Evidence::Literals || is_written_out(text, &key, separator, start, span)) {
         Some(span) => {
             let end = span.range.end.max(seen);
             (Some(span), end)
         }
         None => (None, seen),
     }
+}
+
+/// Whether what was found can only be a value, and no part of a program.
+fn is_written_out(text: &str, key: &Key, separator: Separator, start: usize, span: &Span) -> bool {
+    let bytes = text.as_bytes();
+    let is_attached = separator == Separator::Equals
+        && bytes[key.range.end..start].iter().all(|byte| matches!(byte, b'=' | b'"' | b'\'' | b']'));
+    let setting = match (quote_at(bytes, start), separator) {
+        (Some(_), _) => Setting::Quoted,
+        (None, Separator::Equals) if is_attached => Setting::Attached,
+        (None, Separator::Colon | Separator::Equals) => Setting::Spaced,
+        // A flag, a pair or a sentence: what is long enough to be found there is a value.
+        (None, Separator::Comma | Separator::Blank) => Setting::Attached,
+    };
+    is_literal(text, key.range.clone(), span.range.clone(), setting)
 }
 
 fn key_around(bytes: &[u8], word: Range<usize>) -> Range<usize> {

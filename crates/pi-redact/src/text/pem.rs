@@ -45,7 +45,7 @@ impl<'a> Blocks<'a> {
         let opens = match evidence {
             Evidence::KeysAndShapes => true,
             // Source code that only speaks of blocks, and certificates, stay.
-            Evidence::Shapes => {
+            Evidence::Shapes | Evidence::Literals => {
                 label.is_some_and(|label| label.contains("PRIVATE")) && self.bodies.follows(text.as_bytes(), &marker)
             }
         };
