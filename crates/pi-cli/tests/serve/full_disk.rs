@@ -44,6 +44,17 @@ fn nothing() -> Command {
     Command::new("true")
 }
 
+/// Names the session until that is refused, and says how often it was done. What has room of its own, or a page that is not full, may do for a few more.
+async fn first_refusal(client: &mut Client) -> (u64, Value) {
+    for number in 0..2000 {
+        let answer = client.ask(&name(number)).await;
+        if answer["success"] == false {
+            return (u64::try_from(number).expect("a count"), answer);
+        }
+    }
+    panic!("the disk is full, and names are written all the same");
+}
+
 #[test]
 fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
     if !can_mount() {
@@ -53,16 +64,7 @@ fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
     serving.block_on(async {
         let mut client = with_session(&serving).await;
         fill(&filler);
-        // What the journal has of its own room may do for a few more.
-        let mut number = 0;
-        let refused = loop {
-            let answer = client.ask(&name(number)).await;
-            if answer["success"] == false {
-                break answer;
-            }
-            number += 1;
-            assert!(number < 2000, "the disk is full, and the journal is written all the same");
-        };
+        let (_, refused) = first_refusal(&mut client).await;
         let error = refused["error"].as_str().expect("a reason");
         assert!(error.contains("the journal's disk is full; make room on it"), "{refused}");
         assert!(error.contains("agent/server/journal.sqlite"), "{refused}");
@@ -98,19 +100,9 @@ fn change_that_does_not_reach_the_session_file_is_no_success() {
     serving.block_on(async {
         let mut client = with_session(&serving).await;
         fill(&filler);
-        // The last page of the file may have room for a few more.
-        let mut number = 0;
-        let refused = loop {
-            let answer = client.ask(&name(number)).await;
-            if answer["success"] == false {
-                break answer;
-            }
-            number += 1;
-            assert!(number < 2000, "the disk is full, and the session is written all the same");
-        };
+        let (before, refused) = first_refusal(&mut client).await;
         assert!(fits(&refused, &json!({"code": "storage_failed"})), "{refused}");
         // What is in memory has changed all the same.
-        let before = u64::try_from(number).expect("a count");
         assert_eq!(refused["sessionVersion"], before + 1, "{refused}");
         remove(&filler);
         let answer = client.ask(&name(5000)).await;
