@@ -65,11 +65,13 @@ export type ListStoredSessionsCommand = CommandHead & {
   cursor?: string;
 };
 
-/** Loads a session from disk. */
+/** Loads a session from disk. The folder in which it worked must be there, or `cwd` names another. */
 export type LoadSessionCommand = CommandHead & {
   type: "load_session";
   sessionPath: string;
   sessionId?: string;
+  /** Where the agent works from now on, instead of where the file says; an existing directory. */
+  cwd?: string;
 };
 
 /** What was found in the journal at the start. */
@@ -313,11 +315,14 @@ export type GetSessionStatsCommand = VersionedHead & {
   sessionId: string;
 };
 
-/** Writes the session as one HTML file. */
+/** Writes the session as one HTML file in its folder. A file that is no export of ours is not replaced unless that is said. */
 export type ExportHtmlCommand = VersionedHead & {
   type: "export_html";
   sessionId: string;
+  /** Without it the file has a name of its own. */
   outputPath?: string;
+  /** Replaces whatever file is there. */
+  overwrite?: boolean;
 };
 
 /** Goes on with an empty conversation in a new file. */
@@ -725,6 +730,9 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   session_exists: "never",
   session_limit: "newId",
   session_in_use: "newId",
+  session_file_missing: "newId",
+  folder_missing: "newId",
+  file_exists: "newId",
   version_mismatch: "newId",
   conflict: "never",
   dependency_unknown: "newId",
@@ -1250,7 +1258,7 @@ export type Epoch = string;
 /**
  * Why, for programs.
  */
-export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
+export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "session_file_missing" | "folder_missing" | "file_exists" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
 
 export type ExecutionMetrics = { laneCount: number, };
 
@@ -1490,7 +1498,15 @@ cost?: number,
 /**
  * When something was said last, ISO 8601.
  */
-updatedAt?: string, sessionId: SessionId, sessionName?: string, sessionFile?: string, model?: Model, thinkingLevel: ThinkingLevel, 
+updatedAt?: string, 
+/**
+ * `false` if its file was there and is gone. Not told of others.
+ */
+fileExists?: boolean, sessionId: SessionId, sessionName?: string, sessionFile?: string, model?: Model, 
+/**
+ * Not told of a session that is not loaded.
+ */
+thinkingLevel?: ThinkingLevel, 
 /**
  * Whether a run is in flight.
  */
@@ -1926,7 +1942,11 @@ export type SessionId = string;
 /**
  * A session that is loaded.
  */
-export type SessionInfo = { sessionId: SessionId, sessionName?: string, sessionFile?: string, model?: Model, thinkingLevel: ThinkingLevel, 
+export type SessionInfo = { sessionId: SessionId, sessionName?: string, sessionFile?: string, model?: Model, 
+/**
+ * Not told of a session that is not loaded.
+ */
+thinkingLevel?: ThinkingLevel, 
 /**
  * Whether a run is in flight.
  */
@@ -2020,7 +2040,7 @@ export type SlashCommandList = { commands: Array<SlashCommand>, };
 
 export type SlashCommandSource = "extension" | "skill" | "prompt";
 
-export type SnapshotReason = "too_far_behind" | "epoch_changed";
+export type SnapshotReason = "too_far_behind" | "epoch_changed" | "ahead_of_end";
 
 /**
  * Text in one style. It has no character that a terminal would obey.

@@ -172,12 +172,12 @@ impl Providers {
     }
 
     /// Hides what looks like a secret, the values of variables whose names are those of secrets, and those of credentials.
-    pub(crate) fn redactor(&self) -> Redactor {
+    pub(crate) fn redactor(&self, evidence: Evidence) -> Redactor {
         let readable =
             env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let mut secrets = scrub::secrets(readable);
         secrets.extend(self.credential_names().iter().filter_map(|name| env::lookup(name)));
-        Redactor::new(Options { secrets, evidence: Evidence::Shapes, personal: Personal::Keep })
+        Redactor::new(Options { secrets, evidence, personal: Personal::Keep })
     }
 
     /// Whether the provider can be asked now: a credential is there or none is needed, and a local server runs.

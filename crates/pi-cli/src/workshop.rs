@@ -18,7 +18,7 @@ use pi_policy::{
     config::{self, Noted},
 };
 use pi_provider::{breaker::Breakers, likeness};
-use pi_redact::Redactor;
+use pi_redact::{Evidence, Redactor};
 use pi_session::{
     Beginning, Blueprint, Owner, cut,
     input::{Composer, ImageRule, Mentions, Picture, Pictures},
@@ -176,7 +176,7 @@ impl Workshop {
         let Rules { policy, mentions } = rules;
         let Ground { directory, settings, decisions, trust, notices: _ } = ground.clone();
         let credentials = providers.credential_names();
-        let redactor = Arc::new(providers.redactor());
+        let redactor = Arc::new(providers.redactor(Evidence::Shapes));
         let places = Places {
             decisions,
             default_trust: settings.default_project_trust,

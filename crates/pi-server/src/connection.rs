@@ -21,11 +21,24 @@ pub struct Identity {
     pub client: ClientName,
 }
 
+/// Whose commands on standard input are.
+pub const STDIO: &str = "stdio";
+
 impl Identity {
     /// A credential, and the name that its client chose. Names of two credentials never mean the same client.
     pub fn new(principal: &str, chosen: Option<&str>) -> Self {
         let client = chosen.map_or_else(|| principal.to_owned(), |name| format!("{principal}\0{name}"));
         Self { principal: principal.into(), client: client.into() }
+    }
+
+    /// The name that a client chose, of what is written down.
+    pub(crate) fn chosen(client: &str) -> Option<&str> {
+        client.split_once('\0').map(|(_, name)| name)
+    }
+
+    /// The way on which commands of a credential come, as `server_ready` names it.
+    pub(crate) fn transport(principal: &str) -> &'static str {
+        if principal == STDIO { "stdio" } else { "websocket" }
     }
 }
 

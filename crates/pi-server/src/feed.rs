@@ -309,9 +309,8 @@ impl State {
         let seq = self.last;
         match after {
             None => Start::Live(seq),
-            Some(after) if after.epoch != self.epoch || after.seq > seq => {
-                Start::Snapshot { seq, reason: SnapshotReason::EpochChanged }
-            }
+            Some(after) if after.epoch != self.epoch => Start::Snapshot { seq, reason: SnapshotReason::EpochChanged },
+            Some(after) if after.seq > seq => Start::Snapshot { seq, reason: SnapshotReason::AheadOfEnd },
             Some(after) if after.seq == seq => Start::Live(seq),
             Some(after) if after.seq + 1 >= self.oldest() => Start::Replay { after: after.seq, upto: seq },
             Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },

@@ -13,6 +13,7 @@ mod steer;
 mod survey;
 
 use std::{
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -192,16 +193,15 @@ impl Host for Hall {
 }
 
 impl Hall {
-    /// Remembers how long the file of a session is now, so that a change that somebody else makes later is seen.
+    /// Remembers how the file of a session is now, so that a change that somebody else makes later is seen.
     async fn measure(&self, id: &SessionId) {
         let Some(room) = self.rooms.get(id) else { return };
         let Some(session) = room.loaded() else { return };
-        if let Ok(length) = session.file_length().await
-            && let Some(berth) = room.note_length(length)
+        if let Ok(Some(berth)) = room.measure(&session).await
             && let Err(error) = self.journal.note(berth).await
         {
             // The version moves once more at the next start, and that is all.
-            tracing::debug!(session = %id, %error, "the length of a session's file is not in the journal");
+            tracing::debug!(session = %id, %error, "how a session's file is, is not in the journal");
         }
     }
 
@@ -210,6 +210,15 @@ impl Hall {
         let room = self.rooms.find(id)?;
         let session = self.wake(&room).await.map_err(|error| unmade(id, &error))?;
         Ok((room, session))
+    }
+
+    /// The folder in which a session works, which must still be there and lead nowhere else than agents may work.
+    fn workplace(&self, room: &Room) -> Result<PathBuf, Error> {
+        let cwd = room.berth().cwd;
+        self.roots.folder(Path::new(&cwd)).map_err(|error| match error {
+            Error::CwdMissing => Error::FolderMissing { cwd },
+            error => error,
+        })
     }
 
     /// The session in a room, which is loaded if it was not.
@@ -265,6 +274,10 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
     let error = match error {
         MakeError::Missing => Error::SessionPath(SessionPathError::Missing),
         MakeError::NotASession => Error::SessionPath(SessionPathError::NotASession),
+        MakeError::Lost { file } => {
+            Error::SessionFileMissing { session_id: id.clone(), path: file.to_string_lossy().into_owned() }
+        }
+        MakeError::Homeless { cwd } => Error::FolderMissing { cwd: cwd.to_string_lossy().into_owned() },
         MakeError::Gone => Error::SessionNotFound(id.clone()),
         MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
         MakeError::OutsideRoots { roots } => Error::CwdOutside { roots: roots.clone() },

@@ -21,9 +21,9 @@ mod row;
 mod store;
 
 pub use self::{
-    berth::{Auto, Berth},
+    berth::{Auto, Berth, Mark},
     book::{Book, Opened},
-    fault::JournalError,
+    fault::{DAMAGED, JournalError},
     history::{Filter, Page, Told, ToldFinish},
     keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
     lock::{Holder, holder},

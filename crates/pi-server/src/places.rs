@@ -1,21 +1,25 @@
 //! Paths that clients name: which of them are theirs to name.
 
 use std::{
-    io,
+    ffi::OsStr,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 use pi_session::{
     directory::{self, Stored},
-    export,
+    export::{self, PAGE_HEAD},
     tree::stamp_of,
 };
-use pi_transcript::{SessionInfo, ThinkingLevel, json::Amount};
+use pi_transcript::{SessionInfo, json::Amount};
 use pi_wire::{Error, error::SessionPathError};
 
-use crate::{door::Secret, journal::Berth, room::Account};
+use crate::{door::Secret, journal::Berth, room::Account, roots::destination};
 
 /// A session file that a client may load: below the folder of all sessions, or below any `.pi/sessions`.
 ///
@@ -26,15 +30,16 @@ pub(crate) fn session_file(path: &Path, sessions: Option<&Path>) -> Result<PathB
     if !is_allowed(path, sessions) {
         return refused(SessionPathError::OutsideRoots);
     }
-    let Ok(real) = path.canonicalize() else { return refused(SessionPathError::Missing) };
     let sessions = sessions.and_then(|sessions| sessions.canonicalize().ok());
-    if !is_allowed(&real, sessions.as_deref()) {
+    let real = path.canonicalize();
+    // The same holds for what a link leads to.
+    if !is_allowed(real.as_deref().unwrap_or(&destination(path)), sessions.as_deref()) {
         return refused(SessionPathError::OutsideRoots);
     }
-    if !real.is_file() {
-        return refused(SessionPathError::Missing);
+    match real {
+        Ok(real) if real.is_file() => Ok(real),
+        Ok(_) | Err(_) => refused(SessionPathError::Missing),
     }
-    Ok(real)
 }
 
 /// A file that a session has already, before it is opened again: one that a client may name, or could have named, must
@@ -69,13 +74,23 @@ fn is_allowed(path: &Path, sessions: Option<&Path>) -> bool {
 pub(crate) enum WriteError {
     #[error("the file must be inside the folder of the session, {}", folder.display())]
     Outside { folder: PathBuf },
+    #[error("there is a file {} already", path.display())]
+    Exists { path: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
+/// What may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replace {
+    /// A page that we exported before.
+    Pages,
+    Anything,
+}
+
 /// Writes a file inside `folder`, whole or not at all, and answers where it is. A link that leads out is not followed:
-/// the file is opened through the folder.
-pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<PathBuf, WriteError> {
+/// everything is done through the folder.
+pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8], replace: Replace) -> Result<PathBuf, WriteError> {
     let outside = || WriteError::Outside { folder: folder.to_owned() };
     let inside = if path.is_absolute() { path.strip_prefix(folder).map_err(|_| outside())? } else { path };
     let name = inside.file_name().ok_or_else(outside)?;
@@ -92,13 +107,51 @@ pub(crate) fn write_inside(folder: &Path, path: &Path, bytes: &[u8]) -> Result<P
     let parent = inside.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.map(|parent| root.open_dir(parent)).transpose().map_err(failed)?.unwrap_or(root);
     let draft = format!(".{}.{}", name.to_string_lossy(), &Secret::random().reveal()[..8]);
-    let written = parent.write(&draft, bytes).and_then(|()| parent.rename(&draft, &parent, name));
+    let written = parent.write(&draft, bytes).and_then(|()| {
+        let place = match replace {
+            Replace::Anything => Place::Old,
+            Replace::Pages => take_place(&parent, name)?,
+        };
+        parent.rename(&draft, &parent, name).inspect_err(|_| {
+            if place == Place::New {
+                // We made it, and there is nothing in it.
+                let _ = parent.remove_file(name);
+            }
+        })
+    });
     if let Err(error) = written {
         // It may not be there at all.
         let _ = parent.remove_file(&draft);
-        return Err(failed(error));
+        return Err(match error.kind() {
+            io::ErrorKind::AlreadyExists => WriteError::Exists { path: whole },
+            _ => failed(error),
+        });
     }
     Ok(whole)
+}
+
+/// Where a page goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// An empty file that keeps the name for us.
+    New,
+    Old,
+}
+
+/// Takes a name that is free, or that a page of ours has. Nobody else gets it between the look and the writing.
+fn take_place(folder: &Dir, name: &OsStr) -> io::Result<Place> {
+    match folder.open_with(name, OpenOptions::new().write(true).create_new(true)) {
+        Ok(_) => return Ok(Place::New),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Err(_) => {}
+    }
+    // Neither a link nor anything that might not end is opened.
+    let is_file = folder.symlink_metadata(name)?.is_file();
+    let mut head = Vec::new();
+    if is_file {
+        folder.open(name)?.take(u64::try_from(PAGE_HEAD).unwrap_or(u64::MAX)).read_to_end(&mut head)?;
+    }
+    if export::is_page(&head) { Ok(Place::Old) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
 /// Whether the open folder is the one at this path, and no link leads there by now.
@@ -112,6 +165,12 @@ fn is_exactly(folder: &Dir, path: &Path) -> io::Result<bool> {
 #[cfg(not(target_os = "linux"))]
 fn is_exactly(_folder: &Dir, path: &Path) -> io::Result<bool> {
     Ok(path.canonicalize()? == path)
+}
+
+/// Whether something was said in the session, and its file is not there any more.
+pub(crate) fn is_lost(berth: &Berth) -> bool {
+    let was_there = berth.mark.modified.is_some();
+    was_there && berth.file.as_deref().is_some_and(|file| !Path::new(file).exists())
 }
 
 /// What can be told about a session that is not loaded, by a look into its file.
@@ -142,7 +201,7 @@ pub(crate) fn unread(berth: &Berth) -> (SessionInfo, Account) {
         session_name: None,
         session_file: berth.file.clone(),
         model: None,
-        thinking_level: ThinkingLevel::Off,
+        thinking_level: None,
         is_streaming: false,
         message_count: 0,
         created_at: berth.created.clone(),
@@ -172,8 +231,9 @@ mod tests {
         let at = &folder.path().canonicalize().unwrap();
         std::fs::create_dir(at.join("pages")).unwrap();
         std::os::unix::fs::symlink(outside.path(), at.join("out")).unwrap();
-        let write =
-            |path: &Path| write_inside(at, path, b"page").map_err(|error| matches!(error, WriteError::Outside { .. }));
+        let write = |path: &Path| {
+            write_inside(at, path, b"page", Replace::Pages).map_err(|error| matches!(error, WriteError::Outside { .. }))
+        };
         assert_eq!(write(Path::new("pages/a.html")), Ok(at.join("pages/a.html")));
         assert_eq!(write(&at.join("b.html")), Ok(at.join("b.html")));
         assert_eq!(std::fs::read_to_string(at.join("b.html")).unwrap(), "page");
@@ -185,14 +245,38 @@ mod tests {
     }
 
     #[test]
+    fn only_pages_of_ours_are_replaced_unless_it_is_said() {
+        let folder = TempDir::new().unwrap();
+        let at = &folder.path().canonicalize().unwrap();
+        let page = b"<!doctype html><meta name=\"generator\" content=\"pi\">";
+        let write = |name: &str, replace| match write_inside(at, Path::new(name), page, replace) {
+            Ok(_) => "written",
+            Err(WriteError::Exists { .. }) => "there already",
+            Err(_) => "failed",
+        };
+        std::fs::write(at.join("notes.html"), "mine").unwrap();
+        std::fs::create_dir(at.join("folder")).unwrap();
+        std::os::unix::fs::symlink(at.join("a.html"), at.join("link")).unwrap();
+        assert_eq!(write("a.html", Replace::Pages), "written");
+        assert_eq!(write("a.html", Replace::Pages), "written");
+        for name in ["notes.html", "folder", "link"] {
+            assert_eq!(write(name, Replace::Pages), "there already", "{name}");
+        }
+        assert_eq!(std::fs::read_to_string(at.join("notes.html")).unwrap(), "mine");
+        assert_eq!(write("notes.html", Replace::Anything), "written");
+        assert_eq!(write("folder", Replace::Anything), "failed");
+        assert_eq!(std::fs::read_dir(at).unwrap().count(), 4, "nothing else is left behind");
+    }
+
+    #[test]
     fn folder_that_became_a_link_since_it_was_checked_is_not_written_to() {
         let (place, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let folder = place.path().canonicalize().unwrap().join("project");
         std::fs::create_dir(&folder).unwrap();
-        assert!(write_inside(&folder, Path::new("a.html"), b"page").is_ok());
+        assert!(write_inside(&folder, Path::new("a.html"), b"page", Replace::Anything).is_ok());
         std::fs::rename(&folder, place.path().join("away")).unwrap();
         std::os::unix::fs::symlink(outside.path(), &folder).unwrap();
-        let written = write_inside(&folder, Path::new("b.html"), b"page");
+        let written = write_inside(&folder, Path::new("b.html"), b"page", Replace::Anything);
         assert!(matches!(written, Err(WriteError::Outside { .. })), "{written:?}");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     }
@@ -211,6 +295,8 @@ mod tests {
             (make("agent/sessions/--p--/a.jsonl"), make("p/.pi/sessions/b.json"), make("secret.jsonl"));
         let link = root.join("agent/sessions/out.jsonl");
         std::os::unix::fs::symlink(&secret, &link).unwrap();
+        let void = root.join("agent/sessions/void.jsonl");
+        std::os::unix::fs::symlink(root.join("none.jsonl"), &void).unwrap();
         let sessions = root.join("agent/sessions");
         let out = root.join("q/.pi/sessions");
         std::fs::create_dir_all(root.join("q/.pi")).unwrap();
@@ -231,6 +317,7 @@ mod tests {
             (&project, Ok(project.clone())),
             (&secret, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
             (&link, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
+            (&void, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
             (&sessions.join("none.jsonl"), Err(Error::SessionPath(SessionPathError::Missing))),
             (&sessions, Err(Error::SessionPath(SessionPathError::OutsideRoots))),
             (&root.join("p/.pi/sessions"), Err(Error::SessionPath(SessionPathError::OutsideRoots))),

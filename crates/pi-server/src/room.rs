@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicUsize, Ordering},
     },
+    time::UNIX_EPOCH,
 };
 
 use pi_engine::SessionName;
@@ -21,7 +22,7 @@ pub use self::pump::Turns;
 use crate::{
     door::Secret,
     feed::{Feed, Limits},
-    journal::{Auto, Berth},
+    journal::{Auto, Berth, Mark},
     places,
     rooms::News,
     roots::Roots,
@@ -76,8 +77,8 @@ pub struct Account {
 #[derive(Debug)]
 struct Stage {
     berth: Berth,
-    /// The length of its file as the journal has it.
-    kept_length: Option<u64>,
+    /// How its file is as the journal has it.
+    kept_mark: Mark,
     session: Option<Session>,
     /// Slash commands of its extensions.
     commands: Arc<HashSet<String>>,
@@ -101,7 +102,7 @@ impl Room {
         Self {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
             id,
-            stage: RwLock::new(Stage { kept_length: berth.length, berth, session: None, commands: Arc::default() }),
+            stage: RwLock::new(Stage { kept_mark: berth.mark, berth, session: None, commands: Arc::default() }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
@@ -176,9 +177,11 @@ impl Room {
         }
         let berth = self.berth();
         let cwd = allowed(Path::new(&berth.cwd), roots)?;
+        let is_lost = places::is_lost(&berth);
         let conversation = match berth.file.map(PathBuf::from) {
             None => Conversation::New { parent: None },
             Some(file) if file.exists() => Conversation::Stored(kept_file(&file, workshop)?),
+            Some(file) if is_lost => return Err(MakeError::Lost { file }),
             // Nothing was said in it so far.
             Some(file) => Conversation::NewAt(new_file(file, workshop)?),
         };
@@ -203,7 +206,7 @@ impl Room {
         let Made { session, file, text: _ } = made;
         let (_, subscription) = session.subscribe().await?;
         let commands = extension_commands(&session).await?;
-        let length = session.file_length().await?;
+        let mark = mark(&session, file.as_deref()).await?;
         let Auto { compaction, retry } = self.stage().berth.auto;
         if let Some(enabled) = compaction {
             session.set_auto_compaction(switch(enabled)).await?;
@@ -214,7 +217,7 @@ impl Room {
         let left = {
             let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
             stage.berth.file = file.as_deref().map(shown);
-            stage.berth.length = length;
+            stage.berth.mark = mark;
             stage.commands = commands;
             stage.session.replace(session.clone())
         };
@@ -231,25 +234,34 @@ impl Room {
     pub fn is_changed_elsewhere(&self) -> bool {
         let known = {
             let stage = self.stage();
-            let unloaded = stage.session.is_none().then(|| stage.berth.file.clone().zip(stage.berth.length));
+            let unloaded =
+                stage.session.is_none().then(|| stage.berth.file.clone().map(|file| (file, stage.berth.mark)));
             unloaded.flatten()
         };
         let Some((file, known)) = known else { return false };
-        // A file that is not there has nothing in it, or never had.
-        let Ok(found) = Path::new(&file).metadata().map(|found| found.len()) else { return false };
-        if found == known {
+        // Of one that is not there, whoever loads the session is told.
+        let Some(found) = seen(Path::new(&file)) else { return false };
+        let is_other = known.length.is_some_and(|length| found.length != Some(length))
+            || known.modified.is_some_and(|modified| found.modified != Some(modified));
+        if !is_other {
             return false;
         }
         // Of several who see it at once only the first says so.
         let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
-        stage.session.is_none() && stage.berth.length.replace(found) == Some(known)
+        stage.session.is_none() && std::mem::replace(&mut stage.berth.mark, found) == known
     }
 
-    /// Takes over how long the file is; the berth, if that is news for the journal.
-    pub fn note_length(&self, length: Option<u64>) -> Option<Berth> {
+    /// Looks how the file of the session is; the berth, if that is news for the journal.
+    pub async fn measure(&self, session: &Session) -> Result<Option<Berth>, SessionGone> {
+        let file = self.stage().berth.file.clone();
+        let mark = mark(session, file.as_deref().map(Path::new)).await?;
         let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
-        stage.berth.length = length;
-        (std::mem::replace(&mut stage.kept_length, length) != length).then(|| stage.berth.clone())
+        if stage.berth.file != file {
+            // Another conversation came into the room, and its mark with it.
+            return Ok(None);
+        }
+        stage.berth.mark = mark;
+        Ok((std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone()))
     }
 
     /// Takes over what is done by itself.
@@ -334,7 +346,7 @@ impl Room {
             session_name: state.name,
             session_file: berth.file,
             model: Some(state.model),
-            thinking_level: state.thinking,
+            thinking_level: Some(state.thinking),
             is_streaming: false,
             message_count: u64::try_from(messages.len()).unwrap_or(u64::MAX),
             created_at: berth.created,
@@ -350,6 +362,27 @@ impl Room {
         // Nothing in here can panic half-way.
         self.stage.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How the file of a session is. What waits to be written is written first, so that length and moment belong together.
+async fn mark(session: &Session, file: Option<&Path>) -> Result<Mark, SessionGone> {
+    let length = session.file_length().await?;
+    let look = || file.and_then(seen);
+    let mut found = look();
+    if found.is_some_and(|found| found.length != length) {
+        session.flush().await?;
+        found = look();
+    }
+    Ok(Mark { length, modified: found.and_then(|found| found.modified) })
+}
+
+/// How the file at this path is, if it is there.
+pub(crate) fn seen(file: &Path) -> Option<Mark> {
+    let found = file.metadata().ok()?;
+    let since = found.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    // A file system without moments has the beginning of all of them.
+    let modified = i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX);
+    Some(Mark { length: Some(found.len()), modified: Some(modified) })
 }
 
 /// The session's word for it.
@@ -369,13 +402,12 @@ pub(crate) fn epoch() -> Epoch {
     Epoch(Secret::random().reveal()[..8].to_owned())
 }
 
-/// The folder of a session, which must still be one where an agent may work. One that is gone is told by whoever goes there.
+/// The folder of a session, which must still be there, and one where an agent may work.
 fn allowed(cwd: &Path, roots: &Roots) -> Result<PathBuf, MakeError> {
-    match roots.folder(cwd) {
-        Ok(cwd) => Ok(cwd),
-        Err(Error::CwdOutside { roots }) => Err(MakeError::OutsideRoots { roots }),
-        Err(_) => Ok(cwd.to_owned()),
-    }
+    roots.folder(cwd).map_err(|error| match error {
+        Error::CwdOutside { roots } => MakeError::OutsideRoots { roots },
+        _ => MakeError::Homeless { cwd: cwd.to_owned() },
+    })
 }
 
 /// The file of a session, which must still be where it may be.

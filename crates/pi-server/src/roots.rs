@@ -5,7 +5,7 @@
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use pi_wire::Error;
@@ -73,7 +73,7 @@ impl Roots {
             Ok(real) if !self.hold(&real) => Err(self.outside()),
             Ok(real) if real.is_dir() => Ok(real),
             Ok(_) => Err(Error::CwdMissing),
-            Err(_) if self.hold(path) => Err(Error::CwdMissing),
+            Err(_) if self.hold(&destination(path)) => Err(Error::CwdMissing),
             Err(_) => Err(self.outside()),
         }
     }
@@ -97,6 +97,36 @@ pub(crate) fn is_root(said: &str) -> bool {
     said == HERE || said == HOME || said.starts_with("~/") || Path::new(said).is_absolute()
 }
 
+/// Links that are followed until it is clear that they lead in a circle.
+const MOST_LINKS: usize = 40;
+
+/// Where a path leads by its links, whether there is anything at its end or not.
+pub(crate) fn destination(path: &Path) -> PathBuf {
+    let mut left: Vec<PathBuf> = vec![path.to_owned()];
+    let (mut reached, mut links) = (PathBuf::new(), 0);
+    while let Some(path) = left.pop() {
+        let mut parts = path.components();
+        let Some(part) = parts.next() else { continue };
+        left.push(parts.as_path().to_owned());
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(reached.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                let next = reached.join(part);
+                match next.read_link() {
+                    Ok(target) if links < MOST_LINKS => {
+                        links += 1;
+                        left.push(target);
+                    }
+                    // No link, or nothing that can be looked at.
+                    Ok(_) | Err(_) => reached = next,
+                }
+            }
+        }
+    }
+    reached
+}
+
 fn named(said: &str, home: Option<&Path>) -> Result<PathBuf, RootError> {
     let folder = match (said.strip_prefix("~/"), home) {
         (None, _) => PathBuf::from(said),
@@ -116,7 +146,8 @@ mod tests {
 
     use super::*;
 
-    /// A folder with `home/ada/project`, `work/one` and a link from `home/ada/out` to `work`.
+    /// A folder with `home/ada/project`, `work/one`, and in `home/ada` the links `out` to `work`, `void` to `work/none` and
+    /// `circle` to itself.
     fn world() -> (TempDir, PathBuf) {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -124,7 +155,9 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         fs::write(root.join("work/file"), "").unwrap();
-        std::os::unix::fs::symlink(root.join("work"), root.join("home/ada/out")).unwrap();
+        for (target, link) in [("work", "out"), ("work/none", "void"), ("home/ada/circle", "circle")] {
+            std::os::unix::fs::symlink(root.join(target), root.join("home/ada").join(link)).unwrap();
+        }
         (folder, root)
     }
 
@@ -146,6 +179,11 @@ mod tests {
             (&usual, "work/none", outside(&usual)),
             (&usual, "home/ada/out", outside(&usual)),
             (&usual, "home/ada/out/one", outside(&usual)),
+            (&usual, "home/ada/out/none", outside(&usual)),
+            (&usual, "home/ada/void", outside(&usual)),
+            (&usual, "home/ada/void/none", outside(&usual)),
+            (&usual, "home/ada/circle/none", Err(Error::CwdMissing)),
+            (&usual, "home/ada/none/../../../work/none", outside(&usual)),
             (&here, "home/ada", outside(&here)),
             (&said(&["~/project", "AT/work"]), "home/ada/out/one", Ok(at.join("work/one"))),
             (&said(&["AT/work"]), "work/file", Err(Error::CwdMissing)),

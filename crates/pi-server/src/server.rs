@@ -116,6 +116,7 @@ impl Server {
         let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
         let report = report(&*book, &recovery);
         let Recovery { records, berths, started: _, malformed: _ } = recovery;
+        tell(&report, berths.len());
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
             rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.news())));
@@ -325,6 +326,16 @@ fn report(book: &dyn Book, recovery: &Recovery) -> StartupRecovery {
         recovered_in_flight_truncated: unfinished.len() > MOST_NAMED,
         recovered_in_flight: unfinished.into_values().take(MOST_NAMED).collect(),
         max_items_returned: number(MOST_NAMED),
+    }
+}
+
+/// Says in the log what was found. After a crash that is a warning: commands were cut short.
+fn tell(report: &StartupRecovery, sessions: usize) {
+    let (outcomes, failed) = (report.recovered_outcomes, report.recovered_in_flight_failures);
+    if failed > 0 {
+        tracing::warn!(failed, outcomes, sessions, "the last server left commands without an end; they are failed");
+    } else {
+        tracing::info!(outcomes, sessions, "the journal was read");
     }
 }
 

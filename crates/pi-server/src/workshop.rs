@@ -73,6 +73,11 @@ pub enum MakeError {
     Missing,
     #[error("the file holds no session")]
     NotASession,
+    /// Something was said in the session, and its file is not there any more.
+    #[error("the session has lost its file {}", file.display())]
+    Lost { file: PathBuf },
+    #[error("the folder of the session, {}, is not there", cwd.display())]
+    Homeless { cwd: PathBuf },
     /// A link leads there since the path was checked.
     #[error("the session file is in another place by now")]
     Elsewhere,

@@ -19,7 +19,7 @@ use pi_server::{
     answer::Answer,
     connection::Identity,
     journal::{
-        Auto, Berth, Book, Filter, JournalError, Opened, Options, Page, Recovery, Retention, Shortened, Told,
+        Auto, Berth, Book, Filter, JournalError, Mark, Opened, Options, Page, Recovery, Retention, Shortened, Told,
         ToldFinish, open_book,
     },
     server::Server,
@@ -129,6 +129,8 @@ impl Book for Memory {
                 kind: header.kind.to_string(),
                 lane: header.lane.to_string(),
                 lane_sequence: 0,
+                transport: "websocket",
+                client: None,
                 id: header.id.as_ref().map(ToString::to_string),
                 key: None,
                 fingerprint: header.fingerprint.0.to_vec(),
@@ -197,7 +199,8 @@ fn finished(ticket: u64, version: u64) -> Record<Answer> {
 
 fn berth(session: &str, length: Option<u64>, auto: Auto) -> Berth {
     let (cwd, created) = ("/w".to_owned(), format!("2026-01-01T00:00:00.000Z {session}"));
-    Berth { session: session.into(), file: Some(format!("/f/{session}")), cwd, created, length, auto }
+    let mark = Mark { length, modified: None };
+    Berth { session: session.into(), file: Some(format!("/f/{session}")), cwd, created, mark, auto }
 }
 
 /// What an engine knows that begins with this, and what the server knows of sessions.
@@ -207,7 +210,7 @@ fn told(recovery: Recovery) -> String {
     let engine = Engine::restore(Config::standard(0), Time(1000), records, &mut effects);
     let ended = effects.iter().filter(|effect| matches!(effect, Effect::Persist { .. })).count();
     let (version, load) = (engine.version(&SessionName::from("s")), engine.load());
-    let berths: Vec<_> = berths.iter().map(|berth| (berth.session.as_str(), berth.length, berth.auto)).collect();
+    let berths: Vec<_> = berths.iter().map(|berth| (berth.session.as_str(), berth.mark.length, berth.auto)).collect();
     let mut started: Vec<u64> = started.iter().map(|ticket| ticket.0).collect();
     started.sort_unstable();
     format!(

@@ -122,7 +122,7 @@ fn where_a_subscription_begins() {
         (Some(4), Start::Replay { after: 4, upto: 5 }),
         (Some(2), Start::Replay { after: 2, upto: 5 }),
         (Some(1), Start::Snapshot { seq: 5, reason: SnapshotReason::TooFarBehind }),
-        (Some(6), Start::Snapshot { seq: 5, reason: SnapshotReason::EpochChanged }),
+        (Some(6), Start::Snapshot { seq: 5, reason: SnapshotReason::AheadOfEnd }),
     ] {
         assert_eq!(join(&feed, after, UpdateForm::Deltas).0, expected, "{after:?}");
     }

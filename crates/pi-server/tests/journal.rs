@@ -15,8 +15,8 @@ use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
     answer::{self, Answer},
     journal::{
-        Auto, Berth, Filter, JournalError, Keeper, Options, Reader, Recovery, Retention, SCHEMA_VERSION, Shortened,
-        Told,
+        Auto, Berth, Filter, JournalError, Keeper, Mark, Options, Reader, Recovery, Retention, SCHEMA_VERSION,
+        Shortened, Told,
         audit::{self, Finding},
         open,
     },
@@ -261,13 +261,14 @@ async fn journal_of_an_earlier_release_is_brought_up_to_date() {
         file: Some("/f".to_owned()),
         cwd: "/w".to_owned(),
         created: "2026".to_owned(),
-        length: None,
+        mark: Mark::default(),
         auto: Auto::default(),
     };
     assert_eq!(recovery.berths, std::slice::from_ref(&berth));
-    reader.keep(Berth { length: Some(7), ..berth.clone() }).await.unwrap();
+    let later = Mark { length: Some(7), modified: Some(1_800_000_000_123_456_789) };
+    reader.keep(Berth { mark: later, ..berth.clone() }).await.unwrap();
     drop((keeper, reader));
-    assert_eq!(bench.open().2.berths, [Berth { length: Some(7), ..berth }]);
+    assert_eq!(bench.open().2.berths, [Berth { mark: later, ..berth }]);
 }
 
 #[tokio::test]

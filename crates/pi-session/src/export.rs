@@ -18,7 +18,7 @@ use pi_transcript::{
 
 pub use self::{
     form::{Form, UnknownEnding},
-    html::html,
+    html::{PAGE_HEAD, html, is_page},
     markdown::markdown,
 };
 use crate::{

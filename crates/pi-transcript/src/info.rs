@@ -22,7 +22,9 @@ pub struct SessionInfo {
     pub session_file: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    pub thinking_level: ThinkingLevel,
+    /// Not told of a session that is not loaded.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
     /// Whether a run is in flight.
     pub is_streaming: bool,
     pub message_count: u64,

@@ -114,8 +114,17 @@ pub enum Error {
     SessionInUse { by: SessionId },
     #[error(transparent)]
     SessionPath(SessionPathError),
+    /// It was there when the server saw it last.
+    #[error("Session {session_id} has lost its file {path}")]
+    SessionFileMissing { session_id: SessionId, path: String },
     #[error("CWD must point to an existing directory")]
     CwdMissing,
+    /// Where a session worked when it was there last.
+    #[error("CWD must point to an existing directory: the session worked in {cwd}")]
+    FolderMissing { cwd: String },
+    /// Somebody else's file is not replaced.
+    #[error("A file is there already: {path}")]
+    FileExists { path: String },
     /// The operator allows others.
     #[error("CWD must be inside an allowed root: {}", .roots.join(", "))]
     CwdOutside { roots: Vec<String> },
@@ -236,6 +245,9 @@ impl Error {
             Self::SessionLimit { .. } => Facts::of(ErrorCode::SessionLimit),
             Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
             Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
+            Self::SessionFileMissing { .. } => Facts::about("sessionId", ErrorCode::SessionFileMissing),
+            Self::FolderMissing { .. } => Facts::about("cwd", ErrorCode::FolderMissing),
+            Self::FileExists { .. } => Facts::about("outputPath", ErrorCode::FileExists),
             Self::CwdMissing => Facts {
                 hint: Some("name a folder that exists on the server's machine, or leave cwd out"),
                 ..Facts::about("cwd", ErrorCode::ValidationFailed)

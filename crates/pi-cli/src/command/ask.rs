@@ -18,6 +18,7 @@ use pi_provider::{
     manifest::resilience::FilterAction,
     request::{Change, ChangeKind},
 };
+use pi_redact::Evidence;
 use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
 use serde_json::{Value, json};
 
@@ -41,7 +42,8 @@ const UNASKED: [&str; 2] = ["credential", "stream"];
 
 pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
-    let Asked { prompt, hidden, attached } = prompt::read(arguments, &providers.redactor(), asking::milliseconds())?;
+    let Asked { prompt, hidden, attached } =
+        prompt::read(arguments, &providers.redactor(Evidence::Shapes), asking::milliseconds())?;
     let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), &providers);
     let form = prompt::form(&arguments.how)?;
     let options = prompt::options(&arguments.how, spoken.level, &form);

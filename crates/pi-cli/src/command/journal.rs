@@ -8,7 +8,7 @@ use std::{
 
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_server::journal::{
-    Filter, Page, Retention, Told,
+    DAMAGED, Filter, Page, Retention, Told,
     audit::{self, ExportError, Finding, Verdict},
 };
 use pi_session::scrub;
@@ -28,10 +28,11 @@ use crate::{
     table::{self, Align, Cell, Column, Room},
 };
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column { title: "AGE", align: Align::Right, room: Room::Whole },
     Column { title: "COMMAND", align: Align::Left, room: Room::Whole },
     Column { title: "SESSION", align: Align::Left, room: Room::CutToOrLeaveOut(8, 1) },
+    Column { title: "CLIENT", align: Align::Left, room: Room::CutToOrLeaveOut(9, 4) },
     Column { title: "ID", align: Align::Left, room: Room::CutToOrLeaveOut(8, 2) },
     Column { title: "TOOK", align: Align::Right, room: Room::LeaveOut(3) },
     Column { title: "OUTCOME", align: Align::Left, room: Room::CutTo(12) },
@@ -98,6 +99,11 @@ fn row(told: &Told) -> Vec<Cell> {
         Cell::plain(age(asking::milliseconds().saturating_sub(told.accepted.0))),
         Cell::plain(&told.kind),
         Cell::plain(told.session.clone().unwrap_or_default()),
+        Cell::plain(
+            told.client
+                .as_ref()
+                .map_or_else(|| told.transport.to_owned(), |client| format!("{}:{client}", told.transport)),
+        ),
         Cell::plain(told.id.clone().unwrap_or_default()),
         Cell::plain(took.unwrap_or_default()),
         Cell::toned(tone, outcome),
@@ -112,11 +118,12 @@ fn verify(
     let path = place(&arguments.at, environment)?;
     let Verdict { commands, unfinished, sessions, findings } = audit::verify(&path).map_err(ServeFailure::Journal)?;
     let told: Vec<String> = findings.iter().map(tell).collect();
+    let hint = advice(&findings);
     match console.reader() {
         Reader::Machine => console.line(
             &json!({
                 "journal": path, "sound": told.is_empty(), "commands": commands, "unfinished": unfinished,
-                "sessions": sessions, "findings": told,
+                "sessions": sessions, "findings": told, "hint": hint,
             })
             .to_string(),
         ),
@@ -133,9 +140,22 @@ fn verify(
             for finding in &told {
                 console.line(&format!("  {finding}"));
             }
+            if let Some(hint) = hint {
+                console.hint(hint);
+            }
         }
     }
     Ok(if told.is_empty() { Exit::Success } else { Exit::No })
+}
+
+/// What to do about what was found, the worst first.
+fn advice(findings: &[Finding]) -> Option<&'static str> {
+    let is_damaged = findings.iter().any(|finding| matches!(finding, Finding::Damaged(_)));
+    match (findings.is_empty(), is_damaged) {
+        (true, _) => None,
+        (false, true) => Some(DAMAGED),
+        (false, false) => Some("a server goes on with it and leaves what it cannot read alone; please report it"),
+    }
 }
 
 fn tell(finding: &Finding) -> String {
@@ -200,5 +220,5 @@ fn compact(
 /// Hides what the environment says is secret, and what looks like it.
 pub(super) fn redactor() -> Redactor {
     let readable = env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Redactor::new(Options { secrets: scrub::secrets(readable), evidence: Evidence::Shapes, personal: Personal::Keep })
+    Redactor::new(Options { secrets: scrub::secrets(readable), evidence: Evidence::Literals, personal: Personal::Keep })
 }

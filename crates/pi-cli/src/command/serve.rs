@@ -17,9 +17,9 @@ use std::{
 };
 
 use pi_provider::breaker::Breakers;
-use pi_redact::Redactor;
+use pi_redact::{Evidence, Redactor};
 use pi_server::{
-    connection::Identity,
+    connection::{Identity, STDIO},
     door::{Door, NotLoopback, Rule},
     journal::JournalError,
     server::{Server, StartError},
@@ -162,7 +162,7 @@ async fn prepare(
     let ground = Ground::at(here.canonicalize().unwrap_or(here), environment);
     ground.tell(console);
     let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
-    let redactor = Arc::new(providers.redactor());
+    let redactor = Arc::new(providers.redactor(Evidence::Literals));
     let nothing = Past { model: None, thinking: None, address: None };
     let answering =
         Answering::decide(&arguments.who, &nothing, &ground.settings, Otherwise::Another, &mut providers, console)
@@ -220,7 +220,7 @@ async fn serve(
     if arguments.stdio {
         // Ids of an earlier process mean nothing to a program that does not say that it is the same.
         let name = arguments.client_id.clone().unwrap_or_else(|| format!("{:016x}", fastrand::u64(..)));
-        let identity = Identity::new("stdio", Some(&name));
+        let identity = Identity::new(STDIO, Some(&name));
         let client = server.enter(identity, arguments.lifecycle.into()).map_err(ServeFailure::Crowded)?;
         let (output, ended) = (stdout()?, stop.clone());
         tasks.spawn(stdio::serve(client, BufReader::new(tokio::io::stdin()), output, ended));

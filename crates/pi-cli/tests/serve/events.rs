@@ -97,6 +97,22 @@ fn an_unknown_numbering_begins_with_a_snapshot() {
 }
 
 #[test]
+fn number_that_was_never_told_begins_with_a_snapshot_that_says_so() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Hi.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        prompt(&mut client, "p").await;
+        let now = client.ask(&json!({"type": "subscribe", "id": "now", "sessionId": "s"})).await["data"].clone();
+        let frame = json!({"type": "subscribe", "id": "sub", "sessionId": "s",
+            "afterSeq": now["seq"].as_u64().expect("a number") + 1, "epoch": now["epoch"]});
+        assert_eq!(client.ask(&frame).await["data"]["resume"], "snapshot");
+        let snapshot = client.expect("a snapshot", |frame| frame["type"] == "session_snapshot").await;
+        let shape = json!({"data": {"reason": "ahead_of_end", "epoch": now["epoch"], "seq": now["seq"]}});
+        assert!(fits(&snapshot, &shape), "{snapshot}");
+    });
+}
+
+#[test]
 fn a_long_answer_costs_its_length_and_not_its_square() {
     let words = "word ".repeat(2000);
     let serving = Serving::start(Script::new().then(Answer::new().text(&words).reply()));

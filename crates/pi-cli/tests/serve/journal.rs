@@ -3,11 +3,11 @@
 use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
-use pi_testkit::Script;
+use pi_testkit::{Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
-    room::Room,
+    room::{Room, write},
     serving::{Serving, fits},
 };
 
@@ -72,4 +72,60 @@ fn journal_that_nobody_wrote_is_not_made() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("there is no journal at") && told.contains("`pi serve` makes it"), "{told}");
     assert!(!room.at("agent/server").exists());
+}
+
+#[test]
+fn journal_tells_whose_a_command_is() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        drop(serving.with_session("?clientId=tab").await);
+        let mut nobody = serving.connect("").await;
+        nobody.ask(&json!({"type": "delete_session", "id": "gone", "sessionId": "s"})).await;
+    });
+    let made = json!({"command": "create_session", "transport": "websocket", "clientId": "tab"});
+    let gone = json!({"command": "delete_session", "transport": "websocket", "clientId": null});
+    check(&journal(&serving.room, &["export"]), 0, &[made.clone(), gone.clone()]);
+    check(&journal(&serving.room, &["show", "--json"]), 0, &[gone, made]);
+    let shown = String::from_utf8_lossy(&journal(&serving.room, &["show"]).stdout).into_owned();
+    assert!(shown.contains("CLIENT") && shown.contains("websocket:tab"), "{shown}");
+}
+
+#[test]
+fn log_says_after_a_crash_how_many_commands_were_failed() {
+    let mut serving = Serving::logged(Script::new().otherwise(Answer::new().text("Thinking").hold().reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    let log = serving.log();
+    let line =
+        log.lines().find(|line| line.contains("left commands without an end")).unwrap_or_else(|| panic!("{log}"));
+    let line: Value = serde_json::from_str(line).expect("a line of the log is JSON");
+    assert!(fits(&line, &json!({"level": "WARN", "failed": 1, "sessions": 1})), "{line}");
+    serving.end(Signal::SIGTERM);
+    serving.start_again();
+    assert!(serving.log().contains("the journal was read"), "{}", serving.log());
+}
+
+#[test]
+fn damaged_journal_is_told_with_what_to_do() {
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async { drop(serving.with_session("").await) });
+    serving.end(Signal::SIGTERM);
+    let path = serving.room.at("agent/server/journal.sqlite");
+    #[expect(clippy::disallowed_methods, reason = "this test damages a file")]
+    let sound = std::fs::read(&path).expect("it is there");
+    let page = 4096;
+    // The pages behind the first, and then the first itself.
+    for (from, upto) in [(page, sound.len()), (0, page)] {
+        let mut bytes = sound.clone();
+        bytes[from..upto].fill(7);
+        write(&path, &bytes);
+        let output = journal(&serving.room, &["verify"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_ne!(output.status.code(), Some(0), "{told}");
+        assert!(told.contains("move the file") && !told.contains("pi journal verify"), "{told}");
+    }
 }

@@ -1,13 +1,16 @@
 //! What was answered is true after a crash: what a client set stays set, and every repetition is the first answer.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use nix::sys::signal::Signal;
 use pi_testkit::{Client, Reply, Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
-    room::{Room, write},
+    room::{Room, read, write},
     serving::{Serving, fits},
 };
 
@@ -131,12 +134,37 @@ fn answer_with_a_secret_is_the_same_each_time_and_the_secret_is_not_in_the_journ
     // A failure says what was wrong with what was sent.
     let tools = json!({"type": "set_active_tools", "id": "t", "sessionId": "s", "tools": [key]});
     assert_eq!(ask_three_times(&mut serving, &tools)["success"], false);
+    check_journal_has_not(&serving.room, &key);
+}
+
+#[track_caller]
+fn check_journal_has_not(room: &Room, secret: &str) {
     for name in ["journal.sqlite", "journal.sqlite-wal"] {
         #[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
-        let bytes = std::fs::read(serving.room.at(&format!("agent/server/{name}"))).unwrap_or_default();
-        assert!(!bytes.windows(key.len()).any(|part| part == key.as_bytes()), "the key is in {name}");
+        let bytes = std::fs::read(room.at(&format!("agent/server/{name}"))).unwrap_or_default();
+        assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{secret} is in {name}");
     }
-    assert!(serving.room.at("agent/server/journal.sqlite").exists());
+    assert!(room.at("agent/server/journal.sqlite").exists());
+}
+
+#[test]
+fn password_that_is_printed_is_not_in_the_journal_and_a_program_stays_as_it_is() {
+    let mut serving = Serving::start(answers());
+    serving.block_on(async { drop(serving.with_session("?clientId=c").await) });
+    let printed = "password=tr0ub4dor\npostgres://ada:l0velace@db/app\npasswd: en1gma77\n\
+                   -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n\
+                   password = input()\npassword: String,\n";
+    write(&serving.room.project().join("printed"), printed.as_bytes());
+    let bash = json!({"type": "bash", "id": "b", "sessionId": "s", "command": "cat printed"});
+    let output = ask_three_times(&mut serving, &bash)["data"]["output"].as_str().expect("a text").to_owned();
+    for secret in ["tr0ub4dor", "l0velace", "en1gma77", "MIIEvQIBADANBgkqhkiG9w0"] {
+        assert!(!output.contains(secret), "{output}");
+        check_journal_has_not(&serving.room, secret);
+    }
+    assert!(output.ends_with("password = input()\npassword: String,\n"), "{output}");
+    // The conversation is what was said and printed.
+    let messages = ask_alone(&serving, &json!({"type": "get_messages", "id": "m", "sessionId": "s"})).to_string();
+    assert!(messages.contains("tr0ub4dor"), "{messages}");
 }
 
 #[test]
@@ -266,4 +294,95 @@ fn what_is_done_by_itself_is_after_a_crash_as_a_client_chose() {
         assert!(fits(&failed, &json!({"success": false, "code": "provider_failed"})), "{failed}");
         assert_eq!(serving.room.server.requests().len(), 1);
     });
+}
+
+/// Sends a command as a client of its own.
+fn ask_alone(serving: &Serving, command: &Value) -> Value {
+    serving.block_on(async { serving.connect("?clientId=c").await.ask(command).await })
+}
+
+/// A session in which something was said, and its file; the server has ended.
+fn said_and_ended(serving: &mut Serving) -> PathBuf {
+    let file = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        ask(&mut client, "get_state", json!({})).await["sessionFile"].as_str().expect("a path").to_owned()
+    });
+    serving.end(Signal::SIGTERM);
+    file.into()
+}
+
+#[test]
+fn session_whose_file_is_gone_says_so_until_it_is_back_or_deleted() {
+    let mut serving = Serving::start(answers());
+    let file = said_and_ended(&mut serving);
+    let away = file.with_extension("away");
+    std::fs::rename(&file, &away).expect("it is there");
+    serving.start_again();
+    let lost = json!({"success": false, "code": "session_file_missing", "field": "sessionId",
+        "error": format!("Session s has lost its file {}", file.display()),
+        "hint": "put the file back, or remove the session with delete_session"});
+    for (number, kind) in ["get_state", "get_messages", "prompt", "subscribe", "switch_session"].into_iter().enumerate()
+    {
+        let command = json!({"type": kind, "id": format!("lost-{number}"), "sessionId": "s", "message": "Hello"});
+        let refused = ask_alone(&serving, &command);
+        assert!(fits(&refused, &lost), "{refused}");
+    }
+    assert!(!file.exists(), "nobody began it anew");
+    let list = json!({"type": "list_sessions", "id": "l"});
+    let listed = ask_alone(&serving, &list);
+    assert!(fits(&listed["data"]["sessions"], &json!([{"sessionId": "s", "fileExists": false}])), "{listed}");
+    std::fs::rename(&away, &file).expect("it is there");
+    let found = ask_alone(&serving, &json!({"type": "get_messages", "id": "back", "sessionId": "s"}));
+    assert_eq!(found["data"]["messages"].as_array().map(Vec::len), Some(2), "{found}");
+    let listed = ask_alone(&serving, &json!({"type": "list_sessions", "id": "m"}));
+    assert_eq!(listed["data"]["sessions"][0].get("fileExists"), None, "{listed}");
+    serving.end(Signal::SIGTERM);
+    std::fs::rename(&file, &away).expect("it is there");
+    serving.start_again();
+    let deleted = ask_alone(&serving, &json!({"type": "delete_session", "id": "d", "sessionId": "s"}));
+    assert!(fits(&deleted, &json!({"success": true})), "{deleted}");
+}
+
+#[test]
+fn session_in_which_nothing_was_said_has_no_file_and_misses_none() {
+    let mut serving = Serving::start(answers());
+    serving.block_on(async { drop(serving.with_session("?clientId=c").await) });
+    serving.restart(Signal::SIGTERM);
+    let said = ask_alone(&serving, &json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"}));
+    assert!(fits(&said, &json!({"success": true, "sessionVersion": 1})), "{said}");
+}
+
+#[test]
+fn edit_that_leaves_the_length_of_a_file_moves_the_version() {
+    let mut serving = Serving::start(answers());
+    let file = said_and_ended(&mut serving);
+    let text = read(&file).expect("it is there");
+    write(&file, text.replace("Hello", "Jello").as_bytes());
+    serving.start_again();
+    let stale = json!({"type": "prompt", "id": "stale", "sessionId": "s", "message": "More", "ifSessionVersion": 1});
+    let refused = ask_alone(&serving, &stale);
+    assert!(fits(&refused, &json!({"success": false, "code": "version_mismatch", "sessionVersion": 2})), "{refused}");
+    let found = ask_alone(&serving, &json!({"type": "get_messages", "id": "m", "sessionId": "s"})).to_string();
+    assert!(found.contains("Jello"), "{found}");
+}
+
+#[test]
+fn list_tells_nothing_of_a_model_and_a_level_that_it_does_not_know() {
+    let mut serving = Serving::start(answers());
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+    });
+    let listed = |serving: &Serving, id: &str| {
+        let list = ask_alone(serving, &json!({"type": "list_sessions", "id": id}));
+        let session = list["data"]["sessions"][0].clone();
+        assert_eq!(session["messageCount"], 2, "{list}");
+        (session.get("model").is_some(), session.get("thinkingLevel").is_some())
+    };
+    assert_eq!(listed(&serving, "awake"), (true, true));
+    serving.restart(Signal::SIGTERM);
+    assert_eq!(listed(&serving, "asleep"), (false, false));
+    ask_alone(&serving, &json!({"type": "get_state", "id": "g", "sessionId": "s"}));
+    assert_eq!(listed(&serving, "awake again"), (true, true));
 }

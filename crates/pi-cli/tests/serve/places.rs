@@ -82,6 +82,24 @@ fn session_file_whose_folder_became_a_link_is_neither_exported_nor_forked() {
 }
 
 #[test]
+fn files_beside_a_session_stay_with_it_when_its_folder_becomes_a_link() {
+    let mut serving = Serving::start(Script::new().then(answer()));
+    let (sessions, outside) = (serving.room.at("project/.pi/sessions"), serving.room.at("elsewhere"));
+    write(&sessions.join("a.jsonl"), &stored("a", &serving.room.project()));
+    make_folder(&outside);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&load(&mut client, "1", &sessions.join("a.jsonl")).await, &json!({"success": true}));
+        put_link(&sessions, &outside);
+        let prompt = json!({"type": "prompt", "id": "2", "sessionId": "a", "message": "Hello"});
+        check(&client.ask(&prompt).await, &json!({"success": true}));
+    });
+    serving.end(Signal::SIGTERM);
+    assert!(list(&outside).is_empty(), "{:?}", list(&outside));
+    assert!(sessions.with_extension("away").join("a.jsonl.envelopes").exists());
+}
+
+#[test]
 fn sessions_behind_a_link_that_the_operator_made_go_on_after_a_restart() {
     let before = |room: &crate::room::Room| {
         make_folder(&room.at("agent"));
@@ -136,7 +154,9 @@ fn agent_works_below_the_folder_of_the_start_and_the_home_and_nowhere_else() {
             check(&create(&mut client, id, &at(folder)).await, &json!({"success": true}));
             assert_eq!(folder_of(&mut client, id).await, json!(at(folder)));
         }
-        for (id, folder) in [("a", "elsewhere"), ("b", "project/out"), ("c", "none"), ("d", "")] {
+        for (id, folder) in
+            [("a", "elsewhere"), ("b", "project/out"), ("c", "none"), ("d", ""), ("g", "project/out/none")]
+        {
             check(&create(&mut client, id, &at(folder)).await, &refused);
         }
         check(&create(&mut client, "e", Path::new("/")).await, &refused);
@@ -147,8 +167,7 @@ fn agent_works_below_the_folder_of_the_start_and_the_home_and_nowhere_else() {
         // What the header of a file says is no more than what a client says.
         check(&load(&mut client, "l1", &at("agent/sessions/--x--/x.jsonl")).await, &refused);
         check(&load(&mut client, "l2", &at("agent/sessions/--x--/y.jsonl")).await, &json!({"success": true}));
-        check(&load(&mut client, "l3", &at("agent/sessions/--x--/z.jsonl")).await, &json!({"success": true}));
-        assert_eq!(folder_of(&mut client, "z").await, json!(at("project")), "where it worked is gone");
+        check(&load(&mut client, "l3", &at("agent/sessions/--x--/z.jsonl")).await, &refused);
     });
 }
 
@@ -247,5 +266,152 @@ fn sessions_that_a_project_keeps_itself_are_listed() {
         check(&load(&mut client, "3", &at("project/.pi/sessions/own.jsonl")).await, &json!({"success": true}));
         let files = client.ask(&json!({"type": "list_session_files", "id": "4", "sessionId": "s"})).await;
         check(&files, &json!({"data": {"files": [{"path": at("home/one/.pi/sessions/one.jsonl")}]}}));
+    });
+}
+
+#[test]
+fn session_whose_folder_is_gone_is_loaded_where_somebody_says_and_nowhere_else() {
+    let mut serving = Serving::prepared(Script::new(), &[], |room| make_folder(&room.at("project/other")));
+    let at = |name: &str| serving.room.at(name);
+    let (gone, file) = (at("project/gone"), at("agent/sessions/--x--/a.jsonl"));
+    write(&file, &stored("a", &gone));
+    let missing = json!({"success": false, "code": "folder_missing", "field": "cwd",
+        "error": format!("CWD must point to an existing directory: the session worked in {}", gone.display()),
+        "hint": "make the folder again, or name another one: delete_session, then load_session with cwd"});
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&load(&mut client, "1", &file).await, &missing);
+        let there = |id: &str, cwd: &Path| json!({"type": "load_session", "id": id, "sessionPath": file, "cwd": cwd});
+        let outside = json!({"success": false, "code": "outside_roots"});
+        check(&client.ask(&there("2", &at("elsewhere"))).await, &outside);
+        check(&client.ask(&there("3", &at("project/other"))).await, &json!({"success": true}));
+        assert_eq!(folder_of(&mut client, "a").await, json!(at("project/other")));
+    });
+    // The same of one that the server has, while it is loaded and after a restart.
+    std::fs::remove_dir(at("project/other")).expect("nothing is in it");
+    let other = json!({"success": false, "code": "folder_missing",
+        "error": format!("CWD must point to an existing directory: the session worked in {}", at("project/other").display())});
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&client.ask(&json!({"type": "bash", "id": "4", "sessionId": "a", "command": "pwd"})).await, &other);
+    });
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&client.ask(&json!({"type": "get_state", "id": "5", "sessionId": "a"})).await, &other);
+    });
+}
+
+#[test]
+fn commands_do_not_run_in_a_folder_that_became_a_link_out() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        make_folder(&room.at("project/part"));
+        make_folder(&room.at("elsewhere"));
+    });
+    let at = |name: &str| serving.room.at(name);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&create(&mut client, "s", &at("project/part")).await, &json!({"success": true}));
+        put_link(&at("project/part"), &at("elsewhere"));
+        let refused = json!({"success": false, "code": "outside_roots", "field": "cwd"});
+        let bash = json!({"type": "bash", "id": "1", "sessionId": "s", "command": "touch here"});
+        check(&client.ask(&bash).await, &refused);
+        let prompt = json!({"type": "prompt", "id": "2", "sessionId": "s", "message": "Hello"});
+        check(&client.ask(&prompt).await, &refused);
+    });
+    assert!(list(&at("elsewhere")).is_empty());
+    assert!(serving.room.server.requests().is_empty());
+}
+
+#[test]
+fn session_does_not_go_on_in_a_file_of_a_folder_outside() {
+    let serving = Serving::prepared(Script::new(), &[], |room| make_folder(&room.at("elsewhere")));
+    let at = |name: &str| serving.room.at(name);
+    let file = |id: &str| at(&format!("agent/sessions/--x--/{id}.jsonl"));
+    for (id, cwd) in [("out", "elsewhere"), ("nowhere", "none"), ("gone", "project/gone"), ("in", "project")] {
+        write(&file(id), &stored(id, &at(cwd)));
+    }
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let refused = json!({"success": false, "code": "outside_roots"});
+        let done = json!({"success": true, "data": {"cancelled": false}});
+        // Where a session works does not change with its file, so a folder inside that is gone does no harm.
+        for (id, expected) in [("out", &refused), ("nowhere", &refused), ("gone", &done), ("in", &done)] {
+            let to = json!({"type": "switch_session_file", "id": id, "sessionId": "s", "sessionPath": file(id)});
+            check(&client.ask(&to).await, expected);
+        }
+        assert_eq!(folder_of(&mut client, "s").await, json!(at("project")));
+    });
+}
+
+#[test]
+fn page_replaces_no_file_but_an_earlier_page_unless_that_is_said() {
+    let serving = Serving::start(Script::new().then(answer()));
+    let at = |name: &str| serving.room.at("project").join(name);
+    write(&at("notes.html"), b"mine");
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let told = client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        check(&told, &json!({"success": true}));
+        let export = |id: &str, more: Value| {
+            let mut command = json!({"type": "export_html", "id": id, "sessionId": "s"});
+            command.as_object_mut().expect("a command").extend(more.as_object().expect("members").clone());
+            command
+        };
+        let refused = json!({"success": false, "code": "file_exists", "field": "outputPath",
+            "error": format!("A file is there already: {}", at("notes.html").display()),
+            "hint": "name another outputPath, or say \"overwrite\": true"});
+        check(&client.ask(&export("1", json!({"outputPath": "notes.html"}))).await, &refused);
+        assert_eq!(read(&at("notes.html")).expect("it is there"), "mine");
+        let done = json!({"success": true, "data": {"path": at("notes.html")}});
+        check(&client.ask(&export("2", json!({"outputPath": "notes.html", "overwrite": true}))).await, &done);
+        check(&client.ask(&export("3", json!({"outputPath": "notes.html"}))).await, &done);
+        // A name of its own is free, or that of an earlier page of the same conversation.
+        let own = client.ask(&export("4", json!({}))).await["data"]["path"].clone();
+        assert_eq!(client.ask(&export("5", json!({}))).await["data"]["path"], own);
+        write(Path::new(own.as_str().expect("a path")), b"mine");
+        let next = own.as_str().expect("a path").replace(".html", "-2.html");
+        check(&client.ask(&export("6", json!({}))).await, &json!({"data": {"path": next}}));
+    });
+}
+
+#[test]
+fn links_are_listed_as_what_they_lead_to_inside() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        write(&room.at("project/part/file.txt"), b"");
+        make_folder(&room.at("elsewhere"));
+        for (target, link) in [("project/part", "inner"), ("elsewhere", "outer"), ("project/part/file.txt", "name")] {
+            symlink(room.at(target), room.at("project").join(link)).expect("a link");
+        }
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let listed = client.ask(&json!({"type": "list_files", "id": "1", "sessionId": "s"})).await;
+        let files = listed["data"]["files"].as_array().expect("a list").iter();
+        let mut kinds: Vec<(String, String)> = files
+            .map(|file| {
+                (file["path"].as_str().expect("a path").to_owned(), file["kind"].as_str().expect("a kind").to_owned())
+            })
+            .collect();
+        kinds.sort();
+        let expected = [
+            ("inner", "directory"),
+            ("name", "file"),
+            ("outer", "file"),
+            ("part", "directory"),
+            ("part/file.txt", "file"),
+        ];
+        assert_eq!(kinds, expected.map(|(path, kind)| (path.to_owned(), kind.to_owned())), "{listed}");
+    });
+}
+
+#[test]
+fn tool_that_is_named_twice_is_active_once() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let set =
+            json!({"type": "set_active_tools", "id": "1", "sessionId": "s", "tools": ["ls", "read", "ls", "read"]});
+        check(&client.ask(&set).await, &json!({"success": true, "data": {"tools": ["ls", "read"]}}));
     });
 }

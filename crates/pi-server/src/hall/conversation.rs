@@ -1,6 +1,6 @@
 //! Commands to a session: who does each, and how its answer is put into the protocol's words.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use pi_engine::Change;
 use pi_session::{
@@ -35,6 +35,9 @@ impl Hall {
     ) -> Outcome {
         let (room, session) = self.enter(id).await?;
         let ended = |gone_session| gone(id)(gone_session);
+        if works_in_its_folder(&command) {
+            self.workplace(&room)?;
+        }
         match command {
             SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
             SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
@@ -123,7 +126,7 @@ impl Hall {
                 if let Some(unknown) = wanted.tools.iter().find(|name| !is_known(name)) {
                     return Ok(Err(Error::NotFound(Missing::Tool(unknown.clone())).into()));
                 }
-                session.set_active_tools(wanted.tools).await?;
+                session.set_active_tools(once_each(wanted.tools)).await?;
                 let tools = session.state().await?.active_tools;
                 told(Data::SetActiveTools(ActiveTools { tools }))
             }
@@ -153,6 +156,20 @@ impl Hall {
         noted.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
         done()
     }
+}
+
+/// Every name where it stands first.
+fn once_each(names: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// Whether a command lets programs run in the folder of its session.
+fn works_in_its_folder(command: &SessionCommand) -> bool {
+    matches!(
+        command,
+        SessionCommand::Prompt(_) | SessionCommand::Steer(_) | SessionCommand::FollowUp(_) | SessionCommand::Bash(_)
+    )
 }
 
 /// Whether the change that a command makes is an entry of the session file: it is on the disk before it is answered.

@@ -8,7 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use pi_session::{Beginning, Departure, Session, directory::ForkPoint, export};
+use pi_session::{
+    Beginning, Departure, Session,
+    directory::{self, ForkPoint},
+    export,
+};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
@@ -19,7 +23,7 @@ use tokio::task::spawn_blocking;
 
 use super::{Hall, Outcome, Undone, gone, told, unmade};
 use crate::{
-    places,
+    places::{self, Replace, WriteError},
     room::Room,
     workshop::{Conversation, Order},
 };
@@ -48,6 +52,13 @@ impl Hall {
         let path = places::session_file(Path::new(&wanted.session_path), sessions.as_deref())?;
         if let Some(by) = self.rooms.holder(&path.to_string_lossy()) {
             return Err(Error::SessionInUse { by }.into());
+        }
+        let stored = directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
+        // The agent stays where it is, so it does not matter whether that folder is still there.
+        if let Some(cwd) = stored.cwd.filter(|cwd| !cwd.is_empty())
+            && let Err(outside @ Error::CwdOutside { .. }) = self.roots.folder(Path::new(&cwd))
+        {
+            return Err(outside.into());
         }
         let departure = Departure::Resume(path.clone());
         let went =
@@ -90,7 +101,7 @@ impl Hall {
         }
         let _standing = room.hold().await.map_err(gone(room.id()))?;
         let (conversation, beginning) = to(file(room));
-        let cwd = self.roots.folder(Path::new(&room.berth().cwd))?;
+        let cwd = self.workplace(room)?;
         let order = Order { cwd, conversation, beginning };
         let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
         let text = made.text.take();
@@ -109,17 +120,46 @@ impl Hall {
     async fn export_html(&self, room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
         let from = self.own_file(room, "a session that is not kept cannot be exported")?;
         session.flush().await.map_err(gone(room.id()))?;
-        let cwd = self.roots.folder(Path::new(&room.berth().cwd))?;
-        let name = wanted.output_path.unwrap_or_else(|| format!("pi-session-{}.html", room.id()));
+        let cwd = self.workplace(room)?;
         let written = spawn_blocking(move || {
-            let story = export::read(&from).map_err(|error| error.to_string())?;
-            places::write_inside(&cwd, Path::new(&name), export::html(&story).as_bytes())
-                .map_err(|error| error.to_string())
+            let story = export::read(&from).map_err(|error| Error::Refused { reason: error.to_string() })?;
+            let page = export::html(&story);
+            let replace = if wanted.overwrite { Replace::Anything } else { Replace::Pages };
+            match wanted.output_path {
+                Some(name) => write(&cwd, &name, &page, replace),
+                None => write_somewhere(&cwd, &from, &page, replace),
+            }
         });
         let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
-        let path = written.map_err(|reason| refused(&reason))?;
-        told(Data::ExportHtml(ExportedFile { path: path.to_string_lossy().into_owned() }))
+        told(Data::ExportHtml(ExportedFile { path: written?.to_string_lossy().into_owned() }))
     }
+}
+
+/// Names of its own that are tried for a page.
+const MOST_NAMES: usize = 100;
+
+/// Writes a page under a name that no other conversation has, and that no file has which is no page.
+fn write_somewhere(folder: &Path, session: &Path, page: &str, replace: Replace) -> Result<PathBuf, Error> {
+    let stem = session.file_stem().unwrap_or_default().to_string_lossy();
+    let name = |number: usize| match number {
+        1 => format!("pi-session-{stem}.html"),
+        number => format!("pi-session-{stem}-{number}.html"),
+    };
+    let mut written = write(folder, &name(1), page, replace);
+    for number in 2..=MOST_NAMES {
+        if !matches!(written, Err(Error::FileExists { .. })) {
+            break;
+        }
+        written = write(folder, &name(number), page, replace);
+    }
+    written
+}
+
+fn write(folder: &Path, name: &str, page: &str, replace: Replace) -> Result<PathBuf, Error> {
+    places::write_inside(folder, Path::new(name), page.as_bytes(), replace).map_err(|error| match error {
+        WriteError::Exists { path } => Error::FileExists { path: path.to_string_lossy().into_owned() },
+        error @ (WriteError::Outside { .. } | WriteError::Io { .. }) => Error::Refused { reason: error.to_string() },
+    })
 }
 
 fn file(room: &Room) -> Option<PathBuf> {

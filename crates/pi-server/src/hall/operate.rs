@@ -28,7 +28,7 @@ use crate::{
     connection::Connection,
     door::Secret,
     feed::{Position, Start},
-    journal::{Auto, Berth},
+    journal::{Auto, Berth, Mark},
     places,
     room::{Account, Room, Standing},
     workshop::{Conversation, MakeError, Order},
@@ -127,9 +127,14 @@ impl Hall {
         let stored = pi_session::directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
         let id = wanted.session_id.unwrap_or(stored.id);
         self.admit(&id)?;
-        let cwd = match stored.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_dir()) {
-            Some(cwd) => self.roots.folder(cwd)?,
-            None => self.usual_folder(),
+        let cwd = match (wanted.cwd, stored.cwd.filter(|cwd| !cwd.is_empty())) {
+            (Some(cwd), _) => self.roots.folder(Path::new(&cwd))?,
+            (None, Some(cwd)) => self.roots.folder(Path::new(&cwd)).map_err(|error| match error {
+                Error::CwdMissing => Error::FolderMissing { cwd },
+                error => error,
+            })?,
+            // Some old files do not say.
+            (None, None) => self.usual_folder(),
         };
         let conversation = Conversation::Stored(path);
         let beginning = Beginning::Resume { left: None };
@@ -157,7 +162,7 @@ impl Hall {
         let made = self.workshop.make(order).await.map_err(|error| unmade(&id, &error))?;
         let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         let created = pi_session::tree::stamp_of(now().0);
-        let berth = Berth { session: id.clone(), file, cwd, created, length: None, auto: Auto::default() };
+        let berth = Berth { session: id.clone(), file, cwd, created, mark: Mark::default(), auto: Auto::default() };
         let room = Arc::new(Room::new(berth, self.settings.kept, self.rooms.news()));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
@@ -253,16 +258,17 @@ async fn awake(room: &Room) -> Option<(ListedSession, Option<Arc<str>>)> {
     let session = room.loaded()?;
     let info = room.info(&session).await.ok()?;
     let Account { cost, updated_at, opening } = room.account(&session).await.ok()?;
-    Some((ListedSession { info, cwd: Some(room.berth().cwd), cost, updated_at }, opening))
+    Some((ListedSession { info, cwd: Some(room.berth().cwd), cost, updated_at, file_exists: None }, opening))
 }
 
 /// The same of one that is not. It is not loaded for a list: its file is looked at, which others may change.
 async fn asleep(room: &Room) -> (ListedSession, Option<Arc<str>>) {
     let berth = room.berth();
     let cwd = Some(berth.cwd.clone());
-    let looked = spawn_blocking(move || places::sleeping(&berth)).await;
-    let (info, Account { cost, updated_at, opening }) = looked.unwrap_or_else(|_| places::unread(&room.berth()));
-    (ListedSession { info, cwd, cost, updated_at }, opening)
+    let looked = spawn_blocking(move || (places::sleeping(&berth), places::is_lost(&berth))).await;
+    let (told, is_lost) = looked.unwrap_or_else(|_| (places::unread(&room.berth()), false));
+    let (info, Account { cost, updated_at, opening }) = told;
+    (ListedSession { info, cwd, cost, updated_at, file_exists: is_lost.then_some(false) }, opening)
 }
 
 /// Whether one of the texts holds what is searched for, in whichever case.

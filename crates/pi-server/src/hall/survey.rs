@@ -1,9 +1,6 @@
 //! What can be seen of a session: what the model was given, what fills its window, what waits, which files there are.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use pi_session::{
     AnswerFault, Session, SessionGone, Switch, directory,
@@ -85,9 +82,9 @@ impl Hall {
                 told(Data::ListContextSources(ContextSourceList { sources }))
             }
             SessionCommand::SetContextSource(wanted) => set_source(room.id(), session, wanted).await,
-            SessionCommand::ListFiles(wanted) => match self.roots.folder(Path::new(&room.berth().cwd)) {
+            SessionCommand::ListFiles(wanted) => match self.workplace(room) {
                 Ok(cwd) => list_files(cwd, wanted).await,
-                Err(outside) => Err(outside.into()),
+                Err(error) => Err(error.into()),
             },
             SessionCommand::ListSessionFiles(_) => self.list_session_files(room).await,
             command => self.depart(room, session, command).await,
@@ -254,8 +251,9 @@ async fn set_source(id: &SessionId, session: &Session, wanted: SetContextSource)
 async fn list_files(cwd: PathBuf, wanted: ListFiles) -> Outcome {
     let limit = wanted.limit.map_or(USUAL_FILES, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let query = wanted.query.unwrap_or_default();
-    let found = spawn_blocking(move || complete::files(&cwd, &query, limit, &|| false)).await;
+    let found = spawn_blocking(move || complete::files_exactly(&cwd, &query, limit, &|| false)).await;
     let listing = found.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
+    let listing = listing.map_err(|error| Error::Refused { reason: error.to_string() })?;
     let kind = |is_folder: bool| if is_folder { FileKind::Directory } else { FileKind::File };
     let files = listing.files.into_iter().map(|file| ListedFile { path: file.path, kind: kind(file.is_folder) });
     told(Data::ListFiles(FileList { files: files.collect(), truncated: listing.is_cut }))

@@ -124,6 +124,8 @@ pub fn line(told: &Told) -> Value {
         "command": told.kind,
         "lane": told.lane,
         "laneSequence": told.lane_sequence,
+        "transport": told.transport,
+        "clientId": told.client,
         "id": told.id,
         "fingerprint": hexadecimal(&told.fingerprint),
         "sessionId": told.session,

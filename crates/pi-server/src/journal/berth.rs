@@ -15,9 +15,18 @@ pub struct Berth {
     pub cwd: String,
     /// When it was created or loaded, ISO 8601.
     pub created: String,
-    /// How long its file is, once everything is written that commands did. `None`: nobody knows.
-    pub length: Option<u64>,
+    pub mark: Mark,
     pub auto: Auto,
+}
+
+/// How the file of a session is once everything is written that commands did: who finds it otherwise knows that somebody else
+/// was there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// `None`: nobody knows.
+    pub length: Option<u64>,
+    /// When it was written last, in nanoseconds since 1970. `None`: it was not there, or nobody knows.
+    pub modified: Option<i64>,
 }
 
 /// What a client chose that is done by itself in a session. `None`: what the settings say.
@@ -41,9 +50,9 @@ pub(super) fn berths(connection: &Connection) -> Result<Vec<Berth>, JournalError
     let berths = statement.query_map([], |row| {
         let session: String = row.get("session")?;
         let (file, cwd, created) = (row.get("file")?, row.get("cwd")?, row.get("created")?);
-        let length = row.get::<_, Option<i64>>("length")?.map(unsigned);
+        let mark = Mark { length: row.get::<_, Option<i64>>("length")?.map(unsigned), modified: row.get("modified")? };
         let auto = Auto { compaction: row.get("auto_compaction")?, retry: row.get("auto_retry")? };
-        Ok(Berth { session: session.into(), file, cwd, created, length, auto })
+        Ok(Berth { session: session.into(), file, cwd, created, mark, auto })
     })?;
     Ok(berths.collect::<Result<_, _>>()?)
 }
@@ -61,10 +70,10 @@ pub(super) fn apply(transaction: &Transaction<'_>, change: &Move) -> Result<(), 
 }
 
 fn write(transaction: &Transaction<'_>, statement: &str, berth: &Berth) -> Result<(), JournalError> {
-    let Berth { session, file, cwd, created, length, auto } = berth;
+    let Berth { session, file, cwd, created, mark, auto } = berth;
     transaction.prepare_cached(statement)?.execute(named_params! {
         ":session": session.as_str(), ":file": file, ":cwd": cwd, ":created": created,
-        ":length": length.map(number), ":auto_compaction": auto.compaction, ":auto_retry": auto.retry,
+        ":length": mark.length.map(number), ":modified": mark.modified, ":auto_compaction": auto.compaction, ":auto_retry": auto.retry,
     })?;
     Ok(())
 }

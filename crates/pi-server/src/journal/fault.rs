@@ -29,6 +29,10 @@ pub enum JournalError {
     Ended,
 }
 
+/// What to do about a file that is damaged.
+pub const DAMAGED: &str = "stop the server, move the file and those with -wal and -shm behind its name away, and start it again: sessions have files of \
+     their own, `load_session` or `pi -c` go on with them; `sqlite3 FILE .recover` shows what is left of the commands";
+
 impl JournalError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
@@ -38,7 +42,7 @@ impl JournalError {
             Self::Foreign { .. } => "choose another file with --journal; this one is left as it is",
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
-            Self::Database(_) => "run `pi journal verify` to see what is wrong with it",
+            Self::Database(_) => DAMAGED,
             Self::Ended => "start the server again; the log says why the thread ended",
         }
     }

@@ -4,6 +4,7 @@ use pi_engine::{Ticket, Time};
 use rusqlite::{Connection, Row, named_params};
 
 use super::{fault::JournalError, recovery::unsigned, row::Rest, store::number};
+use crate::connection::Identity;
 
 /// Which commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub struct Told {
     pub kind: String,
     pub lane: String,
     pub lane_sequence: u64,
+    /// On which way it came: `websocket` or `stdio`.
+    pub transport: &'static str,
+    /// The name that its client chose.
+    pub client: Option<String>,
     pub id: Option<String>,
     pub key: Option<String>,
     pub fingerprint: Vec<u8>,
@@ -91,6 +96,8 @@ pub(super) fn tell(row: &Row<'_>) -> rusqlite::Result<Told> {
         kind: row.get("kind")?,
         lane: row.get("lane")?,
         lane_sequence: unsigned(row.get("lane_sequence")?),
+        transport: Identity::transport(&row.get::<_, String>("principal")?),
+        client: Identity::chosen(&row.get::<_, String>("client")?).map(str::to_owned),
         id: row.get("id")?,
         key: row.get("key")?,
         fingerprint: row.get("fingerprint")?,

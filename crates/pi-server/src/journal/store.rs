@@ -19,9 +19,10 @@ use crate::answer::Answer;
 /// `pijl` in ASCII: tells our files from other databases.
 const APPLICATION: u32 = 0x7069_6a6c;
 /// Each takes the schema one version further.
-const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 /// The version that this release writes.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 const _: () = assert!(MIGRATIONS.len() == SCHEMA_VERSION as usize);
 
 /// How much history is kept of commands that nobody can ask for again.

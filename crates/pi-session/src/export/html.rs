@@ -20,8 +20,19 @@ use super::{
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
+/// By this our pages are known again; it stands before anything that a session says.
+const MARK: &str = "<meta name=\"generator\" content=\"pi\">";
 /// Pictures that are only pictures.
 const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// How much of a file says whether it is a page of ours.
+pub const PAGE_HEAD: usize = 1024;
+
+/// Whether a file that begins like this is a page that was exported.
+pub fn is_page(beginning: &[u8]) -> bool {
+    let head = &beginning[..beginning.len().min(PAGE_HEAD)];
+    head.windows(MARK.len()).any(|part| part == MARK.as_bytes())
+}
 
 /// The page.
 pub fn html(story: &Story) -> String {

@@ -7,11 +7,14 @@ mod score;
 
 use std::path::Path;
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use serde::Serialize;
 
 use self::score::Query;
-use crate::resources::{Discovery, Resources};
+use crate::{
+    file::{Held, OpenError},
+    resources::{Discovery, Resources},
+};
 
 /// What somebody who misspelt a name may have meant.
 pub use pi_provider::likeness::nearest;
@@ -66,6 +69,18 @@ pub fn files(directory: &Path, query: &str, limit: usize, stop: &(dyn Fn() -> bo
     Listing { files: ranked.into_iter().map(|(_, file)| file).collect(), is_cut }
 }
 
+/// The same in a folder that somebody checked, absolute and without links: it is walked through its handle, and refused if a
+/// link leads there by now.
+pub fn files_exactly(
+    directory: &Path,
+    query: &str,
+    limit: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Listing, OpenError> {
+    let held = Held::at(directory)?;
+    Ok(files(&held.path(), query, limit, stop))
+}
+
 /// Own commands, templates and skills; of several with one name the first counts.
 pub fn commands(own: &[Command], resources: &Resources, skills: Discovery) -> Vec<Command> {
     let templates = resources.templates.iter().map(|template| Command {
@@ -107,11 +122,17 @@ pub fn matching<'a>(commands: &'a [Command], query: &str) -> Vec<&'a Command> {
     ranked.into_iter().map(|(_, command)| command).collect()
 }
 
-/// Everything that fits, and whether the walk ended early.
+/// Everything that fits, and whether the walk ended early. A link is a folder if it leads to one in the directory; of what lies
+/// outside nothing is told.
 fn visit(directory: &Path, query: &Query, stop: &(dyn Fn() -> bool + Sync)) -> (Vec<(i64, Listed)>, bool) {
     let mut builder = WalkBuilder::new(directory);
     builder.hidden(false).require_git(false).follow_links(false);
     builder.filter_entry(|entry| entry.file_name() != ".git");
+    let root = directory.canonicalize().ok();
+    let leads_to_folder = |entry: &DirEntry| {
+        let target = entry.path().canonicalize().ok().zip(root.as_ref());
+        target.is_some_and(|(target, root)| target.starts_with(root) && target.is_dir())
+    };
     let mut found = Vec::new();
     for (count, entry) in builder.build().enumerate() {
         if count >= MOST_VISITED || (count % 256 == 255 && stop()) {
@@ -120,7 +141,8 @@ fn visit(directory: &Path, query: &Query, stop: &(dyn Fn() -> bool + Sync)) -> (
         // A folder that cannot be read has nothing to offer.
         let Ok(entry) = entry else { continue };
         let Ok(path) = entry.path().strip_prefix(directory) else { continue };
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_folder =
+            entry.file_type().is_some_and(|kind| kind.is_dir() || kind.is_symlink() && leads_to_folder(&entry));
         let Some(path) = path.to_str().filter(|path| !path.is_empty()) else { continue };
         let path = path.replace(std::path::MAIN_SEPARATOR, "/");
         if let Some(score) = query.score(&path) {

@@ -68,10 +68,12 @@ payload! {
         cursor: Option<String> = optional "cursor" CURSOR,
     }
 
-    /// Loads a session from disk.
+    /// Loads a session from disk. The folder in which it worked must be there, or `cwd` names another.
     LoadSession {
         session_path: String = required "sessionPath" Path::SessionFile,
         session_id: Option<SessionId> = optional "sessionId" NEW_SESSION_ID,
+        /// Where the agent works from now on, instead of where the file says; an existing directory.
+        cwd: Option<String> = optional "cwd" Path::Cwd,
     }
 
     /// Sends this connection the session's events, with deltas; first those after `afterSeq`, if any.

@@ -124,9 +124,12 @@ payload! {
     /// Counts of messages and tokens, and the cost.
     GetSessionStats {}
 
-    /// Writes the session as one HTML file.
+    /// Writes the session as one HTML file in its folder. A file that is no export of ours is not replaced unless that is said.
     ExportHtml {
+        /// Without it the file has a name of its own.
         output_path: Option<String> = optional "outputPath" Path::Free,
+        /// Replaces whatever file is there.
+        overwrite: bool = defaulted "overwrite" Flag,
     }
 
     /// Goes on with an empty conversation in a new file.

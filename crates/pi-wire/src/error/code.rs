@@ -22,6 +22,9 @@ pub enum ErrorCode {
     SessionExists,
     SessionLimit,
     SessionInUse,
+    SessionFileMissing,
+    FolderMissing,
+    FileExists,
     VersionMismatch,
     Conflict,
     DependencyUnknown,
@@ -67,7 +70,7 @@ pub enum Retry {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 47] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateMember,
@@ -82,6 +85,9 @@ impl ErrorCode {
         Self::SessionExists,
         Self::SessionLimit,
         Self::SessionInUse,
+        Self::SessionFileMissing,
+        Self::FolderMissing,
+        Self::FileExists,
         Self::VersionMismatch,
         Self::Conflict,
         Self::DependencyUnknown,
@@ -124,6 +130,9 @@ impl ErrorCode {
             | Self::JournalUnavailable => Retry::SameId,
             Self::SessionLimit
             | Self::SessionInUse
+            | Self::SessionFileMissing
+            | Self::FolderMissing
+            | Self::FileExists
             | Self::VersionMismatch
             | Self::DependencyUnknown
             | Self::DependencyTimeout
@@ -172,6 +181,11 @@ impl ErrorCode {
             Self::SessionInUse => Some(
                 "work with the session that has the file open, or let it go first: delete_session unloads it, and another process lets go when it ends",
             ),
+            Self::SessionFileMissing => Some("put the file back, or remove the session with delete_session"),
+            Self::FolderMissing => {
+                Some("make the folder again, or name another one: delete_session, then load_session with cwd")
+            }
+            Self::FileExists => Some("name another outputPath, or say \"overwrite\": true"),
             Self::InvalidSessionPath => Some("list_stored_sessions shows the files that can be loaded"),
             Self::OutsideRoots => Some(
                 "name a folder inside, or start the server with every folder that is allowed: `pi serve --root DIR --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",

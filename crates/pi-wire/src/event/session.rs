@@ -125,6 +125,8 @@ pub enum SnapshotReason {
     TooFarBehind,
     /// Numbers started anew, as after a restart.
     EpochChanged,
+    /// There is no event with the number `afterSeq` so far: the client remembers what this session never told.
+    AheadOfEnd,
 }
 
 /// A question that waits for an answer.

@@ -33,6 +33,9 @@ pub struct ListedSession {
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
+    /// `false` if its file was there and is gone. Not told of others.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub file_exists: Option<bool>,
 }
 
 /// To `list_stored_sessions`, newest first.

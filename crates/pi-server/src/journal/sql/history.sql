@@ -1,5 +1,5 @@
 -- Newest first. A filter that is null lets everything pass.
-select ticket, accepted_at, started_at, lane, lane_sequence, kind, id, key, fingerprint, subject, header,
+select ticket, accepted_at, started_at, lane, lane_sequence, kind, principal, client, id, key, fingerprint, subject, header,
     finished_at, success, timed_out, recovered, error, version, alias_of
 from command
 where (:subject is null or subject = :subject)
