@@ -1,6 +1,6 @@
 //! Limits and times.
 
-use crate::header::{Access, Header, Limit, Order, Role};
+use crate::header::{Header, Limit, Order, Role};
 
 /// Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Config {
     /// Between asking work to stop and ending it by force.
     pub kill_after_ms: u64,
     pub max_in_flight: usize,
-    /// Commands of one client without an answer. Reads may be as many again, and what a run needs is not refused for it: see
-    /// [`Config::pending_limit`].
+    /// Commands of one client without an answer. Reads are counted by themselves, and what a run needs is not refused for it:
+    /// see [`Config::pending_limit`].
     pub max_pending_per_client: usize,
     pub retention: Retention,
 }
@@ -43,17 +43,12 @@ pub struct Retention {
 }
 
 impl Config {
-    /// How many commands of its client may wait when this one comes, if it matters. Whoever has sent much must still be able to
-    /// look, which has room of its own, and to stop a run or to answer it, which waits for nothing.
+    /// How many commands of its client and of its kind (reads, or all others) may wait when this one comes, if it matters.
+    /// Whoever has sent much must still be able to look, and to stop a run or to answer it, which waits for nothing.
     pub fn pending_limit(&self, header: &Header) -> Option<usize> {
-        match (header.order, header.access) {
-            (Order::Control { role: Role::NeededByRun, .. }, _) => None,
-            (Order::Control { role: Role::Bystander, .. } | Order::Work(_), Access::Read) => {
-                Some(self.max_pending_per_client.saturating_mul(2))
-            }
-            (Order::Control { role: Role::Bystander, .. } | Order::Work(_), Access::Write | Access::Act) => {
-                Some(self.max_pending_per_client)
-            }
+        match header.order {
+            Order::Control { role: Role::NeededByRun, .. } => None,
+            Order::Control { role: Role::Bystander, .. } | Order::Work(_) => Some(self.max_pending_per_client),
         }
     }
 

@@ -40,8 +40,8 @@ pub struct Engine<C, B> {
     aliases: Table<Ticket, Alias<B>>,
     /// Started and not stopped; an answered one may linger here.
     running: Table<Ticket, Running>,
-    /// Unanswered requests of each client of a principal.
-    pending: Table<(Principal, ClientName), usize>,
+    /// Unanswered requests of each client of a principal, reads apart from all others.
+    pending: Table<Sender, usize>,
     unanswered: usize,
     lanes: Lanes,
     identities: Identities,
@@ -55,6 +55,15 @@ pub struct Engine<C, B> {
     /// Ends whose dependents have not been told yet.
     ended: VecDeque<Ended>,
     drain: Drain,
+}
+
+/// Whose request it is, and whether it only looks.
+type Sender = (Principal, ClientName, Looking);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Looking {
+    Looks,
+    Acts,
 }
 
 #[derive(Debug)]
@@ -338,6 +347,11 @@ impl<C, B> Engine<C, B> {
             effects.push(Effect::Drained);
         }
     }
+}
+
+fn sender(header: &Header) -> Sender {
+    let looking = if header.access.is_recorded() { Looking::Acts } else { Looking::Looks };
+    (header.principal.clone(), header.client.clone(), looking)
 }
 
 fn announce<C, B>(name: &CommandId, header: &Arc<Header>, phase: Phase<B>) -> Effect<C, B> {

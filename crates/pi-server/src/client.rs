@@ -73,13 +73,14 @@ impl Client {
     /// Whether it may send one more.
     fn count(&self, said: &Frame) -> Result<(), pi_wire::Error> {
         let (rates, counts) = (&self.hall.rates, &self.hall.counts);
-        let counted = rates.count(&self.connection.identity.client);
+        let client = &self.connection.identity.client;
+        let counted = if is_urgent(&said.command) { rates.count_urgent(client) } else { rates.count(client) };
         let counted =
             counted.and_then(|()| answered(&said.command).map_or(Ok(()), |session| rates.count_answer(session)));
         counted.inspect_err(|error| {
             let pi_wire::Error::RateLimited { scope, .. } = error else { return };
             Counts::count(match scope {
-                RateScope::Client => &counts.refused_rate,
+                RateScope::Client | RateScope::Urgent => &counts.refused_rate,
                 RateScope::Global => &counts.refused_global_rate,
                 RateScope::UiResponses => &counts.refused_answers,
             });
@@ -99,6 +100,19 @@ impl Client {
             tracing::info!(connection = self.connection.id.0, "a client reads too slowly and is closed");
         }
     }
+}
+
+/// Whether it ends or answers a run. Keys for a component are many, and are counted as everything else.
+fn is_urgent(command: &Command) -> bool {
+    let Command::Session(_, command) = command else { return false };
+    matches!(
+        command,
+        SessionCommand::Abort(_)
+            | SessionCommand::AbortBash(_)
+            | SessionCommand::AbortCompaction(_)
+            | SessionCommand::AbortRetry(_)
+            | SessionCommand::ExtensionUiResponse(_)
+    )
 }
 
 /// The session whose question a command answers.

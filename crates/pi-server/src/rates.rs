@@ -1,4 +1,5 @@
-//! How many commands a minute: for each client, for the answers to one session's questions, and for all together.
+//! How many commands a minute: for each client, for the answers to one session's questions, and for all together. What ends
+//! or answers a run has a bucket of its own for each client, so that nobody who sent too much has to watch a run go on.
 //!
 //! Each is a bucket as large as a minute's worth that fills at a steady rate. A client may be quick for a while, and a check
 //! costs the same whatever happened before.
@@ -21,6 +22,9 @@ use pi_wire::{Error, error::RateScope};
 type Moment = <MonotonicClock as Clock>::Instant;
 type Keyed<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, NoOpMiddleware<Moment>>;
 type Single = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Moment>>;
+
+/// What one client may send a minute that ends or answers a run. No person needs as many.
+pub const URGENT: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 
 /// Clients and sessions that were quiet are forgotten after so many checks.
 const TIDY_EVERY: usize = 4096;
@@ -45,6 +49,7 @@ impl Default for Limits {
 pub struct Rates {
     limits: Limits,
     client: Keyed<ClientName>,
+    urgent: Keyed<ClientName>,
     answers: Keyed<SessionId>,
     global: Single,
     checks: AtomicUsize,
@@ -58,6 +63,7 @@ impl Rates {
         Self {
             limits,
             client: RateLimiter::new(Quota::per_minute(limits.client), HashMapStateStore::default(), MonotonicClock),
+            urgent: RateLimiter::new(Quota::per_minute(URGENT), HashMapStateStore::default(), MonotonicClock),
             answers: RateLimiter::new(Quota::per_minute(limits.answers), HashMapStateStore::default(), MonotonicClock),
             global: RateLimiter::new(Quota::per_minute(limits.global), InMemoryState::default(), MonotonicClock),
             checks: AtomicUsize::new(0),
@@ -74,6 +80,14 @@ impl Rates {
         wait.map_err(|wait| limited(RateScope::Client, self.limits.client, wait))?;
         let wait = self.global.check().map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
         wait.map_err(|wait| limited(RateScope::Global, self.limits.global, wait))
+    }
+
+    /// Counts a command that ends or answers a run, whatever else the client and all others have sent.
+    pub fn count_urgent(&self, client: &ClientName) -> Result<(), Error> {
+        self.tidy();
+        self.note();
+        let wait = self.urgent.check_key(client).map_err(|wait| wait.wait_time_from(MonotonicClock.now()));
+        wait.map_err(|wait| limited(RateScope::Urgent, URGENT, wait))
     }
 
     /// How many commands this minute has seen.
@@ -103,6 +117,7 @@ impl Rates {
         let checks = self.checks.fetch_add(1, Ordering::Relaxed);
         if checks % TIDY_EVERY == TIDY_EVERY - 1 {
             self.client.retain_recent();
+            self.urgent.retain_recent();
             self.answers.retain_recent();
         }
     }
@@ -144,6 +159,17 @@ mod tests {
         let rates = rates(2, 3, 1);
         let counted: Vec<_> = ["a", "b", "c", "d"].map(|name| code(rates.count(&name.into()))).into();
         assert_eq!(counted, [None, None, None, Some("Global rate limit exceeded (3 commands/minute)".to_owned())]);
+    }
+
+    #[test]
+    fn whoever_sent_too_much_can_still_end_a_run_and_not_for_ever() {
+        let rates = rates(1, 1, 1);
+        let one = ClientName::from("one");
+        assert_eq!(code(rates.count(&one)), None);
+        assert_eq!(code(rates.count(&one)), Some("Rate limit exceeded (1 commands/minute)".to_owned()));
+        let refused = (0..=URGENT.get()).filter_map(|_| code(rates.count_urgent(&one))).next();
+        assert_eq!(refused, Some("Rate limit exceeded (600 aborts and answers/minute)".to_owned()));
+        assert_eq!(code(rates.count_urgent(&"other".into())), None);
     }
 
     #[test]

@@ -35,6 +35,8 @@ impl Identity {
 pub enum RateScope {
     Client,
     Global,
+    /// What ends or answers a run, of one client.
+    Urgent,
     UiResponses,
 }
 
@@ -334,6 +336,7 @@ fn rate_text(scope: RateScope, per_minute: u64) -> String {
     match scope {
         RateScope::Client => format!("Rate limit exceeded ({per_minute} commands/minute)"),
         RateScope::Global => format!("Global rate limit exceeded ({per_minute} commands/minute)"),
+        RateScope::Urgent => format!("Rate limit exceeded ({per_minute} aborts and answers/minute)"),
         RateScope::UiResponses => format!("Extension UI response rate limit exceeded ({per_minute} responses/minute)"),
     }
 }

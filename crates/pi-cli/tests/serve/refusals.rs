@@ -44,6 +44,56 @@ fn client_with_too_much_pending_can_still_look_and_stop() {
 }
 
 #[test]
+fn refusal_of_a_read_names_the_number_that_was_set() {
+    let serving = Serving::with(held(), &["--set", "maxPendingPerClient=2"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let wait = |id: &str, on: &str| json!({"type": "get_state", "id": id, "sessionId": "s", "dependsOn": [on]});
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        for id in ["1", "2"] {
+            client.send(&wait(id, "p")).await;
+        }
+        check(
+            &client.ask(&wait("3", "p")).await,
+            &json!({"success": false, "code": "too_many_pending",
+                "error": "Too many pending commands for this client (max 2)"}),
+        );
+        // Reads do not use up what commands that do something may have.
+        check(
+            &client.ask(&json!({"type": "steer", "id": "t", "sessionId": "s", "message": "Well"})).await,
+            &json!({"success": true}),
+        );
+    });
+}
+
+#[test]
+fn client_that_sends_too_much_can_still_stop_its_run() {
+    let serving = Serving::with(held(), &["--set", "commandsPerMinutePerClient=2"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        let refused = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        check(
+            &refused,
+            &json!({"success": false, "code": "rate_limited", "error": "Rate limit exceeded (2 commands/minute)",
+                "hint": "wait as long as retryAfterMs says; abort and answers to questions have room of their own"}),
+        );
+        assert!(refused["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 60_001), "{refused}");
+        for (id, kind) in [("1", "abort_bash"), ("2", "abort_retry"), ("3", "abort")] {
+            let stopped = client.ask(&json!({"type": kind, "id": id, "sessionId": "s"})).await;
+            check(&stopped, &json!({"success": true}));
+        }
+        check(&client.answer("p").await, &json!({"success": false, "code": "aborted"}));
+        // It is not refused for the rate: there is nothing to answer.
+        let answer = json!({"type": "extension_ui_response", "id": "a", "sessionId": "s", "requestId": "r",
+            "response": {"method": "cancelled"}});
+        check(&client.ask(&answer).await, &json!({"success": false, "code": "no_pending_request"}));
+    });
+}
+
+#[test]
 fn client_that_finds_no_room_is_told_when_to_come_back() {
     let serving = Serving::with(Script::new(), &["--set", "maxConnections=1"]);
     serving.block_on(async {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Alias, Command, Drain, Engine, Follower, announce};
+use super::{Alias, Command, Drain, Engine, Follower, announce, sender};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
@@ -205,7 +205,7 @@ impl<C, B> Engine<C, B> {
             return Err(Refusal::Busy(Scarcity::InFlight));
         }
         let Some(limit) = self.config.pending_limit(header) else { return Ok(()) };
-        match self.pending.get(&(header.principal.clone(), header.client.clone())) {
+        match self.pending.get(&sender(header)) {
             Some(pending) if *pending >= limit => Err(Refusal::TooManyPending { limit }),
             Some(_) | None => Ok(()),
         }
@@ -229,7 +229,7 @@ impl<C, B> Engine<C, B> {
 
     fn begin_request(&mut self, header: &Header) {
         self.unanswered += 1;
-        *self.pending.or_default((header.principal.clone(), header.client.clone())) += 1;
+        *self.pending.or_default(sender(header)) += 1;
     }
 
     /// The dependencies that have not ended, or why the command cannot succeed.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decided, Ended, Engine, Follower, Running, admission::replay, announce};
+use super::{Decided, Ended, Engine, Follower, Running, admission::replay, announce, sender};
 use crate::{
     deadline::Alarm,
     effect::{Change, Completion, Effect, Phase, Replay},
@@ -257,11 +257,11 @@ impl<C, B> Engine<C, B> {
 
     pub(super) fn end_request(&mut self, header: &Header) {
         self.unanswered -= 1;
-        let client = (header.principal.clone(), header.client.clone());
-        if let Some(pending) = self.pending.get_mut(&client) {
+        let sender = sender(header);
+        if let Some(pending) = self.pending.get_mut(&sender) {
             *pending -= 1;
             if *pending == 0 {
-                self.pending.remove(&client);
+                self.pending.remove(&sender);
             }
         }
     }

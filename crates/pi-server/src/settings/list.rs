@@ -39,7 +39,7 @@ pub static KEYS: [Key; 34] = [
     ),
     number(
         "maxPendingPerClient",
-        "Commands of one client without an answer",
+        "Commands of one client without an answer; reads are counted by themselves",
         (Unit::Commands, 1, 1_000_000),
         |it| wide(it.pending),
         |it, to| it.pending = narrow(to),

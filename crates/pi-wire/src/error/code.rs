@@ -195,6 +195,9 @@ impl ErrorCode {
             Self::DependencyUnknown => Some("send the dependency first, from the same client"),
             Self::DependencyCycle => Some("send the command without this dependency"),
             Self::Timeout | Self::DependencyTimeout => Some("look at the state, then use a new id"),
+            Self::RateLimited => {
+                Some("wait as long as retryAfterMs says; abort and answers to questions have room of their own")
+            }
             Self::TooManyPending => Some("wait for answers; reads have room of their own, and abort is always taken"),
             Self::ConnectionLimit => Some("close connections that are not used, or raise server.maxConnections"),
             Self::ShuttingDown => Some("connect again when the server is back, and send the same frame again"),
@@ -209,7 +212,7 @@ impl ErrorCode {
             ),
             Self::ExtensionFailed => Some("the server's log says more; disable_extension goes on without it"),
             Self::Refused => Some("nothing was changed: see to what the error names, then send it under a new id"),
-            Self::RateLimited | Self::Busy => Some("wait for retryAfterMs, then send the same frame again"),
+            Self::Busy => Some("wait for retryAfterMs, then send the same frame again"),
             Self::NoPendingRequest => Some(
                 "it was answered, cancelled, or its time ran out; extension_ui_request and session_snapshot tell what is open",
             ),

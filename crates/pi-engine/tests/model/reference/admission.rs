@@ -34,10 +34,11 @@ impl Reference {
         }
         let own =
             |command: &&Command| command.header.principal == header.principal && command.header.client == header.client;
-        // Twice as many where somebody only looks; no bound for what ends or answers a run.
-        let limit = self.config.max_pending_per_client * if header.access == Access::Read { 2 } else { 1 };
+        // Those who look and those who do something do not stand in each other's way; no bound for what ends or answers a run.
+        let alike = |command: &&Command| (command.header.access == Access::Read) == (header.access == Access::Read);
+        let limit = self.config.max_pending_per_client;
         let is_needed = matches!(header.order, Order::Control { role: Role::NeededByRun, .. });
-        if !is_needed && self.commands.iter().filter(waiting).filter(own).count() >= limit {
+        if !is_needed && self.commands.iter().filter(waiting).filter(own).filter(alike).count() >= limit {
             return Err(Refusal::TooManyPending { limit });
         }
         let recorded = header.access != Access::Read && (root.is_none() || brings_id);
