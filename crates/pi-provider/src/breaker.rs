@@ -169,18 +169,20 @@ impl Settings {
 }
 
 impl Outcome {
-    /// Counts what the provider did to us: faults of its own, overload, silence, broken answers. Refusals of what we
-    /// asked, limits that we hit and calls that we gave up are not its failures.
+    /// Counts what the provider did to us: faults of its own, overload, too many calls, silence, broken answers. Refusals of
+    /// what we asked, of our account, and calls that we gave up are not its failures.
     pub fn of(error: &CallError) -> Self {
         match error {
+            CallError::Refused { failure, .. } if failure.status.is_some_and(|status| status >= 500) => Self::Failed,
             CallError::Refused { failure, .. } => match failure.code {
-                ErrorCode::ServerError | ErrorCode::Overloaded | ErrorCode::Timeout => Self::Failed,
+                ErrorCode::ServerError | ErrorCode::Overloaded | ErrorCode::Timeout | ErrorCode::RateLimited => {
+                    Self::Failed
+                }
                 ErrorCode::InvalidRequest
                 | ErrorCode::Authentication
                 | ErrorCode::PermissionDenied
                 | ErrorCode::NotFound
                 | ErrorCode::RequestTooLarge
-                | ErrorCode::RateLimited
                 | ErrorCode::QuotaExhausted
                 | ErrorCode::Conflict
                 | ErrorCode::Cancelled
@@ -261,7 +263,7 @@ impl Breaker {
     #[expect(clippy::needless_pass_by_value, reason = "a permit is used up by its outcome")]
     pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Duration) {
         match outcome {
-            Outcome::Succeeded | Outcome::Answered => {
+            Outcome::Succeeded => {
                 self.totals.successes += 1;
                 self.totals.waited += now.saturating_sub(permit.at);
             }
@@ -269,7 +271,8 @@ impl Breaker {
                 self.totals.failures += 1;
                 self.totals.last_failure = Some(now);
             }
-            Outcome::Unknown => {}
+            // Neither a success nor a failure.
+            Outcome::Answered | Outcome::Unknown => {}
         }
         if permit.epoch != self.epoch {
             return;
@@ -417,7 +420,7 @@ mod tests {
             breaker.report(permit, outcome, seconds(to));
         }
         let History { successes, waited, .. } = breaker.snapshot(seconds(9)).history;
-        assert_eq!((successes, waited), (2, seconds(6)));
+        assert_eq!((successes, waited), (1, seconds(2)));
     }
 
     #[test]
