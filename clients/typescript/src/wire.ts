@@ -1289,7 +1289,27 @@ export type ExtensionState = { extension: ListedExtension, };
  */
 export type ExtensionTier = "wasm" | "js" | "mcp";
 
-export type ExtensionUiMetrics = { pendingCount: number, maxPendingRequests: number, rejectedCount: number, };
+export type ExtensionUiMetrics = { 
+/**
+ * Questions that wait for a person now.
+ */
+pendingCount: number, 
+/**
+ * Questions of one session that may wait.
+ */
+maxPendingRequests: number, 
+/**
+ * Questions that were not put before anybody, because as many waited as may.
+ */
+rejectedCount: number, answeredCount?: number, timedOutCount?: number, 
+/**
+ * Questions that a person dismissed, or whose extension went away.
+ */
+cancelledCount?: number, 
+/**
+ * Answers that did not fit, or to questions that were not open; such a question is none of those above.
+ */
+refusedAnswerCount?: number, };
 
 /**
  * A named addition to the document's protocol; `server_ready` lists those that the server has.

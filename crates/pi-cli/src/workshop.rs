@@ -240,6 +240,7 @@ impl Workshop {
         Blueprint {
             id,
             models: self.models.clone(),
+            own_models: answering.own.clone(),
             choice: Arc::clone(&answering.choice),
             thinking: answering.thinking,
             policy: Arc::clone(&self.policy),
@@ -247,6 +248,7 @@ impl Workshop {
             tools: self.tools.clone(),
             active_tools,
             workspace: Arc::clone(&self.workspace),
+            shell: None,
             system: Arc::clone(&self.system),
             guests: Arc::new(Guests::none()),
             mode,

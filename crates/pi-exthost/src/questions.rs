@@ -25,6 +25,12 @@ use crate::{guest::GuestId, port::Settled};
 /// How long a person has where the question does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Questions of one session that may be open at a time; further ones are cancelled at once.
+pub const MOST_OPEN: usize = 1000;
+
+/// During what an extension failed that asked too much.
+const ASKING: &str = "extension_ui_request";
+
 /// Whether there is a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
@@ -97,7 +103,7 @@ impl Questions {
             return Settled::Cancelled;
         }
         let timeout = asked.question().timeout().map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-        let (mut closing, mut answer) = self.open(from, asked, timeout);
+        let Some((mut closing, mut answer)) = self.open(from, asked, timeout) else { return Settled::Cancelled };
         let over = tokio::select! {
             // An answer that was taken counts, even if the time is up by now.
             biased;
@@ -158,14 +164,23 @@ impl Questions {
         }
     }
 
-    fn open(&self, from: GuestId, asked: Asked, timeout: Duration) -> (Closing, oneshot::Receiver<Answer>) {
+    /// Nothing, and an event that says so, if too many are open.
+    fn open(&self, from: GuestId, asked: Asked, timeout: Duration) -> Option<(Closing, oneshot::Receiver<Answer>)> {
         let (answer, receiver) = oneshot::channel();
         let (id, since) = ((self.shared.ids)(), Instant::now());
         let question = UiRequest::Question(asked.clone());
-        self.shared.list().push(Open { id: id.clone(), from, asked, since, timeout, answer });
+        {
+            let mut list = self.shared.list();
+            if list.len() >= MOST_OPEN {
+                drop(list);
+                self.shared.turn_away(&from);
+                return None;
+            }
+            list.push(Open { id: id.clone(), from, asked, since, timeout, answer });
+        }
         let closing = Closing { shared: self.shared.clone(), id: id.clone(), outcome: Outcome::Cancelled };
         self.shared.request(id, question);
-        (closing, receiver)
+        Some((closing, receiver))
     }
 }
 
@@ -189,9 +204,22 @@ impl Shared {
         Some(list.remove(position))
     }
 
+    fn turn_away(&self, from: &GuestId) {
+        (self.emit)(AgentEvent::ExtensionError {
+            extension_path: from.to_string(),
+            event: ASKING.to_owned(),
+            error: format!("{MOST_OPEN} questions are open, and no more may be"),
+        });
+    }
+
     fn request(&self, request_id: RequestId, request: UiRequest) {
         (self.emit)(AgentEvent::ExtensionUiRequest { request_id, request });
     }
+}
+
+/// Whether the event tells of a question that was not put before anybody, because too many are open.
+pub fn is_unasked(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::ExtensionError { event, .. } if event == ASKING)
 }
 
 /// Tells clients that a question is over, however its future ends.

@@ -1,24 +1,30 @@
-//! Shell commands that do not end: when too many of them time out, further ones are refused for a while.
+//! A shell that does not work: when too many of its commands hang or cannot be started, further ones are refused for a while.
 //!
-//! A circuit for each session and one for all. Closed, it counts timeouts within a window; open, it refuses; when it has
-//! been open for long enough, a few commands are tried, and if they end it closes again.
+//! A circuit for each session and one for all, and every command goes through both: those that clients send, and those that
+//! models call. Closed, it counts failures within a window; open, it refuses; when it has been open for long enough, a few
+//! commands are tried, and if they end it closes again. An exit code is no failure, and a command that somebody stopped says
+//! nothing.
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use pi_engine::Time;
+use pi_session::{ShellEnd, ShellPass, ShellWatch};
 use pi_transcript::SessionId;
 use pi_wire::{
     Error,
     response::{BashCircuitBreakerMetrics, CircuitState},
 };
 
+use crate::hall::now;
+
 /// When a circuit opens and closes. Times are milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Timeouts within the window that open it.
+    /// Failures within the window that open it.
     pub most: usize,
     pub window_ms: u64,
     pub recovery_ms: u64,
@@ -30,14 +36,6 @@ pub struct Rules {
 
 const SESSION: Rules = Rules { most: 10, window_ms: 120_000, recovery_ms: 30_000, trials: 3, successes: 2 };
 const GLOBAL: Rules = Rules { most: 50, ..SESSION };
-
-/// How a shell command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Whatever it said.
-    Ended,
-    TimedOut,
-}
 
 /// The circuits of shell commands.
 #[derive(Debug, Default)]
@@ -57,42 +55,46 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Circuit {
-    /// When commands timed out, the oldest first.
+    /// When commands failed, the oldest first.
     failures: VecDeque<Time>,
     opened: Option<Time>,
+    /// Counts up whenever it opens or closes: what was let through before says nothing after that.
+    epoch: u64,
     /// Tried and not yet ended.
     trying: usize,
     succeeded: usize,
 }
 
+/// Leave to run one command. Dropped without an end, the command was stopped.
+#[must_use = "how the command ended must be said"]
+pub struct Pass {
+    circuits: Arc<Circuits>,
+    session: SessionId,
+    /// Those of the two circuits when it was given.
+    epochs: (u64, u64),
+    end: ShellEnd,
+    at: Option<Time>,
+}
+
 impl Circuits {
-    /// Whether a command may run. Whoever may, must say how it ended.
-    pub fn admit(&self, session: &SessionId, now: Time) -> Result<(), Error> {
+    /// Leave to run a command, or why not and how long to wait.
+    pub fn admit(self: &Arc<Self>, session: &SessionId, now: Time) -> Result<Pass, Error> {
         let mut state = self.state();
         state.calls += 1;
-        let admitted =
-            state.global.admit(GLOBAL, now).map_err(|recovery_ms| Error::BashCircuitOpenGlobally { recovery_ms });
-        let admitted = admitted.and_then(|()| {
-            let circuit = state.sessions.entry(session.clone()).or_default();
-            circuit.admit(SESSION, now).map_err(|recovery_ms| {
-                // It is not tried: nobody will say how it ended.
-                state.global.trying = state.global.trying.saturating_sub(1);
-                Error::BashCircuitOpen { session_id: session.clone(), recovery_ms }
-            })
-        });
-        if admitted.is_err() {
-            state.rejected += 1;
-        }
-        admitted
+        let epochs = state.admit(session, now).inspect_err(|_| state.rejected += 1)?;
+        drop(state);
+        let (circuits, session) = (Arc::clone(self), session.clone());
+        Ok(Pass { circuits, session, epochs, end: ShellEnd::Aborted, at: None })
     }
 
-    pub fn report(&self, session: &SessionId, end: End, now: Time) {
+    fn report(&self, session: &SessionId, epochs: (u64, u64), end: ShellEnd, now: Option<Time>) {
         let mut state = self.state();
-        if end == End::TimedOut {
-            state.timeouts += 1;
+        state.timeouts += u64::from(end == ShellEnd::TimedOut);
+        state.global.report(GLOBAL, epochs.0, end, now);
+        // That of a session that is gone is forgotten.
+        if let Some(circuit) = state.sessions.get_mut(session) {
+            circuit.report(SESSION, epochs.1, end, now);
         }
-        state.global.report(GLOBAL, end, now);
-        state.sessions.entry(session.clone()).or_default().report(SESSION, end, now);
     }
 
     /// The session is gone.
@@ -125,10 +127,60 @@ impl Circuits {
     }
 }
 
+impl State {
+    fn admit(&mut self, session: &SessionId, now: Time) -> Result<(u64, u64), Error> {
+        let global = self.global.admit(GLOBAL, now);
+        let global = global.map_err(|recovery_ms| Error::BashCircuitOpenGlobally { recovery_ms })?;
+        let own = self.sessions.entry(session.clone()).or_default().admit(SESSION, now).map_err(|recovery_ms| {
+            // It is not tried: nobody will say how it ended.
+            self.global.trying = self.global.trying.saturating_sub(1);
+            Error::BashCircuitOpen { session_id: session.clone(), recovery_ms }
+        })?;
+        Ok((global, own))
+    }
+}
+
+impl Pass {
+    /// The command ended.
+    pub fn end(mut self, end: ShellEnd, now: Time) {
+        (self.end, self.at) = (end, Some(now));
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.circuits.report(&self.session, self.epochs, self.end, self.at);
+    }
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pass").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// Whoever watches over the shell commands of a session's model.
+pub fn watch(circuits: &Arc<Circuits>, session: &SessionId) -> Arc<dyn ShellWatch> {
+    Arc::new(Watch { circuits: Arc::clone(circuits), session: session.clone() })
+}
+
+#[derive(Debug)]
+struct Watch {
+    circuits: Arc<Circuits>,
+    session: SessionId,
+}
+
+impl ShellWatch for Watch {
+    fn admit(&self) -> Result<ShellPass, String> {
+        let pass = self.circuits.admit(&self.session, now()).map_err(|error| error.to_string())?;
+        Ok(Box::new(move |end| pass.end(end, now())))
+    }
+}
+
 impl Circuit {
-    /// Otherwise how long to wait.
-    fn admit(&mut self, rules: Rules, now: Time) -> Result<(), u64> {
-        let Some(opened) = self.opened else { return Ok(()) };
+    /// Its epoch, otherwise how long to wait.
+    fn admit(&mut self, rules: Rules, now: Time) -> Result<u64, u64> {
+        let Some(opened) = self.opened else { return Ok(self.epoch) };
         let waited = now.since(opened);
         if waited < rules.recovery_ms {
             return Err(rules.recovery_ms - waited);
@@ -137,31 +189,37 @@ impl Circuit {
             return Err(rules.recovery_ms);
         }
         self.trying += 1;
-        Ok(())
+        Ok(self.epoch)
     }
 
-    fn report(&mut self, rules: Rules, end: End, now: Time) {
-        if self.opened.is_some() {
-            self.trying = self.trying.saturating_sub(1);
-            match end {
-                End::TimedOut => (self.opened, self.succeeded) = (Some(now), 0),
-                End::Ended => {
-                    self.succeeded += 1;
-                    if self.succeeded >= rules.successes {
-                        *self = Self::default();
-                    }
-                }
-            }
+    fn report(&mut self, rules: Rules, epoch: u64, end: ShellEnd, now: Option<Time>) {
+        if epoch != self.epoch {
             return;
         }
+        if self.opened.is_some() {
+            self.trying = self.trying.saturating_sub(1);
+        }
+        match (end, now) {
+            (ShellEnd::Aborted, _) | (_, None) => {}
+            (ShellEnd::Exited, Some(_)) if self.opened.is_none() => {}
+            (ShellEnd::Exited, Some(_)) => {
+                self.succeeded += 1;
+                if self.succeeded >= rules.successes {
+                    *self = Self { epoch: self.epoch + 1, ..Self::default() };
+                }
+            }
+            (ShellEnd::TimedOut | ShellEnd::Broken, Some(now)) => self.fail(rules, now),
+        }
+    }
+
+    fn fail(&mut self, rules: Rules, now: Time) {
         while self.failures.front().is_some_and(|at| now.since(*at) > rules.window_ms) {
             self.failures.pop_front();
         }
-        if end == End::TimedOut {
-            self.failures.push_back(now);
-            if self.failures.len() >= rules.most {
-                self.opened = Some(now);
-            }
+        self.failures.push_back(now);
+        if self.opened.is_some() || self.failures.len() >= rules.most {
+            (self.opened, self.trying, self.succeeded) = (Some(now), 0, 0);
+            self.epoch += 1;
         }
     }
 
@@ -184,46 +242,91 @@ mod tests {
 
     const STEP: u64 = 1000;
 
-    fn fail(circuits: &Circuits, session: &SessionId, times: usize, from: u64) -> u64 {
+    fn circuits() -> Arc<Circuits> {
+        Arc::default()
+    }
+
+    fn fail(circuits: &Arc<Circuits>, session: &SessionId, times: usize, from: u64) -> u64 {
         for step in 0..times {
             let now = Time(from + step as u64 * STEP);
-            circuits.admit(session, now).unwrap();
-            circuits.report(session, End::TimedOut, now);
+            circuits.admit(session, now).unwrap().end(ShellEnd::TimedOut, now);
         }
         from + times as u64 * STEP
     }
 
+    fn is_let_through(circuits: &Arc<Circuits>, session: &SessionId, now: u64) -> bool {
+        circuits.admit(session, Time(now)).is_ok()
+    }
+
     #[test]
     fn a_session_whose_commands_hang_is_refused_and_tried_again() {
-        let (circuits, one, other) = (Circuits::default(), SessionId::from("one"), SessionId::from("other"));
+        let (circuits, one, other) = (circuits(), SessionId::from("one"), SessionId::from("other"));
         let now = fail(&circuits, &one, SESSION.most, 0);
-        let refused = circuits.admit(&one, Time(now)).map_err(|error| error.to_string());
-        assert_eq!(refused, Err("Bash circuit breaker open for session one (recovery in 29s)".to_owned()));
-        assert_eq!(circuits.admit(&other, Time(now)), Ok(()));
+        let refused = circuits.admit(&one, Time(now)).map_err(|error| error.to_string()).err();
+        assert_eq!(refused.as_deref(), Some("Bash circuit breaker open for session one (recovery in 29s)"));
+        assert!(is_let_through(&circuits, &other, now));
         assert!(circuits.is_open());
         let later = Time(now + SESSION.recovery_ms);
-        for _ in 0..SESSION.successes {
-            assert_eq!(circuits.admit(&one, later), Ok(()));
-        }
-        for _ in 0..SESSION.successes {
-            circuits.report(&one, End::Ended, later);
-        }
+        let passes: Vec<Pass> = (0..SESSION.successes).map(|_| circuits.admit(&one, later).unwrap()).collect();
+        passes.into_iter().for_each(|pass| pass.end(ShellEnd::Exited, later));
         assert!(!circuits.is_open());
         assert_eq!(circuits.metrics().total_rejected, 1);
     }
 
     #[test]
+    fn a_shell_that_does_not_start_fails_too() {
+        let (circuits, one) = (circuits(), SessionId::from("one"));
+        for _ in 0..SESSION.most {
+            circuits.admit(&one, Time(0)).unwrap().end(ShellEnd::Broken, Time(0));
+        }
+        assert!(!is_let_through(&circuits, &one, 1));
+        assert_eq!(circuits.metrics().total_timeouts, 0);
+    }
+
+    #[test]
+    fn exit_codes_and_aborts_are_no_failures() {
+        let (circuits, one) = (circuits(), SessionId::from("one"));
+        for number in 0..2 * SESSION.most {
+            let pass = circuits.admit(&one, Time(0)).unwrap();
+            match number % 3 {
+                0 => pass.end(ShellEnd::Exited, Time(0)),
+                1 => pass.end(ShellEnd::Aborted, Time(0)),
+                _ => drop(pass),
+            }
+        }
+        assert!(!circuits.is_open());
+    }
+
+    #[test]
     fn a_command_that_hangs_while_it_is_tried_keeps_the_circuit_open() {
-        let (circuits, one) = (Circuits::default(), SessionId::from("one"));
+        let (circuits, one) = (circuits(), SessionId::from("one"));
         let later = fail(&circuits, &one, SESSION.most, 0) + SESSION.recovery_ms;
-        circuits.admit(&one, Time(later)).unwrap();
-        circuits.report(&one, End::TimedOut, Time(later));
-        assert!(circuits.admit(&one, Time(later + STEP)).is_err());
+        circuits.admit(&one, Time(later)).unwrap().end(ShellEnd::TimedOut, Time(later));
+        assert!(!is_let_through(&circuits, &one, later + STEP));
+    }
+
+    #[test]
+    fn a_command_that_is_stopped_while_it_is_tried_leaves_room_for_the_next() {
+        let (circuits, one) = (circuits(), SessionId::from("one"));
+        let later = fail(&circuits, &one, SESSION.most, 0) + SESSION.recovery_ms;
+        for _ in 0..=SESSION.trials {
+            circuits.admit(&one, Time(later)).unwrap().end(ShellEnd::Aborted, Time(later));
+        }
+        assert!(circuits.is_open());
+    }
+
+    #[test]
+    fn what_began_before_the_circuit_opened_does_not_close_it() {
+        let (circuits, one) = (circuits(), SessionId::from("one"));
+        let early: Vec<Pass> = (0..SESSION.successes).map(|_| circuits.admit(&one, Time(0)).unwrap()).collect();
+        let now = Time(fail(&circuits, &one, SESSION.most, 0));
+        early.into_iter().for_each(|pass| pass.end(ShellEnd::Exited, now));
+        assert!(circuits.is_open());
     }
 
     #[test]
     fn a_refused_command_takes_no_place_among_those_that_are_tried() {
-        let (circuits, hung) = (Circuits::default(), SessionId::from("hung"));
+        let (circuits, hung) = (circuits(), SessionId::from("hung"));
         let mut now = fail(&circuits, &hung, SESSION.most, 0);
         for number in 0..GLOBAL.most - SESSION.most {
             fail(&circuits, &format!("s{number}").into(), 1, now);
@@ -231,14 +334,14 @@ mod tests {
         now += GLOBAL.recovery_ms;
         circuits.state().sessions.get_mut(&hung).expect("it hung").opened = Some(Time(now));
         for _ in 0..=GLOBAL.trials {
-            assert!(circuits.admit(&hung, Time(now)).is_err());
+            assert!(!is_let_through(&circuits, &hung, now));
         }
-        assert_eq!(circuits.admit(&"new".into(), Time(now)), Ok(()));
+        assert!(is_let_through(&circuits, &"new".into(), now));
     }
 
     #[test]
     fn old_timeouts_do_not_count() {
-        let (circuits, one) = (Circuits::default(), SessionId::from("one"));
+        let (circuits, one) = (circuits(), SessionId::from("one"));
         let later = fail(&circuits, &one, SESSION.most - 1, 0) + SESSION.window_ms;
         fail(&circuits, &one, 1, later);
         assert!(!circuits.is_open());
@@ -246,11 +349,11 @@ mod tests {
 
     #[test]
     fn all_sessions_together_open_the_one_for_all() {
-        let circuits = Circuits::default();
+        let circuits = circuits();
         for number in 0..GLOBAL.most {
             fail(&circuits, &format!("s{number}").into(), 1, 0);
         }
-        let refused = circuits.admit(&"new".into(), Time(0)).map_err(|error| error.to_string());
-        assert_eq!(refused, Err("Bash circuit breaker open globally (recovery in 30s)".to_owned()));
+        let refused = circuits.admit(&"new".into(), Time(0)).map_err(|error| error.to_string()).err();
+        assert_eq!(refused.as_deref(), Some("Bash circuit breaker open globally (recovery in 30s)"));
     }
 }

@@ -45,6 +45,7 @@ use crate::{
     rooms::Rooms,
     roots::Roots,
     settings::Settings,
+    tally::Tally,
     workshop::{MakeError, Workshop},
 };
 
@@ -55,6 +56,16 @@ pub struct Job {
     /// As what it was admitted; of a `prompt` that depends on the moment.
     pub class: Class,
     pub connection: Arc<Connection>,
+}
+
+/// What a handler of a session's commands is told beside the command.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    /// When it started, as the engine counts.
+    at: Time,
+    header: &'a Header,
+    class: Class,
+    cancel: &'a CancellationToken,
 }
 
 /// What a handler did.
@@ -88,7 +99,9 @@ pub struct Hall {
     pub recovery: StartupRecovery,
     pub rates: Rates,
     /// The circuits of shell commands.
-    pub bash: Circuits,
+    pub bash: Arc<Circuits>,
+    /// What became of the questions of all sessions.
+    pub questions: Arc<Tally>,
     /// Hides secrets in answers that are kept.
     pub redactor: Arc<Redactor>,
     pub settings: Settings,
@@ -138,7 +151,8 @@ impl Host for Hall {
             Command::Server(command) => self.operate(command, &job.connection).await,
             Command::Session(id, command) => {
                 let is_mark_moved = header.access.is_recorded() && may_write(&command);
-                let outcome = self.attend(&id, command, job.class, &cancel).await;
+                let outcome =
+                    self.attend(&id, command, Given { at, header: &header, class: job.class, cancel: &cancel }).await;
                 if is_mark_moved {
                     self.measure(&id).await;
                 }

@@ -25,6 +25,8 @@ pub mod rooms;
 pub mod roots;
 pub mod server;
 pub mod settings;
+pub mod signature;
 pub mod speaker;
+pub mod tally;
 pub mod transport;
 pub mod workshop;

@@ -28,8 +28,8 @@ use crate::{
     answer::{self, Answer},
     connection::{Connection, ConnectionId, Identity},
     door::Secret,
-    journal::audit::hexadecimal,
     outbox::{Full, Outbox},
+    signature::{self, Reader},
     speaker::{frame, frame_around},
 };
 
@@ -58,7 +58,7 @@ pub struct Lobby {
     limit: usize,
     numbers: AtomicU64,
     /// Makes names of commands that only we can tell apart.
-    salt: Secret,
+    salt: Arc<Secret>,
     /// Not a task: looked at for every command, changed when somebody comes or goes.
     crowd: RwLock<Crowd>,
     /// Not a task: put in by whoever reads a connection, taken out by the engine's task, never held for long.
@@ -82,7 +82,7 @@ impl Lobby {
         Self {
             limit,
             numbers: AtomicU64::new(1),
-            salt: Secret::random(),
+            salt: Arc::new(Secret::random()),
             crowd: RwLock::default(),
             waiting: Mutex::default(),
             trouble: RwLock::default(),
@@ -191,6 +191,11 @@ impl Lobby {
         }
     }
 
+    /// What events of sessions that belong to commands say to this client.
+    pub fn reader(&self, identity: &Identity) -> Reader {
+        Reader { client: identity.client.clone(), salt: Arc::clone(&self.salt) }
+    }
+
     /// Tells everybody.
     pub fn broadcast(&self, event: &ServerEvent) {
         let text = frame(event);
@@ -291,8 +296,7 @@ fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>, why: &d
 
 /// The same for all phases of a command, and telling nothing of its own name.
 fn opaque(announcement: &Announcement<Answer>, salt: &Secret) -> CommandId {
-    let text = format!("{}\0{}\0{}", salt.reveal(), announcement.header.client, announcement.id);
-    CommandId(format!("other:{}", hexadecimal(&Secret::digest(&text)[..8])))
+    CommandId(signature::opaque(salt, &announcement.header.client, &announcement.id))
 }
 
 /// A command that ended.

@@ -13,19 +13,21 @@ use std::{
 };
 
 use pi_engine::SessionName;
-use pi_session::{Beginning, Session, SessionGone, Switch, tree::stamp_of};
+use pi_session::{Beginning, Session, SessionGone, ShellWatch, Switch, tree::stamp_of};
 use pi_transcript::{Message, SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, watch};
 
 pub use self::pump::Turns;
 use crate::{
+    circuit::{self, Circuits},
     door::Secret,
     feed::{Feed, Limits},
     journal::{Auto, Berth, Mark},
     places,
     rooms::News,
     roots::Roots,
+    tally::Tally,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
 };
 
@@ -43,8 +45,18 @@ pub struct Room {
     activity: watch::Sender<Activity>,
     /// What is told about it in lists.
     info: Mutex<Known>,
-    /// Told when that changes.
-    news: News,
+    ties: Ties,
+}
+
+/// What a session shares with all others of the server.
+#[derive(Debug, Clone, Default)]
+pub struct Ties {
+    /// Told when something changes that a list tells.
+    pub news: News,
+    /// What became of questions.
+    pub questions: Arc<Tally>,
+    /// The circuits of shell commands.
+    pub shell: Arc<Circuits>,
 }
 
 /// What is known about a session, until something happens in it.
@@ -92,12 +104,12 @@ impl Drop for Commanded<'_> {
         self.0.commanded.fetch_sub(1, Ordering::SeqCst);
         // Whoever waits for its run to begin waits in vain if it never did.
         self.0.activity.send_modify(|_| {});
-        self.0.news.tell();
+        self.0.ties.news.tell();
     }
 }
 
 impl Room {
-    pub fn new(berth: Berth, kept: Limits, news: News) -> Self {
+    pub fn new(berth: Berth, kept: Limits, ties: Ties) -> Self {
         let id = berth.session.clone();
         Self {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
@@ -107,7 +119,7 @@ impl Room {
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
             info: Mutex::default(),
-            news,
+            ties,
         }
     }
 
@@ -151,8 +163,13 @@ impl Room {
     /// As long as the answer lives, a run that begins is that of a client.
     pub fn command(&self) -> Commanded<'_> {
         self.commanded.fetch_add(1, Ordering::SeqCst);
-        self.news.tell();
+        self.ties.news.tell();
         Commanded(self)
+    }
+
+    /// Who watches over the shell commands of its model.
+    pub fn shell(&self) -> Arc<dyn ShellWatch> {
+        circuit::watch(&self.ties.shell, &self.id)
     }
 
     /// The session, which is loaded if it was not.
@@ -185,7 +202,8 @@ impl Room {
             // Nothing was said in it so far.
             Some(file) => Conversation::NewAt(new_file(file, workshop)?),
         };
-        let order = Order { cwd, conversation, beginning: Beginning::Resume { left: None } };
+        let beginning = Beginning::Resume { left: None };
+        let order = Order { cwd, conversation, beginning, shell: self.shell() };
         let made = workshop.make(order).await?;
         self.enter(made, turns).await.map_err(|SessionGone| MakeError::Failed {
             reason: "the session ended while it was being loaded".to_owned(),
@@ -335,7 +353,7 @@ impl Room {
         known.changes += 1;
         (known.info, known.account) = (None, None);
         drop(known);
-        self.news.tell();
+        self.ties.news.tell();
     }
 
     async fn ask_info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {

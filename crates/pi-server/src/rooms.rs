@@ -12,14 +12,17 @@ use pi_transcript::SessionId;
 use pi_wire::Error;
 use serde_json::value::RawValue;
 
-use crate::{outbox::Outbox, room::Room};
+use crate::{
+    outbox::Outbox,
+    room::{Room, Ties},
+};
 
 #[derive(Debug)]
 pub struct Rooms {
     limit: usize,
     /// Not a task: looked at for every command, changed when a session comes or goes.
     table: RwLock<Table>,
-    news: News,
+    ties: Ties,
     /// What a list of them said last, and in which edition. Not a task: clients ask for it all the time, and mostly nothing
     /// has happened.
     list: Mutex<Option<(Edition, Box<RawValue>)>>,
@@ -50,16 +53,16 @@ struct Table {
 impl Rooms {
     /// With room for so many.
     pub fn new(limit: usize) -> Self {
-        Self { limit, table: RwLock::default(), news: News::default(), list: Mutex::default() }
+        Self { limit, table: RwLock::default(), ties: Ties::default(), list: Mutex::default() }
     }
 
     /// For sessions that will be here.
-    pub fn news(&self) -> News {
-        self.news.clone()
+    pub fn ties(&self) -> Ties {
+        self.ties.clone()
     }
 
     pub fn edition(&self) -> Edition {
-        Edition(self.news.0.load(Ordering::SeqCst))
+        Edition(self.ties.news.0.load(Ordering::SeqCst))
     }
 
     /// What a list of all of them says, if nothing happened since somebody made one.
@@ -118,7 +121,7 @@ impl Rooms {
         table.numbers.insert(room.id().clone(), number);
         table.rooms.insert(number, room);
         drop(table);
-        self.news.tell();
+        self.ties.news.tell();
     }
 
     pub fn remove(&self, id: &SessionId) -> Option<Arc<Room>> {
@@ -126,7 +129,7 @@ impl Rooms {
         let number = table.numbers.remove(id)?;
         let removed = table.rooms.remove(&number);
         drop(table);
-        self.news.tell();
+        self.ties.news.tell();
         removed
     }
 
@@ -164,7 +167,7 @@ mod tests {
         assert!(rooms.list().is_none(), "nobody has made one");
         rooms.keep_list(edition, list());
         assert_eq!(rooms.list().map(|list| list.get().to_owned()).as_deref(), Some("[]"));
-        rooms.news().tell();
+        rooms.ties().news.tell();
         assert!(rooms.list().is_none());
         rooms.keep_list(edition, list());
         assert!(rooms.list().is_none(), "something happened while it was made");

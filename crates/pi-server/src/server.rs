@@ -29,7 +29,6 @@ use tokio::{
 
 use crate::{
     answer::Answer,
-    circuit::Circuits,
     client::Client,
     connection::{Connection, Identity},
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
@@ -119,8 +118,9 @@ impl Server {
         tell(&report, berths.len());
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
-            rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.news())));
+            rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.ties())));
         }
+        let ties = rooms.ties();
         let hall = Arc::new(Hall {
             lobby: Arc::new(Lobby::new(settings.connections)),
             rooms,
@@ -132,7 +132,8 @@ impl Server {
             gauges: Gauges::new(),
             recovery: report,
             rates: Rates::new(settings.rates),
-            bash: Circuits::default(),
+            bash: Arc::clone(&ties.shell),
+            questions: ties.questions,
             redactor,
             engine: config.clone(),
             settings,

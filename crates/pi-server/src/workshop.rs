@@ -3,11 +3,11 @@
 //! Providers, tools, settings, trust and extensions are no business of a server. It asks for a session in a folder, and
 //! gets one, or is told in a sentence why not.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use pi_session::{
-    Beginning, Session,
+    Beginning, Session, ShellWatch,
     directory::{ForkPoint, Stored},
 };
 use pi_transcript::EntryId;
@@ -41,6 +41,8 @@ pub struct Order {
     pub cwd: PathBuf,
     pub conversation: Conversation,
     pub beginning: Beginning,
+    /// Who watches over the shell commands of its model.
+    pub shell: Arc<dyn ShellWatch>,
 }
 
 /// Which conversation.

@@ -103,6 +103,7 @@ impl Stage {
         let blueprint = Blueprint {
             id,
             models: self.models.clone(),
+            own_models: Vec::new(),
             choice: self.models.find("demo").unwrap(),
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),
@@ -110,6 +111,7 @@ impl Stage {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(Vec::new()),
             workspace: Arc::new(Workspace::new(folders.places().unwrap(), settings, Arc::new(FileQueue::default()))),
+            shell: None,
             system: Arc::default(),
             guests: Arc::new(Guests::none()),
             mode: Mode::Print,

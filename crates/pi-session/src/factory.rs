@@ -12,7 +12,7 @@ use pi_exthost::{
 };
 use pi_policy::{Moment, Policy};
 use pi_redact::Redactor;
-use pi_tools::{Registry, Workspace};
+use pi_tools::{Registry, ShellWatch, Workspace};
 use pi_transcript::{AgentEvent, Header, RequestId, SessionId, ThinkingLevel};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,8 @@ const LETTERS: usize = 256;
 pub struct Blueprint {
     pub id: SessionId,
     pub models: Models,
+    /// Models that stand in no list, or at an address of their own; one of them comes before one of the same name.
+    pub own_models: Vec<Arc<Choice>>,
     pub choice: Arc<Choice>,
     pub thinking: ThinkingLevel,
     pub policy: Arc<Policy>,
@@ -49,6 +51,8 @@ pub struct Blueprint {
     pub tools: Registry,
     pub active_tools: ActiveTools,
     pub workspace: Arc<Workspace>,
+    /// Who watches over the shell commands of models, if anybody does.
+    pub shell: Option<Arc<dyn ShellWatch>>,
     pub system: Arc<[SystemPart]>,
     pub guests: Arc<Guests>,
     /// Who is at the other end.
@@ -164,6 +168,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         reader,
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
+        shell: blueprint.shell,
     };
     let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
     let life = CancellationToken::new();
@@ -179,6 +184,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         thinking: blueprint.choice.clamp(blueprint.thinking),
         choice: blueprint.choice,
         offered: (Vec::new(), Vec::new()),
+        own_models: blueprint.own_models,
         retry: blueprint.retry,
         compaction: blueprint.compaction,
         queues: Queues::new(blueprint.steering, blueprint.follow_up),

@@ -43,9 +43,10 @@ pub mod weights;
 pub use pi_exthost::{
     drawings::{KeyFault, Press},
     port::{CommandInfo, CommandSource, ToolInfo},
-    questions::{AnswerFault, OpenQuestion},
+    questions::{AnswerFault, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };
 pub use pi_policy::Moment;
+pub use pi_tools::{ShellEnd, ShellPass, ShellWatch};
 
 pub use self::{
     complaint::Complaint,

@@ -62,7 +62,7 @@ use crate::{
     resources::Switches,
     retry::RetrySettings,
     run::{Parts, bash::Errand, desk::Desk, variables},
-    session::{BashError, Exposure},
+    session::{BashError, Typed},
     tree::{Kept, Tree},
 };
 
@@ -75,6 +75,8 @@ pub(crate) struct Mailbox {
     pub(crate) choice: Arc<Choice>,
     /// Models that extensions bring, and what is wrong with others.
     pub(crate) offered: (Vec<Arc<Choice>>, Vec<Complaint>),
+    /// Models that stand in no list, or at an address of their own.
+    pub(crate) own_models: Vec<Arc<Choice>>,
     pub(crate) thinking: ThinkingLevel,
     pub(crate) retry: RetrySettings,
     pub(crate) compaction: cut::Settings,
@@ -313,12 +315,7 @@ impl Mailbox {
     }
 
     /// Runs a command of a person beside whatever else goes on.
-    fn bash(
-        &mut self,
-        command: String,
-        exposure: Exposure,
-        reply: oneshot::Sender<Result<BashExecutionMessage, BashError>>,
-    ) {
+    fn bash(&mut self, typed: Typed, reply: oneshot::Sender<Result<BashExecutionMessage, BashError>>) {
         let Some(letters) = self.letters.upgrade().filter(|_| !self.is_closing) else { return };
         let errand = Errand {
             parts: Arc::clone(&self.parts),
@@ -331,7 +328,7 @@ impl Mailbox {
             ),
             cancel: self.errands.child_token(),
         };
-        self.asides.spawn(async move { answer(reply, errand.run(command, exposure).await) });
+        self.asides.spawn(async move { answer(reply, errand.run(typed).await) });
     }
 
     /// Says what was run while the model was at work: between a call and its result nothing else may stand.

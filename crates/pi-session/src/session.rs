@@ -20,6 +20,7 @@ use pi_transcript::{
 };
 use tokio::sync::{mpsc, oneshot};
 
+pub(crate) use self::answer::Typed;
 pub use self::answer::{
     BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, SessionGone,
     State, Summarise, Switch, Went,
@@ -275,7 +276,19 @@ impl Session {
 
     /// Runs a shell command for a person and waits for its end; the conversation remembers it. It may run beside a run.
     pub async fn bash(&self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
-        self.ask(|reply| Request::Bash(command, exposure, reply)).await?
+        let typed = Typed { command, exposure, name: None };
+        self.ask(|reply| Request::Bash(typed, reply)).await?
+    }
+
+    /// The same under a name, by which events of its output say to what they belong.
+    pub async fn bash_as(
+        &self,
+        name: String,
+        command: String,
+        exposure: Exposure,
+    ) -> Result<BashExecutionMessage, BashError> {
+        let typed = Typed { command, exposure, name: Some(name) };
+        self.ask(|reply| Request::Bash(typed, reply)).await?
     }
 
     /// Ends the commands that people run; those of the model end with [`Session::abort`].

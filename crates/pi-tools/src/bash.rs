@@ -25,6 +25,7 @@ use crate::{
     arguments,
     process::{self, Event, Process, Start},
     progress::Progress,
+    shell_watch::ShellEnd,
     tool::{self, Call, Definition, Failure, Output, Tool},
     truncate::{self, Bound, MAX_BYTES, Truncation},
     workspace::Workspace,
@@ -105,8 +106,16 @@ async fn bash(call: Call) -> Result<Output, Failure> {
     // Whoever listens hears that it has begun, before there is any output.
     call.progress.report(Output::default());
     tokio::task::yield_now().await;
-    let run = execute(&call.workspace, call.grant, limit, &call.cancel, &call.progress).await?;
-    run.tell(seconds)
+    let pass = call.workspace.watch().map(|watch| watch.admit()).transpose().map_err(Failure::new)?;
+    let run = execute(&call.workspace, call.grant, limit, &call.cancel, &call.progress).await;
+    if let Some(pass) = pass {
+        pass(match &run {
+            Ok(run) => run.end.seen(),
+            Err(_) if call.cancel.is_cancelled() => ShellEnd::Aborted,
+            Err(_) => ShellEnd::Broken,
+        });
+    }
+    run?.tell(seconds)
 }
 
 /// A command that has ended.
@@ -125,6 +134,15 @@ enum End {
 }
 
 impl End {
+    /// As whoever watches over the shell is told.
+    fn seen(self) -> ShellEnd {
+        match self {
+            Self::Exited(_) => ShellEnd::Exited,
+            Self::TimedOut => ShellEnd::TimedOut,
+            Self::Cancelled => ShellEnd::Aborted,
+        }
+    }
+
     fn is_failure(self) -> bool {
         match self {
             Self::Exited(code) => code != 0,

@@ -23,6 +23,7 @@ mod path;
 mod progress;
 mod read;
 mod registry;
+mod shell_watch;
 mod tool;
 mod tree;
 mod workspace;
@@ -34,6 +35,7 @@ pub use self::{
     progress::{Progress, Reports, progress},
     read::{Picture, picture},
     registry::{DEFAULT_ACTIVE, Registry},
+    shell_watch::{ShellEnd, ShellPass, ShellWatch},
     tool::{Arguments, Call, Definition, Failure, Output, Tool},
     workspace::{Images, Settings, Shell, Workspace, request},
 };

@@ -15,6 +15,7 @@ use crate::{
     environment::Environment,
     files::{self, FileQueue, exists},
     path,
+    shell_watch::ShellWatch,
     tool::Arguments,
 };
 
@@ -27,6 +28,7 @@ pub struct Workspace {
     temporary: PathBuf,
     settings: Settings,
     queue: Arc<FileQueue>,
+    watch: Option<Arc<dyn ShellWatch>>,
 }
 
 /// What the settings say about tools, resolved.
@@ -65,7 +67,7 @@ impl Workspace {
         let project = places.locate(".", Extent::Tree).map(|project| project.absolute().to_owned());
         let project = project.expect("a dot is a path");
         let temporary = files::real_path(&settings.temporary);
-        Self { places, project, temporary, settings, queue }
+        Self { places, project, temporary, settings, queue, watch: None }
     }
 
     /// The same, with another environment for the processes that are started in it.
@@ -74,6 +76,12 @@ impl Workspace {
         let mut other = self.clone();
         other.settings.environment = change(other.settings.environment);
         other
+    }
+
+    /// The same, with somebody who watches over the shell commands of models.
+    #[must_use]
+    pub fn watched(self, watch: Arc<dyn ShellWatch>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// The name of a file in which output of a command was kept that was too long to be shown; nothing if the location, in
@@ -95,6 +103,10 @@ impl Workspace {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(crate) fn watch(&self) -> Option<&Arc<dyn ShellWatch>> {
+        self.watch.as_ref()
     }
 
     pub(crate) fn queue(&self) -> &FileQueue {

@@ -5,7 +5,7 @@ use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
-    room::{read, write},
+    room::{Room, read, write},
     serving::{Serving, fits},
 };
 
@@ -208,4 +208,63 @@ fn model_without_a_key_is_told_with_the_variable_to_set() {
         );
         check(&client.ask(&set("3", "scripted", "other")).await, &json!({"success": true}));
     });
+}
+
+#[test]
+fn output_of_a_command_says_to_which_it_belongs() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut own = serving.with_session("?clientId=own").await;
+        let mut other = serving.connect("?clientId=other").await;
+        for client in [&mut own, &mut other] {
+            let heard = client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await;
+            assert_eq!(heard["success"], true, "{heard}");
+        }
+        for id in ["first", "second"] {
+            own.send(&json!({"type": "bash", "id": id, "sessionId": "s", "command": format!("echo {id}")})).await;
+        }
+        for id in ["first", "second"] {
+            let is_update = |frame: &Value| frame["event"]["type"] == "bash_execution_update";
+            let told = own.expect("output", is_update).await["event"].clone();
+            let expected = json!({"type": "bash_execution_update", "id": id, "delta": format!("{id}\n")});
+            assert_eq!(told, expected);
+            // To others it has the name that lifecycle events tell them.
+            let is_begun = |frame: &Value| frame["type"] == "command_started" && frame["data"]["commandType"] == "bash";
+            let name = other.expect("its begin", is_begun).await["data"]["commandId"].clone();
+            let told = other.expect("output", is_update).await["event"]["id"].clone();
+            assert!(name.as_str().is_some_and(|name| name.starts_with("other:")), "{name}");
+            assert_eq!(told, name);
+        }
+    });
+}
+
+#[test]
+fn model_at_an_address_of_its_own_can_be_chosen_again() {
+    for (more, provider, model) in
+        [(&[][..], "scripted", "model"), (&["--provider", "server"], "server", "scripted/model")]
+    {
+        let elsewhere = Room::new(Script::new().otherwise(Answer::new().text("From elsewhere.").reply()));
+        let url = elsewhere.server.url();
+        let arguments: Vec<&str> = ["--base-url", &url].into_iter().chain(more.iter().copied()).collect();
+        let here = Script::new().otherwise(Answer::new().text("From here.").reply());
+        let serving = Serving::with(here, &arguments);
+        serving.block_on(async {
+            let mut client = serving.with_session("").await;
+            let listed = client.ask(&json!({"type": "get_available_models", "id": "l", "sessionId": "s"})).await;
+            let models = listed["data"]["models"].as_array().expect("a list");
+            let found: Vec<&Value> =
+                models.iter().filter(|it| it["provider"] == provider && it["id"] == model).collect();
+            assert!(matches!(found[..], [one] if one["baseUrl"].as_str().is_some_and(|at| at.starts_with(&url))), "{found:#?}");
+            for (id, provider, model, said) in
+                [("1", "scripted", "other", "From here."), ("2", provider, model, "From elsewhere.")]
+            {
+                let set = json!({"type": "set_model", "id": format!("s{id}"), "sessionId": "s", "provider": provider, "modelId": model});
+                let set = client.ask(&set).await;
+                assert_eq!(set["success"], true, "{set}");
+                client.ask(&json!({"type": "prompt", "id": id, "sessionId": "s", "message": "Where?"})).await;
+                let last = json!({"type": "get_last_assistant_text", "id": format!("t{id}"), "sessionId": "s"});
+                assert_eq!(client.ask(&last).await["data"]["text"], said);
+            }
+        });
+    }
 }

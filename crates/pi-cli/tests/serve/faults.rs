@@ -153,23 +153,26 @@ fn replay_of_a_switch_to_a_deleted_session_answers_once() {
 #[test]
 fn breakers_see_what_fails() {
     let refusal = Reply::json(400, &json!({"error": {"message": "no", "type": "invalid_request_error"}}));
-    let script = Script::new().then(refusal).otherwise(Reply::json(500, &json!({"error": {"message": "broken"}})));
+    let script = Script::new()
+        .then(refusal)
+        .then(Answer::new().text("Hi.").reply())
+        .otherwise(Reply::json(500, &json!({"error": {"message": "broken"}})));
     let serving = Serving::with(script, &["--set", "extendedTimeoutMs=200", "--set", "killAfterMs=200"]);
     serving.block_on(async {
         let mut client = serving.with_session("").await;
         client.ask(&json!({"type": "set_auto_retry", "id": "off", "sessionId": "s", "enabled": false})).await;
-        for id in ["1", "2", "3"] {
+        for (id, success) in [("1", false), ("2", true), ("3", false), ("4", false)] {
             let said = client.ask(&json!({"type": "prompt", "id": id, "sessionId": "s", "message": "Hello"})).await;
-            check(&said, &json!({"success": false, "code": "provider_failed"}));
+            assert_eq!(said["success"], success, "{said}");
         }
-        for id in ["4", "5"] {
+        for id in ["5", "6"] {
             let ran = client.ask(&json!({"type": "bash", "id": id, "sessionId": "s", "command": "sleep 20"})).await;
             check(&ran, &json!({"success": false, "timedOut": true}));
         }
         let metrics = client.ask(&json!({"type": "get_metrics", "id": "m"})).await;
         let shape = json!({"data": {
-            // The refusal proves that the provider is there; the others are its fault.
-            "circuitBreakers": [{"providerName": "scripted", "totalCalls": 3, "totalSuccesses": 1, "totalFailures": 2}],
+            // The refusal of a bad request is neither a success nor the provider's fault.
+            "circuitBreakers": [{"providerName": "scripted", "totalCalls": 4, "totalSuccesses": 1, "totalFailures": 2}],
             "bashCircuitBreaker": {"totalCalls": 2, "totalTimeouts": 2},
         }});
         check(&metrics, &shape);

@@ -138,6 +138,7 @@ impl Makers {
         let blueprint = Blueprint {
             id: SessionId::from("01900000-0000-7000-8000-000000000000"),
             models,
+            own_models: Vec::new(),
             choice,
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),
@@ -145,6 +146,7 @@ impl Makers {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "look"].map(str::to_owned).to_vec()),
             workspace: workspace(&self.folder),
+            shell: Some(order.shell),
             system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Server,

@@ -38,6 +38,37 @@ fn response(id: &str, asked: &Value, response: &Value) -> Value {
 }
 
 #[tokio::test]
+async fn numbers_tell_what_became_of_questions_and_of_answers_that_did_not_fit() {
+    let question = json!({"method": "confirm", "title": "Sure?", "message": "It costs."});
+    let brief = json!({"method": "input", "title": "Name?", "timeout": 50});
+    let script = format!("{}\nask {question}\nask {brief}\nanswer seen", asking(&question, "").trim_end());
+    let house = House::open(looking(), &[&script]).await;
+    let mut client = house.client("c").await;
+    let numbers = async |client: &mut Client, id: &str| {
+        client.ask(&json!({"type": "get_metrics", "id": id})).await["data"]["stores"]["extensionUI"].clone()
+    };
+    prompt(&mut client).await;
+    let asked = event(&mut client, "extension_ui_request").await;
+    let misfit = response("bad", &asked, &json!({"method": "confirm", "confirmed": "yes"}));
+    assert_eq!(client.ask(&misfit).await["success"], false);
+    let seen = numbers(&mut client, "m1").await;
+    let counts = json!({"pendingCount": 1, "maxPendingRequests": 1000, "rejectedCount": 0, "answeredCount": 0,
+        "timedOutCount": 0, "cancelledCount": 0, "refusedAnswerCount": 0});
+    // A frame that fits no answer is refused before anybody looks at the question.
+    assert_eq!(seen, counts);
+    let other = response("other", &asked, &json!({"method": "input", "value": "yes"}));
+    assert_eq!(client.ask(&other).await["code"], "answer_refused");
+    client.ask(&response("good", &asked, &json!({"method": "confirm", "confirmed": true}))).await;
+    let asked = event(&mut client, "extension_ui_request").await;
+    client.ask(&response("dismissed", &asked, &json!({"method": "cancelled"}))).await;
+    assert_eq!(client.answer("p").await["success"], true);
+    let seen = numbers(&mut client, "m2").await;
+    let counts = json!({"pendingCount": 0, "maxPendingRequests": 1000, "rejectedCount": 0, "answeredCount": 1,
+        "timedOutCount": 1, "cancelledCount": 1, "refusedAnswerCount": 1});
+    assert_eq!(seen, counts);
+}
+
+#[tokio::test]
 async fn every_kind_of_question_is_answered_and_what_fits_none_is_refused() {
     let form = json!({"method": "interview", "title": "About you", "questions": [
         {"id": "name", "type": "text", "label": "Name?", "required": true},

@@ -9,6 +9,7 @@ use pi_transcript::{AgentEvent, SessionId, event::Joined};
 use pi_wire::event::{Numbered, UpdateForm};
 
 use super::{Feed, Position, TooFarBehind, growing::Growing};
+use crate::signature::Reader;
 
 /// What a connection has sent of a session, and how it sends the rest.
 #[derive(Debug)]
@@ -19,11 +20,19 @@ pub struct Cursor {
     taken: Arc<AtomicU64>,
     /// The message so far, where the client wants it with every update.
     growing: Option<Growing>,
+    /// For whom events are read; otherwise they are told as they are.
+    reader: Option<Reader>,
 }
 
 impl Cursor {
     pub(super) fn new(feed: Arc<Feed>, at: Position, taken: Arc<AtomicU64>, growing: Option<Growing>) -> Self {
-        Self { feed, at, taken, growing }
+        Self { feed, at, taken, growing, reader: None }
+    }
+
+    /// Tells events as this client reads them.
+    #[must_use]
+    pub fn for_client(self, reader: Reader) -> Self {
+        Self { reader: Some(reader), ..self }
     }
 
     pub fn session(&self) -> &SessionId {
@@ -83,10 +92,13 @@ impl Cursor {
 
     fn tell(&self, (seq, run): (u64, Joined)) -> Numbered {
         let so_far = self.growing.as_ref().and_then(Growing::so_far);
-        let event = match so_far {
+        let mut event = match so_far {
             Some(message) => UpdateForm::Cumulative.apply(run.into_event(), || message.clone()),
             None => UpdateForm::Deltas.apply(run.into_event(), || unreachable!("deltas carry no message")),
         };
+        if let Some(reader) = &self.reader {
+            reader.read(&mut event);
+        }
         Numbered {
             session_id: self.feed.session().clone(),
             seq: Some(seq),

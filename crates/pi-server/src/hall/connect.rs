@@ -96,7 +96,7 @@ impl Hall {
         // A session that is gone has been announced as such.
         let Some(room) = self.rooms.get(id) else { return };
         let (start, cursor) = room.feed().join(Arc::clone(&connection.outbox), after, form);
-        connection.outbox.join(start, cursor);
+        connection.outbox.join(start, cursor.for_client(self.lobby.reader(&connection.identity)));
         // Its owner is the connection: what cannot be sent any more is dropped.
         tokio::spawn(ask_again(room, Arc::clone(connection)));
     }

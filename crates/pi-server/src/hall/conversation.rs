@@ -2,6 +2,11 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use super::{Given, Hall, Outcome, Undone, done, gone, steer, survey, told};
+use crate::{
+    journal::Auto,
+    room::{Room, switch},
+};
 use pi_engine::Change;
 use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
@@ -9,7 +14,7 @@ use pi_session::{
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
-    Class, Data, Error, SessionCommand,
+    Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
@@ -17,22 +22,10 @@ use pi_wire::{
         MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
     },
 };
-use tokio_util::sync::CancellationToken;
-
-use super::{Hall, Outcome, Undone, done, gone, steer, survey, told};
-use crate::{
-    journal::Auto,
-    room::{Room, switch},
-};
 
 impl Hall {
-    pub(super) async fn attend(
-        &self,
-        id: &SessionId,
-        command: SessionCommand,
-        class: Class,
-        cancel: &CancellationToken,
-    ) -> Outcome {
+    pub(super) async fn attend(&self, id: &SessionId, command: SessionCommand, given: Given<'_>) -> Outcome {
+        let Given { at, header, class, cancel } = given;
         let (room, session) = self.enter(id).await?;
         let ended = |gone_session| gone(id)(gone_session);
         if works_in_its_folder(&command) {
@@ -61,8 +54,9 @@ impl Hall {
                 done()
             }
             SessionCommand::Bash(command) => {
-                let limits = (cancel, self.engine.extended_ms);
-                steer::bash(&self.bash, id, &session, command, limits).await
+                let shell =
+                    steer::Shell { circuits: &self.bash, header, cancel, until: at.after(self.engine.extended_ms) };
+                shell.run(id, &session, command).await
             }
             SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
             command if is_written_down(&command) => {
@@ -142,7 +136,10 @@ impl Hall {
                 let (id, answer) = (answered.request_id, answered.response.known);
                 match session.answer(id, answer).await? {
                     Ok(()) => done(),
-                    Err(fault) => Err(survey::answer_fault(fault).into()),
+                    Err(fault) => {
+                        self.questions.refuse();
+                        Err(survey::answer_fault(fault).into())
+                    }
                 }
             }
             SessionCommand::ExtensionUiKey(pressed) => press(session, pressed).await?,

@@ -102,7 +102,7 @@ impl Hall {
         let _standing = room.hold().await.map_err(gone(room.id()))?;
         let (conversation, beginning) = to(file(room));
         let cwd = self.workplace(room)?;
-        let order = Order { cwd, conversation, beginning };
+        let order = Order { cwd, conversation, beginning, shell: room.shell() };
         let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
         let text = made.text.take();
         // One that has ended meanwhile is left as well.

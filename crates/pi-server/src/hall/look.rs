@@ -9,9 +9,9 @@ use pi_wire::{
     id::{CommandId, IdempotencyKey},
     limits,
     response::{
-        AppendFailurePolicy, CircuitState, CommandHistory, ExecutionMetrics, ExtensionUiMetrics, Health, HistoryEntry,
-        HistoryFilters, JournalCompaction, JournalMetrics, JournalState, LockMetrics, Metrics, Phase, RateLimitUsage,
-        RedactionHooks, RejectedCommands, ReplayMetrics, Retention, SessionStoreMetrics, StoreMetrics, VersionMetrics,
+        AppendFailurePolicy, CircuitState, CommandHistory, ExecutionMetrics, Health, HistoryEntry, HistoryFilters,
+        JournalCompaction, JournalMetrics, JournalState, LockMetrics, Metrics, Phase, RateLimitUsage, RedactionHooks,
+        RejectedCommands, ReplayMetrics, Retention, SessionStoreMetrics, StoreMetrics, VersionMetrics,
     },
 };
 
@@ -89,7 +89,7 @@ impl Hall {
             execution: ExecutionMetrics { lane_count: of(|load| load.lanes) },
             // Sessions have no locks here; a lane is its order.
             lock: LockMetrics { active_locks: 0, timeout_count: 0, waiting_count: 0, queue_full_rejections: 0 },
-            extension_ui: ExtensionUiMetrics { pending_count: 0, max_pending_requests: 0, rejected_count: 0 },
+            extension_ui: self.questions.metrics(),
             session_store: SessionStoreMetrics { metadata_reset_count: 0 },
             journal: self.journal_metrics(),
         }

@@ -24,7 +24,7 @@ use tokio::task::spawn_blocking;
 
 use super::{Counts, Hall, Outcome, Undone, gone, now, said, session_name, told, unmade};
 use crate::{
-    answer,
+    answer, circuit,
     connection::Connection,
     door::Secret,
     feed::{Position, Start},
@@ -115,7 +115,9 @@ impl Hall {
             None => self.usual_folder(),
         };
         let conversation = Conversation::New { parent: None };
-        self.open(id, Order { cwd, conversation, beginning: Beginning::Startup }, Data::CreateSession).await
+        let shell = circuit::watch(&self.bash, &id);
+        let order = Order { cwd, conversation, beginning: Beginning::Startup, shell };
+        self.open(id, order, Data::CreateSession).await
     }
 
     async fn load_session(&self, wanted: LoadSession) -> Outcome {
@@ -138,7 +140,8 @@ impl Hall {
         };
         let conversation = Conversation::Stored(path);
         let beginning = Beginning::Resume { left: None };
-        self.open(id, Order { cwd, conversation, beginning }, Data::LoadSession).await
+        let shell = circuit::watch(&self.bash, &id);
+        self.open(id, Order { cwd, conversation, beginning, shell }, Data::LoadSession).await
     }
 
     /// Where an agent works if nobody says where.
@@ -163,7 +166,7 @@ impl Hall {
         let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         let created = pi_session::tree::stamp_of(now().0);
         let berth = Berth { session: id.clone(), file, cwd, created, mark: Mark::default(), auto: Auto::default() };
-        let room = Arc::new(Room::new(berth, self.settings.kept, self.rooms.news()));
+        let room = Arc::new(Room::new(berth, self.settings.kept, self.rooms.ties()));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
         if let Err(error) = self.journal.keep(room.berth()).await {

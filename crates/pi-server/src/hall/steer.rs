@@ -1,8 +1,10 @@
 //! Commands that say something to a session, or stop what it does.
 
-use pi_engine::Change;
+use std::sync::Arc;
+
+use pi_engine::{Change, Header, Time};
 use pi_session::{
-    BashError, CompactError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, input::Utterance,
+    BashError, CompactError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, ShellEnd, input::Utterance,
     queue::When,
 };
 use pi_transcript::{Block, SessionId, content::ImageBlock};
@@ -14,10 +16,7 @@ use pi_wire::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, Undone, done, gone, now, told};
-use crate::{
-    circuit::{Circuits, End},
-    room::Room,
-};
+use crate::{circuit::Circuits, room::Room, signature::sign};
 
 /// Says something and waits for the end of the run that it begins, if it is to begin one.
 pub(super) async fn prompt(
@@ -123,36 +122,57 @@ fn changed(error: Error) -> Undone {
     Undone { error, change: Change::Altered }
 }
 
-pub(super) async fn bash(
-    circuits: &Circuits,
-    id: &SessionId,
-    session: &Session,
-    command: Bash,
-    limits: (&CancellationToken, u64),
-) -> Outcome {
-    let (cancel, most_ms) = limits;
-    let began = now();
-    circuits.admit(id, began)?;
-    let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
-    let ran = tokio::select! {
-        ran = session.bash(command.command, exposure) => ran,
-        () = cancel.cancelled() => {
-            // The engine asks to stop when the time is up, and when the session or the server ends.
-            let end = if now().since(began) >= most_ms { End::TimedOut } else { End::Ended };
-            circuits.report(id, end, now());
-            session.abort_bash().await.map_err(gone(id))?;
-            return Err(changed(Error::Aborted));
+/// How much two clocks of one machine may differ.
+const TICK_MS: u64 = 20;
+
+/// How shell commands of a client are run.
+pub(super) struct Shell<'a> {
+    pub(super) circuits: &'a Arc<Circuits>,
+    pub(super) header: &'a Header,
+    pub(super) cancel: &'a CancellationToken,
+    /// When the engine ends it.
+    pub(super) until: Time,
+}
+
+impl Shell<'_> {
+    pub(super) async fn run(&self, id: &SessionId, session: &Session, command: Bash) -> Outcome {
+        let pass = self.circuits.admit(id, now())?;
+        let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
+        let name = self.header.id.as_ref().map(|id| sign(&self.header.client, id));
+        let running = async {
+            match name {
+                Some(name) => session.bash_as(name, command.command, exposure).await,
+                None => session.bash(command.command, exposure).await,
+            }
+        };
+        let ran = tokio::select! {
+            ran = running => ran,
+            () = self.cancel.cancelled() => {
+                // The engine asks to stop when the time is up, and when the session or the server ends.
+                let is_late = now().after(TICK_MS) >= self.until;
+                pass.end(if is_late { ShellEnd::TimedOut } else { ShellEnd::Aborted }, now());
+                session.abort_bash().await.map_err(gone(id))?;
+                return Err(changed(Error::Aborted));
+            }
+        };
+        pass.end(
+            match &ran {
+                Ok(ran) if ran.cancelled => ShellEnd::Aborted,
+                Ok(_) => ShellEnd::Exited,
+                Err(BashError::Broken { .. }) => ShellEnd::Broken,
+                Err(BashError::Refused { .. } | BashError::Gone(SessionGone)) => ShellEnd::Aborted,
+            },
+            now(),
+        );
+        match ran {
+            Ok(ran) => told(Data::Bash(BashResult {
+                exit_code: ran.exit_code.unwrap_or(0),
+                output: ran.output,
+                cancelled: ran.cancelled,
+            })),
+            Err(BashError::Refused { reason } | BashError::Broken { reason }) => Err(Error::Refused { reason }.into()),
+            Err(BashError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
         }
-    };
-    circuits.report(id, End::Ended, now());
-    match ran {
-        Ok(ran) => told(Data::Bash(BashResult {
-            exit_code: ran.exit_code.unwrap_or(0),
-            output: ran.output,
-            cancelled: ran.cancelled,
-        })),
-        Err(BashError::Refused { reason }) => Err(Error::Refused { reason }.into()),
-        Err(BashError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
     }
 }
 

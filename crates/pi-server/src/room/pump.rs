@@ -9,7 +9,7 @@ use pi_wire::Activity;
 use tokio::sync::OnceCell;
 
 use super::{Room, epoch};
-use crate::{answer::Answer, hall::Job};
+use crate::{answer::Answer, hall::Job, tally::OpenQuestions};
 
 /// The way to the engine, which is made after the hall that it serves.
 pub type Turns = Arc<OnceCell<Mailbox<Job, Answer>>>;
@@ -21,20 +21,28 @@ pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscriptio
 }
 
 async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription, turns: Turns) {
-    let mut taken = false;
+    let (mut taken, mut open) = (false, OpenQuestions::default());
+    let questions = Arc::clone(&room.ties.questions);
     loop {
         match subscription.next().await {
             Ok(event) => {
+                questions.follow(&mut open, &event);
                 follow(&room, &event, &mut taken, &turns).await;
                 room.feed.publish(event);
             }
             Err(Silence::Ended) => break,
             Err(Silence::Lagged) => match Box::pin(begin_anew(&room, &session)).await {
-                Some(anew) => subscription = anew,
+                Some(anew) => {
+                    subscription = anew;
+                    let found = session.open_questions().await.unwrap_or_default();
+                    questions.find(&mut open, found.into_iter().map(|question| question.id));
+                }
                 None => break,
             },
         }
     }
+    // What was still open went with the session.
+    questions.find(&mut open, []);
     if taken {
         Box::pin(release(&room, &turns)).await;
     }

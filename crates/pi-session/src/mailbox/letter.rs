@@ -28,8 +28,8 @@ use crate::{
     resources::{Skill, SourceId},
     run::{Ending, desk::Note},
     session::{
-        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, State,
-        Switch, Went,
+        BashError, CompactError, Direction, Journey, NavigateError, PromptError, Prompted, Reloaded, State, Switch,
+        Typed, Went,
     },
     sidecar::Listed,
     tree::NoEntry,
@@ -100,7 +100,7 @@ pub(crate) enum Request {
     /// Every request to a model, the oldest first.
     Requests(oneshot::Sender<Vec<Listed>>),
     Compact(Option<String>, oneshot::Sender<Result<CompactionResult, CompactError>>),
-    Bash(String, Exposure, oneshot::Sender<Result<BashExecutionMessage, BashError>>),
+    Bash(Typed, oneshot::Sender<Result<BashExecutionMessage, BashError>>),
     AbortBash(oneshot::Sender<()>),
     Navigate(Box<Journey>, oneshot::Sender<Result<Went, NavigateError>>),
     Answer(RequestId, Box<Answer>, oneshot::Sender<Result<(), AnswerFault>>),

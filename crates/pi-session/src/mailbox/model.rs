@@ -18,18 +18,21 @@ impl Mailbox {
     }
 
     /// Those that can be asked as far as credentials are concerned. One that an extension brings comes before one of the
-    /// same name.
+    /// same name, and so does one that somebody named at the start.
     pub(super) fn usable_models(&self) -> Vec<Arc<Choice>> {
-        let offered = &self.offered.0;
-        let mut usable = offered.clone();
-        let is_new = |choice: &Arc<Choice>| offered.iter().all(|own| own.name() != choice.name());
-        usable.extend(self.parts.models.available().into_iter().filter(is_new));
+        let mut usable = self.offered.0.clone();
+        let own = self.own_models.iter().filter(|choice| self.is_usable(choice)).cloned();
+        for choice in own.chain(self.parts.models.available()) {
+            if usable.iter().all(|known| known.name() != choice.name()) {
+                usable.push(choice);
+            }
+        }
         usable
     }
 
     pub(super) fn model_named(&self, provider: &ProviderId, model: &ModelId) -> Result<Arc<Choice>, ModelError> {
         let is_meant = |choice: &&Arc<Choice>| choice.provider() == provider && choice.id() == model.as_str();
-        match self.offered.0.iter().find(is_meant) {
+        match self.offered.0.iter().chain(&self.own_models).find(is_meant) {
             Some(choice) => Ok(Arc::clone(choice)),
             None => self.parts.models.named(provider, model),
         }

@@ -73,7 +73,7 @@ impl Mailbox {
             }
             Request::Envelope(id, reply) => self.parts.archive.get(id.map(|id| id.0), reply),
             Request::Requests(reply) => self.parts.archive.list(reply),
-            Request::Bash(command, exposure, reply) => self.bash(command, exposure, reply),
+            Request::Bash(typed, reply) => self.bash(typed, reply),
             Request::AbortBash(reply) => {
                 std::mem::take(&mut self.errands).cancel();
                 answer(reply, ());

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use pi_exthost::verdict::BashVerdict;
 use pi_extproto::hook::event::payload::UserBashEvent;
 use pi_policy::{Answer, Decision, Subject};
-use pi_tools::{Arguments, BashExecution, Workspace, progress};
+use pi_tools::{Arguments, BashExecution, Output, Workspace, progress};
 use pi_transcript::{AgentEvent, Block, json::Extra, message::BashExecutionMessage};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     scrub,
-    session::{BashError, Exposure},
+    session::{BashError, Exposure, Typed},
 };
 
 /// What is needed to run a command of a person.
@@ -28,8 +29,9 @@ pub(crate) struct Errand {
 
 impl Errand {
     /// Runs it to its end, or until somebody cancels; then says so in the conversation.
-    pub(crate) async fn run(self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
-        let execution = self.execute(&command, exposure).await?;
+    pub(crate) async fn run(self, typed: Typed) -> Result<BashExecutionMessage, BashError> {
+        let execution = self.execute(&typed).await?;
+        let Typed { command, exposure, name: _ } = typed;
         let (output, _) = scrub::text(&self.parts.redactor, &execution.output);
         let message = BashExecutionMessage {
             output: output.into_owned(),
@@ -49,10 +51,11 @@ impl Errand {
         Ok(message)
     }
 
-    async fn execute(&self, command: &str, exposure: Exposure) -> Result<BashExecution, BashError> {
+    async fn execute(&self, typed: &Typed) -> Result<BashExecution, BashError> {
+        let Typed { command, exposure, name } = typed;
         let event = || UserBashEvent {
-            command: command.to_owned(),
-            exclude_from_context: exposure == Exposure::Hidden,
+            command: command.clone(),
+            exclude_from_context: *exposure == Exposure::Hidden,
             cwd: self.workspace.project().to_owned(),
         };
         match self.parts.guests.user_bash(event, &self.cancel).await {
@@ -69,7 +72,7 @@ impl Errand {
             BashVerdict::Blocked { by: _, reason } => return Err(BashError::Refused { reason }),
         }
         let refused = |reason: String| BashError::Refused { reason };
-        let arguments: Arguments = [("command".to_owned(), command.into())].into_iter().collect();
+        let arguments: Arguments = [("command".to_owned(), command.as_str().into())].into_iter().collect();
         let asking = pi_tools::request(self.workspace.places(), Subject::Agent, "bash", &arguments, (self.parts.now)());
         let request = asking.await.map_err(|bad| refused(bad.to_string()))?;
         let grant = match self.desk.judge(request).await? {
@@ -81,23 +84,29 @@ impl Errand {
         let (progress, mut reports) = progress();
         let mut running = std::pin::pin!(pi_tools::run_command(&self.workspace, grant, &self.cancel, &progress));
         let mut told = String::new();
-        loop {
+        let done = loop {
             tokio::select! {
                 biased;
-                done = &mut running => return done.map_err(|failure| refused(failure.text)),
-                Some(report) = reports.next() => {
-                    let text: String = report.content.iter().filter_map(Block::as_text).collect();
-                    self.tell_output(&text, &mut told).await?;
-                }
+                done = &mut running => break done,
+                Some(report) = reports.next() => self.tell_output(name.as_ref(), &report, &mut told).await?,
             }
+        };
+        // What came last, perhaps just before the end.
+        while let Some(Some(report)) = reports.next().now_or_never() {
+            self.tell_output(name.as_ref(), &report, &mut told).await?;
         }
+        done.map_err(|failure| match self.cancel.is_cancelled() {
+            true => refused(failure.text),
+            false => BashError::Broken { reason: failure.text },
+        })
     }
 
     /// Tells what was added to the output. One that was cut at its beginning is told again from there.
-    async fn tell_output(&self, output: &str, told: &mut String) -> Result<(), Gone> {
-        let (output, _) = scrub::text(&self.parts.redactor, output);
+    async fn tell_output(&self, name: Option<&String>, report: &Output, told: &mut String) -> Result<(), Gone> {
+        let output: String = report.content.iter().filter_map(Block::as_text).collect();
+        let (output, _) = scrub::text(&self.parts.redactor, &output);
         let delta = output.strip_prefix(told.as_str()).unwrap_or(&output).to_owned();
         *told = output.into_owned();
-        self.desk.tell(AgentEvent::BashExecutionUpdate { id: None, delta }).await
+        self.desk.tell(AgentEvent::BashExecutionUpdate { id: name.cloned(), delta }).await
     }
 }

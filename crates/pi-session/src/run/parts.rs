@@ -13,6 +13,7 @@ use pi_provider::{
     client::{Answer, Interceptor},
 };
 use pi_redact::Redactor;
+use pi_tools::ShellWatch;
 use pi_transcript::{RequestId, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +44,8 @@ pub(crate) struct Parts {
     /// Requests to models so far.
     pub(crate) requests: AtomicU64,
     pub(crate) now: fn() -> Moment,
+    /// Who watches over the shell commands of models.
+    pub(crate) shell: Option<Arc<dyn ShellWatch>>,
 }
 
 impl Parts {

@@ -12,7 +12,7 @@ const FILE: &str = "PI_SESSION_FILE";
 
 /// The workspace for a command that is started now. A session without a file passes none on, not even that of a session around it.
 pub(crate) fn tell(workspace: &Workspace, parts: &Parts, choice: &Choice, level: ThinkingLevel) -> Arc<Workspace> {
-    Arc::new(workspace.with_environment(|environment| {
+    let workspace = workspace.with_environment(|environment| {
         let environment = environment
             .with("PI_SESSION_ID", parts.session.as_str())
             .with("PI_PROVIDER", choice.provider().as_str())
@@ -22,5 +22,9 @@ pub(crate) fn tell(workspace: &Workspace, parts: &Parts, choice: &Choice, level:
             Some(reader) => environment.with(FILE, reader.path()),
             None => environment.without(FILE),
         }
-    }))
+    });
+    Arc::new(match &parts.shell {
+        Some(watch) => workspace.watched(Arc::clone(watch)),
+        None => workspace,
+    })
 }

@@ -104,11 +104,23 @@ pub enum Exposure {
     Hidden,
 }
 
+/// A command that a person typed.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    pub(crate) command: String,
+    pub(crate) exposure: Exposure,
+    /// By which events say to what they belong.
+    pub(crate) name: Option<String>,
+}
+
 /// Why a command of a person was not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BashError {
     #[error("{reason}")]
     Refused { reason: String },
+    /// The shell did not start, or could not be followed.
+    #[error("{reason}")]
+    Broken { reason: String },
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }

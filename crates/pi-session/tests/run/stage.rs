@@ -101,6 +101,7 @@ impl Stage {
         let mut blueprint = Blueprint {
             id,
             models,
+            own_models: Vec::new(),
             choice,
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),
@@ -108,6 +109,7 @@ impl Stage {
             tools: Registry::built_in(),
             active_tools: ActiveTools::Usual(["read", "bash", "edit", "write", "look"].map(str::to_owned).to_vec()),
             workspace: workspace(&folder),
+            shell: None,
             system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Terminal,

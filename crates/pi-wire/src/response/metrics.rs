@@ -99,10 +99,24 @@ pub struct LockMetrics {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ExtensionUiMetrics {
+    /// Questions that wait for a person now.
     pub pending_count: u64,
+    /// Questions of one session that may wait.
     pub max_pending_requests: u64,
+    /// Questions that were not put before anybody, because as many waited as may.
     pub rejected_count: u64,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub answered_count: Option<u64>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub timed_out_count: Option<u64>,
+    /// Questions that a person dismissed, or whose extension went away.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub cancelled_count: Option<u64>,
+    /// Answers that did not fit, or to questions that were not open; such a question is none of those above.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub refused_answer_count: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

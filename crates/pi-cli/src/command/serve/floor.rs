@@ -10,7 +10,7 @@ use pi_exthost::port::Mode;
 use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
-    Owner,
+    Blueprint, Owner,
     directory::{self, ForkError, Stored},
     file::OpenError,
     input::Mentions,
@@ -145,7 +145,7 @@ impl Floor<'_> {
     }
 
     async fn make(&self, order: Order, console: &mut Console) -> Result<Made, MakeError> {
-        let Order { cwd, conversation, beginning } = order;
+        let Order { cwd, conversation, beginning, shell } = order;
         let ground = Ground::at(cwd, self.environment);
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
@@ -164,7 +164,7 @@ impl Floor<'_> {
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
             let blueprint = workshop.blueprint(seat, &answering, entrance);
-            Ok(pi_session::start(blueprint))
+            Ok(pi_session::start(Blueprint { shell: Some(shell), ..blueprint }))
         }
         .await;
         let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
