@@ -69,14 +69,16 @@ fn refusal_of_a_frame_names_its_id_where_it_stands_first() {
     });
 }
 
-/// One message that is larger than all events that are kept, and than what may wait for a client.
-const LARGE: usize = 5 << 20;
+/// One message that is larger than all events that are kept here, and than what may wait for a client.
+const LARGE: usize = 300_000;
+const NARROW: [&str; 4] = ["--set", "keptEventBytes=65536", "--set", "outboxBytes=131072"];
 
 #[test]
 fn client_that_reads_at_its_own_pace_gets_large_messages_and_many_answers() {
-    let serving = Serving::start(Script::new().then(Answer::new().text(&"x".repeat(LARGE)).reply()));
+    let serving = Serving::with(Script::new().then(Answer::new().text(&"x".repeat(LARGE)).reply()), &NARROW);
     serving.block_on(async {
         let mut client = serving.with_session("?lifecycle=none").await;
+        client.ask(&json!({"type": "set_auto_compaction", "id": "keep", "sessionId": "s", "enabled": false})).await;
         client.ask(&json!({"type": "subscribe", "id": "listen", "sessionId": "s"})).await;
         client.send(&json!({"type": "prompt", "id": "say", "sessionId": "s", "message": "Go on"})).await;
         let mut other = serving.connect("?clientId=other&lifecycle=none").await;
@@ -99,6 +101,34 @@ fn client_that_reads_at_its_own_pace_gets_large_messages_and_many_answers() {
         for id in &ids {
             let answer = client.answer(id).await;
             assert!(answer.to_string().len() > LARGE);
+        }
+    });
+}
+
+#[test]
+fn client_that_takes_nothing_is_let_go() {
+    let script = Script::new().then(Answer::new().text(&"x".repeat(LARGE)).reply());
+    let serving = Serving::with(script, &["--set", "pingMs=1500", "--set", "idleCloseMs=1500"]);
+    serving.block_on(async {
+        let mut other = serving.with_session("?clientId=other&lifecycle=none").await;
+        other.ask(&json!({"type": "set_auto_compaction", "id": "keep", "sessionId": "s", "enabled": false})).await;
+        other.ask(&json!({"type": "prompt", "id": "say", "sessionId": "s", "message": "Go on"})).await;
+        let mut deaf = serving.connect("?clientId=deaf&lifecycle=none").await;
+        for number in 0..90 {
+            let ask = json!({"type": "get_messages", "id": format!("read-{number}"), "sessionId": "s"});
+            // It is closed before all of them are taken, perhaps.
+            drop(deaf.try_send(&ask).await);
+        }
+        let mut left = 100;
+        loop {
+            let id = format!("look-{left}");
+            let metrics = other.ask(&json!({"type": "get_metrics", "id": id})).await;
+            if metrics["data"]["connectionCount"] == 1 {
+                break;
+            }
+            left -= 1;
+            assert!(left > 0, "it is still there: {metrics}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     });
 }
