@@ -73,11 +73,14 @@ enum Heard {
 async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat: Heartbeat) -> Heard {
     let mut beats = interval_at(Instant::now() + heartbeat.every, heartbeat.every);
     let mut heard = Instant::now();
+    let patience = heartbeat.every + heartbeat.patience;
+    // Moved on when it is due, and not for every frame.
+    let mut silence = std::pin::pin!(sleep_until(heard + patience));
     let outbox = &client.connection.outbox;
     loop {
         // Who does not take his answers is asked for no more commands; who takes some of them is not too slow.
         while !outbox.has_room() {
-            if timeout(heartbeat.every + heartbeat.patience, outbox.progress()).await.is_err() {
+            if timeout(patience, outbox.progress()).await.is_err() {
                 outbox.close(ClosingReason::TooSlow);
                 return Heard::Enough;
             }
@@ -89,9 +92,13 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
                 outbox.ping();
                 continue;
             }
-            () = sleep_until(heard + heartbeat.every + heartbeat.patience) => {
-                outbox.close(ClosingReason::Idle);
-                return Heard::Enough;
+            () = &mut silence => {
+                if heard + patience <= Instant::now() {
+                    outbox.close(ClosingReason::Idle);
+                    return Heard::Enough;
+                }
+                silence.as_mut().reset(heard + patience);
+                continue;
             }
         };
         heard = Instant::now();
