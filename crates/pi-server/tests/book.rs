@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/header.rs"]
+mod support;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     convert::Infallible,
@@ -11,8 +14,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use pi_engine::{
-    Access, ClientName, CommandId, Config, Effect, Ending, Engine, Fingerprint, Header, Kind, Lane, Limit, Order,
-    Outcome, Principal, Record, Role, Sequence, SessionName, Span, Ticket, Time, VersionMove, driver,
+    Config, Effect, Ending, Engine, Outcome, Record, Sequence, SessionName, Ticket, Time, VersionMove, driver,
 };
 use pi_redact::Redactor;
 use pi_server::{
@@ -168,26 +170,8 @@ impl Book for Memory {
     }
 }
 
-fn header(id: &str, session: &str) -> Header {
-    Header {
-        principal: Principal::from("token"),
-        client: ClientName::from("laptop"),
-        id: Some(CommandId::from(id)),
-        key: None,
-        kind: Kind::from("set_session_name"),
-        fingerprint: Fingerprint([7; 32]),
-        lane: Lane::Session(SessionName::from(session)),
-        about: None,
-        order: Order::Control { span: Span::Short, role: Role::Bystander },
-        access: Access::Write,
-        limit: Limit::Brief,
-        depends_on: Vec::new(),
-        if_version: None,
-    }
-}
-
 fn accepted(ticket: u64, id: &str, session: &str) -> Record<Answer> {
-    Record::Accepted { ticket: Ticket(ticket), at: Time(ticket * 10), header: Arc::new(header(id, session)) }
+    Record::Accepted { ticket: Ticket(ticket), at: Time(ticket * 10), header: Arc::new(support::header(id, session)) }
 }
 
 fn finished(ticket: u64, version: u64) -> Record<Answer> {

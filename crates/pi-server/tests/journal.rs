@@ -2,14 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/header.rs"]
+mod support;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use pi_engine::{
-    Access, ClientName, CommandId, Ending, Failure, Fingerprint, Header, Key, Kind, Lane, Limit, Order, Outcome,
-    Principal, Record, Role, Sequence, SessionName, Span, Ticket, Time, VersionMove, driver::Journal as _,
+    Access, CommandId, Ending, Failure, Header, Key, Kind, Lane, Limit, Order, Outcome, Record, Sequence, SessionName,
+    Span, Ticket, Time, VersionMove, driver::Journal as _,
 };
 use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
@@ -71,21 +74,7 @@ fn redactor() -> Arc<Redactor> {
 }
 
 fn header(id: &str) -> Header {
-    Header {
-        principal: Principal::from("token"),
-        client: ClientName::from("laptop"),
-        id: Some(CommandId::from(id)),
-        key: None,
-        kind: Kind::from("set_session_name"),
-        fingerprint: Fingerprint([7; 32]),
-        lane: Lane::Session(SessionName::from("s1")),
-        about: None,
-        order: Order::Control { span: Span::Short, role: Role::Bystander },
-        access: Access::Write,
-        limit: Limit::Brief,
-        depends_on: Vec::new(),
-        if_version: None,
-    }
+    support::header(id, "s1")
 }
 
 fn accepted(ticket: u64, header: Header) -> Record<Answer> {
