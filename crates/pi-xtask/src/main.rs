@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask test | tidy | codegen | compliance | fuzz | bench`.
+//! The tasks of this repository: `cargo xtask test | tidy | codegen | compliance | verdicts | fuzz | bench`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
@@ -21,6 +21,7 @@ mod report;
 mod test;
 mod tidy;
 mod typescript;
+mod verdict;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,8 @@ enum Task {
     Codegen(codegen::Arguments),
     /// Run AI-Protocol's compliance cases, those beside the checkout or any folder of their layout
     Compliance(compliance::Arguments),
+    /// Run the tests that the tables of the server's conformance and faults name, and write their verdicts
+    Verdicts,
     /// Feed the parsers with generated input, guided by coverage
     Fuzz(fuzz::Arguments),
     /// Measure in a release build, beside a peer or a limit in the same run
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Compliance(arguments) => compliance::run(&arguments),
+        Task::Verdicts => verdict::run(),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
     };

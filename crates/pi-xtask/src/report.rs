@@ -51,6 +51,11 @@ impl Report {
         self.keep(&format!("{name}, in part"), Verdict::Skipped(why.to_owned()), Usage::default());
     }
 
+    /// How the step of this name ended, if it was run.
+    pub(crate) fn verdict(&self, name: &str) -> Option<&Verdict> {
+        self.lines.iter().find(|line| line.name == name).map(|line| &line.verdict)
+    }
+
     pub(crate) fn failures(&self) -> usize {
         self.lines.iter().filter(|line| matches!(line.verdict, Verdict::Failed(_))).count()
     }

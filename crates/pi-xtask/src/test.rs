@@ -10,7 +10,8 @@ use crate::cargo::Beside;
 use crate::install::{self, Missing, Need};
 use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
-use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy, typescript};
+use crate::verdict::{Otherwise, Results};
+use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy, typescript, verdict};
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes,
 /// turns of one conversation, commands of a server's random clients, and frames that no sane client sends.
@@ -60,15 +61,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for need in [install::TMUX, install::STRACE] {
         report.step(&need.name(), || with(need, || Ok(passed(()))));
     }
-    tests(&mut report, "tests", &environment);
-    report.step("TypeScript client", typescript::check);
+    let mut results = tests(&mut report, "tests", &Chosen::default(), &environment);
+    report.step(verdict::CLIENT, typescript::check);
+    results.of_client(report.verdict(verdict::CLIENT));
+    report.step("verdicts", || verdict::check(&results, Otherwise::Fail));
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {
         report.step(&format!("portable crates for {platform}"), || portable::check(platform));
     }
     if arguments.full {
         environment.extend(LONG.map(|(name, value)| (name, value.into())));
-        tests(&mut report, "tests, long rounds", &environment);
+        tests(&mut report, "tests, long rounds", &Chosen::default(), &environment);
         report.step("release binary", release_binary);
         report.step("bench, quick", || bench::smoke().map(passed));
     }
@@ -126,11 +129,26 @@ fn release_binary() -> Result<Verdict> {
     show(Program::new(cargo::build_released_pi()?).arg("--help"))
 }
 
-/// Runs all tests; what they skip is a line of the report, although they pass.
-fn tests(report: &mut Report, name: &str, environment: &[(&str, OsString)]) {
+/// Some tests; by default all of them.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    /// Cargo's arguments that name test programs.
+    pub(crate) programs: Vec<String>,
+    /// Words, one of which a test has in its name.
+    pub(crate) words: Vec<String>,
+}
+
+/// Runs some tests.
+pub(crate) fn some(report: &mut Report, chosen: &Chosen) -> Results {
+    tests(report, "tests", chosen, &[])
+}
+
+/// Runs tests; what they skip is a line of the report, although they pass.
+fn tests(report: &mut Report, name: &str, chosen: &Chosen, environment: &[(&str, OsString)]) -> Results {
     let mut reader = Reader::default();
     report.step(name, || {
-        let mut command = cargo::cargo().args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+        let mut command = cargo::cargo().args(["test", "--workspace", "--no-fail-fast"]).args(&chosen.programs);
+        command = command.args(["--", "--show-output"]).args(&chosen.words);
         command = command.env("CARGO_TERM_COLOR", console::cargo_colour());
         for (name, value) in environment {
             command = command.env(name, value);
@@ -152,6 +170,7 @@ fn tests(report: &mut Report, name: &str, environment: &[(&str, OsString)]) {
     for why in reader.skipped {
         report.skip(name, &why);
     }
+    reader.results
 }
 
 /// Reads what test programs print. `--show-output` is asked for the `SKIPPED` lines of tests that pass; the rest of their
@@ -161,6 +180,7 @@ struct Reader {
     passed: u64,
     skipped: Vec<String>,
     in_successes: bool,
+    results: Results,
 }
 
 impl Reader {
@@ -176,6 +196,7 @@ impl Reader {
     /// Takes a line of stdout and says whether to show it.
     fn read(&mut self, line: &str) -> bool {
         self.notice(line);
+        self.results.read(line);
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += passed_tests(result).unwrap_or(0);
         }

@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 use crate::console::{self, Tone, paint};
 use crate::metadata::{Metadata, Package};
 use crate::process::Program;
-use crate::{cargo, files};
+use crate::{cargo, files, verdict};
 
 /// A rule that is broken, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,10 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(edges::check_sources(layers::TABLE, &sources));
     let index = files::read_if_there(&root.join("docs/adr/README.md"))?;
     findings.extend(decisions::check(&decision_names(root)?, index.as_deref()));
+    for (page, row) in verdict::unshown()? {
+        let advice = "mend what it names, or let `cargo xtask verdicts` run it";
+        findings.push(Finding::new(page, format!("a row is not shown to hold: {row}"), advice));
+    }
     match tracked_files(root)? {
         Some(names) => findings.extend(check_texts(root, &names)?),
         None => console::say(&paint(

@@ -1,13 +1,12 @@
 //! What the protocol's document demands, sentence by sentence: each file in `conformance/` is a part of it, each case
 //! a sentence, and each case runs against the real binary over a real socket.
 //!
-//! The notation is [`Step`]. `docs/conformance.md` is the table of the verdicts; run the test with `UPDATE=1` to
-//! write it anew.
+//! The notation is [`Step`]. `docs/conformance.md` is the table of all sentences; run the test with `UPDATE=1` to write its
+//! rows anew. Their verdicts are written by `cargo xtask verdicts`, which reads what this test and all others print.
 
 use std::{
     any::Any,
     collections::BTreeMap,
-    fmt::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{
@@ -17,7 +16,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use pi_testkit::{Client, Script, model::Answer};
+use pi_testkit::{Client, Reply, Script, model::Answer};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -41,15 +40,35 @@ struct Section {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
+    /// Where the sentence stands, if not where the others of the file do.
+    section: Option<String>,
     says: String,
     demands: Demand,
-    /// How the model answers, one text for each request; `…` in a text waits until the step `release`.
+    /// How the model answers, one for each request.
     #[serde(default)]
-    model: Vec<String>,
+    model: Vec<Turn>,
     /// More arguments of the server.
     #[serde(default)]
     arguments: Vec<String>,
     steps: Vec<Step>,
+}
+
+/// An answer of the model.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Turn {
+    /// `…` in a text waits until the step `release`.
+    Text(String),
+    #[serde(rename_all = "camelCase")]
+    Full {
+        text: String,
+        /// Of the prompt, as the provider counts.
+        tokens: u64,
+    },
+    /// A call of a tool.
+    Call { call: String, arguments: Value },
+    /// A refusal with this status.
+    Refusal { status: u16 },
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -198,12 +217,17 @@ impl Stage {
     }
 }
 
-/// `$NAME` by what was seen under it, `$PROJECT` by the folder of the project, `$AGENT` by that of the agent.
+/// `$NAME` by what was seen under it, `$LONG` by a text of fifteen hundred letters, `$LONGER` by one of fifty thousand, `$PROJECT` by the folder of the project, `$AGENT` by that of the agent.
 fn filled(value: &Value, names: &Names, serving: &Serving) -> Value {
     match value {
         Value::String(text) => match text.strip_prefix('$').and_then(|name| names.get(name)) {
             Some(known) => known.clone(),
             None => {
+                let text = match text.as_str() {
+                    "$LONG" => "a".repeat(1_500),
+                    "$LONGER" => "word ".repeat(10_000),
+                    text => text.to_owned(),
+                };
                 let folder = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
                 let text = text.replace("$PROJECT", &folder(serving.room.project()));
                 Value::String(text.replace("$AGENT", &folder(serving.room.at("agent"))))
@@ -219,10 +243,14 @@ fn filled(value: &Value, names: &Names, serving: &Serving) -> Value {
     }
 }
 
-/// As [`fits`]; `$absent` is a member that is not there, and any other `$NAME` that has no value yet is any value.
+/// As [`fits`]; `$absent` is a member that is not there, any other `$NAME` that has no value yet is any value, and a text that
+/// ends with `…` is one that begins so.
 fn fits_shape(frame: &Value, shape: &Value) -> bool {
     match (frame, shape) {
         (_, Value::String(text)) if text.starts_with('$') && text != "$absent" => true,
+        (Value::String(said), Value::String(text)) if text.ends_with('…') => {
+            said.starts_with(text.trim_end_matches('…'))
+        }
         (Value::Object(members), Value::Object(shapes)) => shapes.iter().all(|(name, shape)| match members.get(name) {
             Some(value) => fits_shape(value, shape),
             None => shape == "$absent",
@@ -256,13 +284,18 @@ fn note(frame: &Value, shape: &Value, names: &mut Names) {
     }
 }
 
-fn script(texts: &[String]) -> Script {
-    texts.iter().fold(Script::new(), |script, text| {
-        let answer = match text.split_once('…') {
+fn script(turns: &[Turn]) -> Script {
+    turns.iter().fold(Script::new(), |script, turn| {
+        let said = |text: &str| match text.split_once('…') {
             Some((before, after)) => Answer::new().text(before).hold().text(after),
             None => Answer::new().text(text),
         };
-        script.then(answer.usage(100, 10).reply())
+        script.then(match turn {
+            Turn::Text(text) => said(text).usage(100, 10).reply(),
+            Turn::Full { text, tokens } => said(text).usage(*tokens, 10).reply(),
+            Turn::Call { call, arguments } => Answer::new().call("call-1", call, arguments).usage(100, 10).reply(),
+            Turn::Refusal { status } => Reply::json(*status, &json!({"error": {"message": "It refuses."}})),
+        })
     })
 }
 
@@ -314,26 +347,32 @@ fn told(fault: &(dyn Any + Send)) -> String {
     text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }
 
-/// The table of `docs/conformance.md`.
-fn table(verdicts: &[Verdict<'_>], elsewhere: &[Elsewhere]) -> String {
-    let mut text = String::from(HEAD);
-    for Verdict { section, case, fault } in verdicts {
-        let verdict = if fault.is_none() { "holds" } else { "**does not hold**" };
-        let Section { section, file, .. } = section;
-        let says = &case.says;
-        let demand = case.demands.name();
-        let _ = writeln!(text, "| {section} | {demand} | {says} | [{file}]({FOLDER}/{file}.yaml) | {verdict} |");
-    }
-    for Elsewhere { section, demands, says, file, test } in elsewhere {
-        let demand = demands.name();
-        let _ = writeln!(text, "| {section} | {demand} | {says} | `{test}` in [{file}](../{file}) | holds |");
-    }
-    text
+/// Rows of `docs/conformance.md`, without their verdicts.
+fn rows(sections: &[Section], elsewhere: &[Elsewhere]) -> Vec<String> {
+    let own = sections.iter().flat_map(|section| section.cases.iter().map(move |case| (section, case)));
+    let own = own.map(|(Section { section, file, .. }, case)| {
+        let Case { section: own, says, demands, .. } = case;
+        let section = own.as_ref().unwrap_or(section);
+        format!("| {section} | {} | {says} | [{file}]({FOLDER}/{file}.yaml) |", demands.name())
+    });
+    let elsewhere = elsewhere.iter().map(|Elsewhere { section, demands, says, file, test }| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        format!("| {section} | {} | {says} | `{test}` in [{name}](../{file}) |", demands.name())
+    });
+    let mut rows: Vec<String> = own.chain(elsewhere).collect();
+    rows.sort_by_key(|row| place(row));
+    rows
+}
+
+/// The first section that a row names, as numbers: the table is in the order of the document.
+fn place(row: &str) -> Vec<u32> {
+    let section = row.trim_start_matches("| ").split([' ', ',']).next().unwrap_or_default();
+    section.split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
 const HEAD: &str = "| section | demand | sentence, in short | shown by | verdict |\n|---|---|---|---|---|\n";
 /// Behind this line of the page the table begins.
-const MARK: &str = "<!-- written by the test what_the_document_demands_holds -->\n\n";
+pub(crate) const MARK: &str = "<!-- written by the test what_the_document_demands_holds -->\n\n";
 const FOLDER: &str = "../crates/pi-cli/tests/serve/conformance";
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conformance.md");
 
@@ -351,8 +390,12 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn is_there(&self) -> bool {
-        let file = format!("{}/../../{}", env!("CARGO_MANIFEST_DIR"), self.file);
-        room::read(Path::new(&file)).is_some_and(|text| text.contains(&self.test))
+        let path = format!("{}/../../{}", env!("CARGO_MANIFEST_DIR"), self.file);
+        let sign = match self.file.ends_with(".mjs") {
+            true => format!("test(\"{}\"", self.test),
+            false => format!("fn {}(", self.test),
+        };
+        room::read(Path::new(&path)).is_some_and(|text| text.contains(&sign))
     }
 }
 
@@ -370,7 +413,7 @@ fn read(file: &str, text: &str) -> Section {
 #[test]
 fn what_the_document_demands_holds() {
     let sections = sections!("framing" "envelope" "response" "events" "lifecycle" "replay" "dependencies" "versions"
-        "timeouts" "server_commands" "session_commands" "questions" "persistence" "errors");
+        "timeouts" "limits" "server_commands" "session_commands" "tools" "questions" "persistence" "circuits" "errors");
     let all = sections.iter().flat_map(|section| section.cases.iter().map(move |case| (section, case)));
     // To look at a few: `PI_CONFORMANCE='same id' cargo test …`
     let wanted = std::env::var("PI_CONFORMANCE").ok();
@@ -380,24 +423,38 @@ fn what_the_document_demands_holds() {
         if let Some(fault) = fault {
             eprintln!("{} {}: {}\n{fault}\n", section.file, section.section, case.says);
         }
+        // `cargo xtask` reads these.
+        let outcome = if fault.is_none() { "ok" } else { "FAILED" };
+        println!("conformance row {}: {} ... {outcome}", section.file, case.says);
     }
-    assert!(verdicts.iter().all(|verdict| verdict.fault.is_none()), "sentences do not hold: see above");
     if wanted.is_none() {
         let elsewhere: Vec<Elsewhere> = serde_saphyr::from_str(include_str!("conformance/elsewhere.yaml"))
             .unwrap_or_else(|error| panic!("{error}"));
         let lost: Vec<&str> = elsewhere.iter().filter(|one| !one.is_there()).map(|one| one.test.as_str()).collect();
         assert_eq!(lost, Vec::<&str>::new(), "these tests are not there any more");
-        compare(&table(&verdicts, &elsewhere));
+        compare(Path::new(TABLE), MARK, HEAD, &rows(&sections, &elsewhere));
     }
+    assert!(verdicts.iter().all(|verdict| verdict.fault.is_none()), "sentences do not hold: see above");
 }
 
-/// The table on the page must be the one that the run gives.
-fn compare(table: &str) {
-    let page = room::read(Path::new(TABLE)).expect("the page is there");
-    let (before, kept) = page.split_once(MARK).expect("the page has a place for the table");
+/// The rows on the page must be these, whatever their verdicts are; those are `cargo xtask verdicts`' business.
+pub(crate) fn compare(page: &Path, mark: &str, head: &str, rows: &[String]) {
+    let text = room::read(page).expect("the page is there");
+    let (before, table) = text.split_once(mark).expect("the page has a place for the table");
+    let kept: Vec<(&str, &str)> = table.lines().skip(2).filter_map(split_verdict).collect();
     if std::env::var_os("UPDATE").is_some() {
-        room::write(Path::new(TABLE), format!("{before}{MARK}{table}").as_bytes());
-    } else {
-        assert!(kept == table, "docs/conformance.md is not what this run gives; UPDATE=1 writes it");
+        let verdict =
+            |row: &String| kept.iter().find(|(kept, _)| kept == row).map_or("not run", |(_, verdict)| verdict);
+        let table: String = rows.iter().map(|row| format!("{row} {} |\n", verdict(row))).collect();
+        room::write(page, format!("{before}{mark}{head}{table}").as_bytes());
+        return;
     }
+    let is_same = kept.iter().map(|(row, _)| *row).eq(rows.iter().map(String::as_str));
+    assert!(is_same, "{} has other rows than the list; UPDATE=1 writes them", page.display());
+}
+
+/// A row, and its last cell.
+fn split_verdict(line: &str) -> Option<(&str, &str)> {
+    let (row, verdict) = line.strip_suffix(" |")?.rsplit_once(" | ")?;
+    Some((&line[..row.len() + 2], verdict))
 }

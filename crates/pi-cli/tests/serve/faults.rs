@@ -1,15 +1,17 @@
 //! The faults of the reference server, each with a test that shows that this one has it not.
 //!
 //! `faults.yaml` lists them with their tests, which stand in many places; those that stand nowhere else are here.
-//! `docs/faults.md` is the same list for people; run the test with `UPDATE=1` to write it anew.
+//! `docs/faults.md` is the same list for people; run the test with `UPDATE=1` to write its rows anew. Their verdicts are written by
+//! `cargo xtask verdicts`.
 
-use std::{collections::BTreeSet, fmt::Write as _, path::Path, process::Stdio};
+use std::{collections::BTreeSet, path::Path, process::Stdio};
 
 use pi_testkit::{Reply, Script, model::Answer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
+    conformance::compare,
     room::{self, Room},
     serving::{Serving, fits},
 };
@@ -17,6 +19,7 @@ use crate::{
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/faults.md");
 /// Behind this line of the page the table begins.
 const MARK: &str = "<!-- written by the test every_fault_has_its_tests -->\n\n";
+const HEAD: &str = "| fault | what the reference does | shown here by | verdict |\n|---|---|---|---|\n";
 /// How many there are.
 const FAULTS: usize = 19;
 
@@ -25,7 +28,7 @@ const FAULTS: usize = 19;
 struct Fault {
     fault: usize,
     was: String,
-    /// What runs the tests, if it is not `cargo test`.
+    /// What is seen of it beside the tests.
     by: Option<String>,
     /// File and name.
     tests: Vec<(String, String)>,
@@ -34,7 +37,11 @@ struct Fault {
 /// Whether a file of the repository has this test.
 fn is_there((file, test): &(String, String)) -> bool {
     let path = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
-    let sign = if file.ends_with(".yaml") { format!("says: {test}\n") } else { format!("fn {test}(") };
+    let sign = match file.rsplit('.').next() {
+        Some("yaml") => format!("says: {test}\n"),
+        Some("mjs") => format!("test(\"{test}\""),
+        _ => format!("fn {test}("),
+    };
     room::read(Path::new(&path)).is_some_and(|text| text.contains(&sign))
 }
 
@@ -45,20 +52,16 @@ fn every_fault_has_its_tests() {
     let lost: Vec<_> = faults.iter().flat_map(|fault| &fault.tests).filter(|test| !is_there(test)).collect();
     assert!(lost.is_empty(), "these tests are not there: {lost:#?}");
     assert!(faults.iter().all(|fault| !fault.tests.is_empty()));
-    let mut table = String::from("| fault | what the reference does | shown here by | verdict |\n|---|---|---|---|\n");
-    for Fault { fault, was, by, tests } in &faults {
-        let test = |(file, test): &(String, String)| format!("`{test}` in [{}](../{file})", name(file));
-        let tests = tests.iter().map(test).collect::<Vec<_>>().join("; ");
-        let verdict = by.as_ref().map_or("passes".to_owned(), |by| format!("passes; the rest by `{by}`"));
-        writeln!(table, "| {fault} | {was} | {tests} | {verdict} |").expect("memory");
-    }
-    let page = room::read(Path::new(PAGE)).expect("the page is there");
-    let (before, kept) = page.split_once(MARK).expect("the page has a place for the table");
-    if std::env::var_os("UPDATE").is_some() {
-        room::write(Path::new(PAGE), format!("{before}{MARK}{table}").as_bytes());
-    } else {
-        assert!(kept == table, "docs/faults.md is not what the list says; UPDATE=1 writes it");
-    }
+    let rows: Vec<String> = faults
+        .iter()
+        .map(|Fault { fault, was, by, tests }| {
+            let test = |(file, test): &(String, String)| format!("`{test}` in [{}](../{file})", name(file));
+            let tests = tests.iter().map(test).collect::<Vec<_>>().join("; ");
+            let by = by.as_ref().map_or(String::new(), |by| format!("; measured by `{by}`"));
+            format!("| {fault} | {was} | {tests}{by} |")
+        })
+        .collect();
+    compare(Path::new(PAGE), MARK, HEAD, &rows);
 }
 
 fn name(file: &str) -> &str {

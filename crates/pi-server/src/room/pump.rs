@@ -34,7 +34,7 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
             Err(Silence::Lagged) => match Box::pin(begin_anew(&room, &session)).await {
                 Some(anew) => {
                     subscription = anew;
-                    let found = session.open_questions().await.unwrap_or_default();
+                    let found = Box::pin(session.open_questions()).await.unwrap_or_default();
                     questions.find(&mut open, found.into_iter().map(|question| question.id));
                 }
                 None => break,
