@@ -48,7 +48,7 @@ async fn failures_open_the_circuit_and_a_probe_closes_it() {
 
 #[tokio::test(start_paused = true)]
 async fn our_own_faults_do_not_count() {
-    for reply in [failing(400), failing(401), failing(429)] {
+    for reply in [failing(400), failing(401), failing(404)] {
         let fixture = fixture(Script::new().otherwise(reply)).await;
         for _ in 0..8 {
             assert!(matches!(fixture.error().await, CallError::Refused { .. }));
@@ -56,6 +56,16 @@ async fn our_own_faults_do_not_count() {
         let seen = snapshot(&fixture);
         assert_eq!((seen.state, seen.calls, fixture.server.requests().len()), (CircuitState::Closed, 0, 8));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn provider_that_wants_fewer_calls_is_left_alone() {
+    let fixture = fixture(Script::new().otherwise(failing(429))).await;
+    for _ in 0..5 {
+        assert!(matches!(fixture.error().await, CallError::Refused { .. }));
+    }
+    assert!(matches!(fixture.error().await, CallError::CircuitOpen { .. }));
+    assert_eq!(fixture.server.requests().len(), 5);
 }
 
 #[tokio::test(start_paused = true)]
