@@ -8,15 +8,16 @@ mod preference;
 mod spoken;
 mod usual;
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use pi_provider::{
     CallError, Target,
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{SourceKind, Trust},
     guardrail::Guardrails,
-    local::Probe,
+    local::{self, Probe},
     manifest::{Capability, Format, ModelEntry, load},
+    transport::{Network, Transport},
 };
 use url::Url;
 
@@ -39,7 +40,10 @@ const SERVER: &str = include_str!("choice/server.yaml");
 pub(crate) const SERVER_ID: &str = "server";
 
 /// How many models an error lists.
-const LISTED: usize = 10;
+pub(crate) const LISTED: usize = 10;
+
+/// How long a server may take to list its models.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The model that is asked. It owns what it needs, so that the catalogue may still change. Its manifest is trusted:
 /// [`Chosen::of`] refuses others.
@@ -209,6 +213,9 @@ async fn find(
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
     if let Some(address) = wanted.base_url {
+        if wanted.model.is_none() && wanted.provider.is_none_or(|provider| provider == SERVER_ID) {
+            return the_only_one_at(address, console).await;
+        }
         return at(address, wanted, providers);
     }
     if let Some(name) = full_name(wanted.provider, wanted.model) {
@@ -284,6 +291,22 @@ fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen
     Ok(chosen)
 }
 
+/// The model of a server that has only one; of several nobody knows which is meant.
+async fn the_only_one_at(address: &str, console: &mut Console) -> Result<Chosen, Failure> {
+    let address = checked(address)?;
+    console.activity(&format!("asking {} for its models", without_secrets(&address)));
+    let transport = Transport::new(&Network::from_environment(&env::lookup), LIST_PATIENCE);
+    let served = match &transport {
+        Ok(transport) => local::served_at(transport, &address, LIST_PATIENCE).await,
+        Err(_) => None,
+    };
+    match served.unwrap_or_default().as_slice() {
+        [model] => Ok(Chosen { base_url: Some(address), ..server(model) }),
+        [] => Err(ModelFailure::NoModelAtAddress.into()),
+        several => Err(ModelFailure::SeveralAtAddress { models: several.to_vec() }.into()),
+    }
+}
+
 pub(crate) fn server(model: &str) -> Chosen {
     let loaded = load(SERVER, "<built in>/server.yaml", Format::Yaml);
     let manifest = loaded.manifest.expect("our own manifest is valid, which a test checks");
@@ -313,6 +336,11 @@ pub(crate) fn stand_in(provider: &str, model: &str) -> Chosen {
 pub(crate) fn checked(text: &str) -> Result<String, ModelFailure> {
     let bad = |reason: &str| ModelFailure::BadAddress { text: without_secrets(text), reason: reason.to_owned() };
     let url = Url::parse(text).map_err(|error| bad(&error.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        let reason = "a name or a password in an address would be kept with the session; put what the server wants to see \
+                      into a variable and name that with --api-key-env";
+        return Err(bad(reason));
+    }
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(bad("only http and https are spoken")),
@@ -465,6 +493,8 @@ mod tests {
     fn refused_addresses_are_shown_without_passwords() {
         for (text, expected) in [
             ("ftp://me:hunter2@models.example/v1", "ftp://***@models.example/v1"),
+            ("https://me:hunter2@models.example/v1", "https://***@models.example/v1"),
+            ("https://hunter2@models.example/v1", "https://***@models.example/v1"),
             ("ftp://me:hun/ter@2@models.example", "ftp://***@models.example"),
             ("me:hunter2@models.example", "***@models.example"),
             ("ftp://models.example?key=hunter2@x", "ftp://models.example?***"),

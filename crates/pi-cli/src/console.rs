@@ -361,7 +361,9 @@ fn code(tone: Tone) -> &'static str {
 
 /// What stands in a file must not command the terminal: control characters are shown, line ends stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let is_plain = |letter: char| !letter.is_control() || letter == '\n';
+    // Letters that turn the direction of what follows make one thing look like another.
+    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_plain = |letter: char| !letter.is_control() && !turns(letter) || letter == '\n';
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }

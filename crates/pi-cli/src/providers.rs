@@ -18,7 +18,7 @@ use pi_provider::{
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
-    manifest::{Diagnostic, Severity, diagnostic::Rule},
+    manifest::{Diagnostic, Severity},
     transport::{Network, Transport},
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -93,12 +93,9 @@ impl Providers {
         let agent = environment.agent_directory.as_deref();
         let catalog = Catalog::load(&sources);
         let mut rejected: Vec<String> = Vec::new();
-        let is_told = |it: &Diagnostic| it.severity == Severity::Error || it.rule == Rule::PiCommand;
+        let is_told = |it: &Diagnostic| it.severity == Severity::Error;
         for finding in catalog.findings().iter().filter(|it| is_told(&it.diagnostic)) {
             console.note(&finding.diagnostic.to_string());
-            if finding.diagnostic.severity != Severity::Error {
-                continue;
-            }
             // The other providers of this file are there.
             if let (Origin::PiModels, Some(name)) = (finding.origin, left_out(&finding.diagnostic.path)) {
                 console.note(&format!("provider {name} of models.json is left out"));
@@ -146,19 +143,15 @@ impl Providers {
 
     /// The credential of a provider; `explicit` is what somebody spelled out.
     pub(crate) fn credential(&self, entry: &Entry, explicit: Option<&Secret>) -> Resolved {
-        let written = entry.key.as_ref().and_then(|key| key.resolve(&env::lookup));
         let sources = Sources {
-            explicit: explicit.or(written.as_ref()),
+            explicit,
+            written: entry.key.as_ref(),
             environment: &env::lookup,
             auth_file: &self.auth_file,
             trust: entry.trust,
             now: self.now,
         };
-        let mut resolved = credential::resolve(&entry.manifest, &sources);
-        if explicit.is_none() && resolved.source_kind == SourceKind::Explicit {
-            resolved.source_name = Some("models.json".to_owned());
-        }
-        resolved
+        credential::resolve(&entry.manifest, &sources)
     }
 
     /// Whether anything is there that may be a credential of this provider.

@@ -25,6 +25,12 @@ use crate::{
 /// What a diagnostic of a call is called whose arguments are not whole.
 const CUT_CALL: &str = "unfinished_tool_call";
 
+/// How a message says that its provider refused to answer.
+const REFUSED: &str = "the provider refused to answer";
+
+/// What the diagnostic of an answer is called whose provider paused its turn.
+const PAUSED_TURN: &str = "paused_turn";
+
 /// What diagnostics of events are called that tell of what came and cannot be used.
 const TOLD: [(&str, &str); 2] = [(NAMELESS_CALL, "nameless_tool_call"), (UNKNOWN_USAGE, "unknown_usage")];
 
@@ -194,9 +200,7 @@ impl Assembly {
         let refused = self.finish.as_ref().filter(|finish| is_proper && finish.reason == Termination::Refusal);
         self.message.error_message = match end {
             End::Broken(reason) => Some(said.unwrap_or(reason)),
-            End::Proper | End::Aborted => {
-                said.or_else(|| refused.map(|finish| format!("the provider refused to answer ({})", finish.raw)))
-            }
+            End::Proper | End::Aborted => said.or_else(|| refused.map(|finish| format!("{REFUSED} ({})", finish.raw))),
         };
         let reason = match &self.message.error_message {
             _ if is_aborted => StopReason::Aborted,
@@ -222,8 +226,16 @@ impl Assembly {
             .unfinished_calls()
             .map(|id| json!({"type": CUT_CALL, "timestamp": timestamp, "details": {"toolCallId": id}}))
             .chain(self.told.iter().cloned())
+            .chain(self.paused())
             .collect();
         (!told.is_empty()).then(|| told.into())
+    }
+
+    /// A turn that the provider paused is not at its end, though it ends like any other.
+    fn paused(&self) -> Option<Value> {
+        let paused = self.finish.as_ref().filter(|finish| finish.reason == Termination::PauseTurn)?;
+        let (timestamp, details) = (self.message.timestamp, json!({"stopReason": paused.raw}));
+        Some(json!({"type": PAUSED_TURN, "timestamp": timestamp, "details": details}))
     }
 
     fn stop_reason(&self) -> StopReason {
@@ -402,6 +414,18 @@ impl Assembly {
         let is_meant = |block: &Block| matches!(block, Block::ToolCall(call) if call.id.as_str() == id);
         self.message.content.iter().rposition(is_meant)
     }
+}
+
+/// Whether the message failed because its provider refused to answer, and not because something broke.
+pub fn is_refusal(message: &AssistantMessage) -> bool {
+    message.error_message.as_deref().is_some_and(|words| words.starts_with(REFUSED))
+}
+
+/// The provider's word for a pause, where the message is one that its provider did not finish.
+pub fn paused(message: &AssistantMessage) -> Option<&str> {
+    let told = message.diagnostics.as_ref()?.as_array()?;
+    let paused = told.iter().find(|told| told.get("type").and_then(Value::as_str) == Some(PAUSED_TURN))?;
+    paused.pointer("/details/stopReason")?.as_str()
 }
 
 /// The calls of a finished message whose arguments are not a whole object, by its diagnostics. They must not be run.

@@ -1,12 +1,13 @@
 //! Finds the credential of a provider and says where it goes.
 //!
-//! The chain: what the caller spelled out, the variable that the manifest names, `<ID>_API_KEY`, Pi's `auth.json`. The
-//! environment is a lookup and the time an argument; only [`AuthFile::read`] touches a file. A manifest that comes from a
-//! project which nobody trusts gets nothing. Start with [`resolve`]; [`attach()`] turns a credential into a header or a
+//! The chain: what the caller spelled out, a key of Pi's `models.json`, the variable that the manifest names,
+//! `<ID>_API_KEY`, Pi's `auth.json`. The environment is a lookup and the time an argument; only [`AuthFile::read`] touches a
+//! file, and only [`KeyCommand`] starts a process. A manifest that comes from a project which nobody trusts gets nothing. Start with [`resolve`]; [`attach()`] turns a credential into a header or a
 //! query parameter, and only the transport puts that on the wire.
 
 mod attach;
 mod auth_file;
+mod command;
 
 use std::time::SystemTime;
 
@@ -18,7 +19,7 @@ use crate::{
     catalog::Held,
     error::CallError,
     manifest::{
-        Manifest,
+        KeySource, Manifest,
         endpoint::{Placement, is_protected},
     },
     secret::Secret,
@@ -27,6 +28,7 @@ use crate::{
 pub use self::{
     attach::{AttachError, Attachment, attach, attachments},
     auth_file::{AuthFile, Unusable},
+    command::{CommandFault, KeyCommand},
 };
 
 /// Reads a variable of the environment.
@@ -50,6 +52,8 @@ pub enum CredentialKind {
 /// Where a credential may come from.
 pub struct Sources<'a> {
     pub explicit: Option<&'a Secret>,
+    /// The key of Pi's `models.json`.
+    pub written: Option<&'a KeySource>,
     pub environment: Lookup<'a>,
     pub auth_file: &'a AuthFile,
     pub trust: Trust,
@@ -188,6 +192,9 @@ pub fn in_the_clear(manifest: &Manifest, base_url: Option<&str>) -> Option<Strin
 pub(crate) const IN_THE_CLEAR: &str =
     "goes over http to a server elsewhere, and everybody on the way can read it; use an https address";
 
+/// What the file of Pi is called in which keys of providers may stand.
+const MODELS_FILE: &str = "models.json";
+
 fn find(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
     let mut resolved = Resolved::nothing(manifest);
     if sources.trust == Trust::UntrustedProject {
@@ -201,6 +208,21 @@ fn find(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
         resolved.source_kind = SourceKind::Explicit;
         resolved.source_name = Some("explicit".to_owned());
         return resolved;
+    }
+    match sources.written.map(|written| written.look_up(sources.environment)) {
+        Some(Ok(secret)) => {
+            resolved.credential = Some(Credential::key(secret));
+            resolved.source_kind = SourceKind::Explicit;
+            resolved.source_name = Some(MODELS_FILE.to_owned());
+            return resolved;
+        }
+        Some(Err(missing)) => {
+            resolved.looked_in.push(MODELS_FILE.to_owned());
+            let unusable = Unusable::NotThere { provider: manifest.id.to_string(), missing };
+            resolved.notes.push(format!("{unusable}; {}", unusable.hint()));
+            resolved.unusable.push(unusable);
+        }
+        None => {}
     }
     for name in variables(manifest) {
         let value = (sources.environment)(&name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());

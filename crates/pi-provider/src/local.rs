@@ -200,13 +200,13 @@ impl Probe {
 
     /// The server, if it is there and is the one.
     async fn ask(&self, transport: &Transport) -> Option<LocalServer> {
-        let list = self.get(transport, &self.list).await?;
+        let list = get(transport, &self.base_url, &self.list).await?;
         let mut known = false;
         for (path, condition) in &self.signs {
             known = if *path == self.list {
                 condition.holds(&list)
             } else {
-                self.get(transport, path).await.is_some_and(|answer| condition.holds(&answer))
+                get(transport, &self.base_url, path).await.is_some_and(|answer| condition.holds(&answer))
             };
             if known {
                 break;
@@ -217,7 +217,9 @@ impl Probe {
             return None;
         }
         let window = match &self.server {
-            Some((path, window)) => self.get(transport, path).await.and_then(|answer| number(window, &answer)),
+            Some((path, window)) => {
+                get(transport, &self.base_url, path).await.and_then(|answer| number(window, &answer))
+            }
             None => None,
         };
         let entries = match &self.binding {
@@ -242,20 +244,42 @@ impl Probe {
         model.modalities.get_or_insert_with(|| Modalities { input: text(), output: text() });
         Some((id, model))
     }
+}
 
-    async fn get(&self, transport: &Transport, path: &str) -> Option<Value> {
-        // Without the slash, `@elsewhere` would be another server.
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        let url = Url::parse(&format!("{}{slash}{path}", self.base_url)).ok()?;
-        let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
-        let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
-        let response = transport.send(&outgoing, &[]).await.ok()?;
-        if !response.status().is_success() {
-            return None;
+/// The models that a server of the OpenAI kind lists, by their names; `None` if it does not tell. It is sent no credential.
+/// An address without the version of the API is asked with it too.
+pub async fn served_at(transport: &Transport, address: &str, patience: Duration) -> Option<Vec<String>> {
+    let list = async {
+        for path in ["/models", "/v1/models"] {
+            if let Some(answer) = get(transport, address, path).await
+                && let Some(models) = listed(&answer)
+            {
+                return Some(models);
+            }
         }
-        let body = read_body(&mut Inflow::of(response), LARGEST).await.ok()?;
-        serde_json::from_slice(&body).ok()
+        None
+    };
+    tokio::time::timeout(patience, list).await.ok().flatten()
+}
+
+fn listed(answer: &Value) -> Option<Vec<String>> {
+    let models = ["data", "models"].iter().find_map(|name| answer.get(name)?.as_array())?;
+    let name = |model: &Value| ["id", "name"].iter().find_map(|name| model.get(name)?.as_str().map(str::to_owned));
+    Some(models.iter().filter_map(name).collect())
+}
+
+async fn get(transport: &Transport, base_url: &str, path: &str) -> Option<Value> {
+    // Without the slash, `@elsewhere` would be another server.
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let url = Url::parse(&format!("{base_url}{slash}{path}")).ok()?;
+    let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
+    let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
+    let response = transport.send(&outgoing, &[]).await.ok()?;
+    if !response.status().is_success() {
+        return None;
     }
+    let body = read_body(&mut Inflow::of(response), LARGEST).await.ok()?;
+    serde_json::from_slice(&body).ok()
 }
 
 /// A number that means something: zero is unknown.

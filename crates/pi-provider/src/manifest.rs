@@ -38,7 +38,9 @@ pub use self::{
     diagnostic::{Diagnostic, Severity},
     endpoint::{Auth, Endpoint, Operation},
     failure::ErrorClassification,
-    load::{Document, Format, KeySource, Loaded, load, load_any, load_contract, load_models, load_pi_models},
+    load::{
+        Document, Format, KeySource, Loaded, MissingKey, load, load_any, load_contract, load_models, load_pi_models,
+    },
     model::ModelEntry,
     names::{Module, modules},
     parameter::Parameter,

@@ -10,7 +10,7 @@ mod mapped;
 use std::time::SystemTime;
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) use self::mapped::call_part;
 use crate::{
@@ -99,6 +99,9 @@ impl Reading<'_> {
     pub fn json(&self, body: &[u8]) -> Result<Value, CallError> {
         let value: Value =
             serde_json::from_slice(body).map_err(|fault| self.malformed(&format!("no JSON: {fault}")))?;
+        if let Some(error) = failed_choice(&value) {
+            return Err(self.refused(&error));
+        }
         if is_error(&value) { Err(self.refused(&value)) } else { Ok(value) }
     }
 
@@ -143,6 +146,28 @@ fn is_answer(events: &[StreamEvent]) -> bool {
         StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => finish.is_some(),
         StreamEvent::Metadata { .. } | StreamEvent::StreamError { .. } => false,
     })
+}
+
+/// The error of an answer in OpenAI's form that failed in the middle, in the form of an error.
+fn failed_choice(body: &Value) -> Option<Value> {
+    let choice = body.pointer("/choices/0")?;
+    let is_told = |error: &&Value| {
+        error.as_object().is_some_and(|it| !it.is_empty()) || error.as_str().is_some_and(|it| !it.is_empty())
+    };
+    if let Some(error) = choice.get("error").filter(is_told) {
+        return Some(json!({ "error": error }));
+    }
+    match choice.get("finish_reason")?.as_str()? {
+        "error" if !is_error(body) => {
+            let message = "the server ended the answer with an error and did not say which";
+            Some(json!({ "error": { "code": "server_error", "message": message } }))
+        }
+        word @ "insufficient_system_resource" => {
+            let message = "the server has too few resources to finish the answer";
+            Some(json!({ "error": { "code": word, "message": message } }))
+        }
+        _ => None,
+    }
 }
 
 /// Some providers, and many gateways before them, answer 200 and an error.

@@ -22,13 +22,13 @@ use std::{
 };
 
 use pi_redact::Redactor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use self::framing::FrameTooLarge;
 use self::{
     dialect::DialectRules,
     finish::FinishWords,
-    framing::{FRAME_LIMIT, Form, Frame, Framing},
+    framing::{ERROR, FRAME_LIMIT, Form, Frame, Framing},
     halves::Halves,
     interpreter::{Interpreter, Knowledge},
     rule::{FrameCondition, Mapping, Match, Recipe, RuleError, Selection},
@@ -319,10 +319,14 @@ impl Reader {
                 None => self.malformed(&fault, out),
             },
             Ok((_, Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) | Scalar::Text(_))) | Err(_) => {
-                if !self.meaning.map(compiled, self.tape.object(members), None, out) {
+                let is_read = self.meaning.map(compiled, self.tape.object(members), None, out);
+                if !is_read && frame.event != ERROR {
                     self.unread += 1;
                 }
             }
+        }
+        if frame.event == ERROR && !self.meaning.interpreter.failed {
+            self.meaning.fail(data, out);
         }
     }
 
@@ -343,6 +347,14 @@ impl Reader {
 }
 
 impl Meaning {
+    /// A frame that is called an error is one, also where no rule knows its words.
+    fn fail(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
+        let said = serde_json::from_str(data).ok().filter(Value::is_object);
+        let error = said.unwrap_or_else(|| json!({ "error": data }));
+        self.interpreter.failed = true;
+        out.push(StreamEvent::StreamError { failure: (self.classify)(&error) });
+    }
+
     /// Applies the rules; whether one applied. `shape` is that of the frame, where frames like it came before.
     fn map(&mut self, compiled: &Compiled, frame: View<'_>, shape: Option<Shape>, out: &mut Vec<StreamEvent>) -> bool {
         let holds =

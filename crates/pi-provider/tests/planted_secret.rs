@@ -102,6 +102,7 @@ fn find(manifest: &Manifest, source: SourceKind, printed: &mut Printed) -> Resol
     let explicit = (source == SourceKind::Explicit).then(|| Secret::new(KEY));
     let sources = Sources {
         explicit: explicit.as_ref(),
+        written: None,
         environment: &environment,
         auth_file: &auth_file,
         trust: Trust::Trusted,

@@ -184,10 +184,10 @@ impl Models {
     fn resolve(&self, entry: &Entry) -> credential::Resolved {
         let keys = &self.inner.keys;
         let environment = &*keys.environment;
-        let written = entry.key.as_ref().and_then(|key| key.resolve(&environment));
         let explicit = keys.explicit.as_ref().filter(|(provider, _)| *provider == entry.manifest.id);
         let sources = Sources {
-            explicit: explicit.map(|(_, secret)| secret).or(written.as_ref()),
+            explicit: explicit.map(|(_, secret)| secret),
+            written: entry.key.as_ref(),
             environment: &environment,
             auth_file: &keys.auth_file,
             trust: entry.trust,

@@ -175,6 +175,9 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     for id in &cut {
         console.note(&format!("call {id} ends in the middle of its arguments: it must not be run"));
     }
+    if let Some(word) = assembly::paused(&answered.message) {
+        console.note(&format!("the provider paused its turn ({word}): the answer may go on if it is asked to"));
+    }
     if let Some(missing) = form::missing_call(&call.options.tool_choice, &answered.message) {
         console.note(&missing);
     }
@@ -217,6 +220,7 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
     let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
     let has_prices = chosen.known.as_ref().is_some_and(|it| it.pricing.is_some());
+    let is_refusal = assembly::is_refusal(&answered.message);
     json!({
         "message": answered.message,
         // Zeros would be a claim: what nobody counted, or has a price for, is null.
@@ -235,7 +239,8 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "findings": facts.findings,
         "masked": asking.hidden,
         "empty": form::lack(&answered.message).is_some(),
-        "refusal": answered.message.error_message,
+        "refusal": answered.message.error_message.as_ref().filter(|_| is_refusal),
+        "error": answered.message.error_message.as_ref().filter(|_| !is_refusal).map(|message| json!({"message": message})),
         "form_fault": null,
         "exit_code": exit as u8,
         "unfinished_calls": assembly::unfinished_calls(&answered.message),

@@ -12,7 +12,7 @@ use pi_provider::{
 use pi_transcript::json::Problem;
 
 use crate::{
-    choice::SERVER_ID,
+    choice::{LISTED, SERVER_ID},
     exit::Exit,
     providers,
     refusal::{Cause, Refusal},
@@ -82,6 +82,8 @@ pub(crate) enum ModelFailure {
     NoModelNamed { provider: String },
     #[error("which model the server is to use is not said")]
     NoModelAtAddress,
+    #[error("the server has {} models, and none was named", models.len())]
+    SeveralAtAddress { models: Vec<String> },
     #[error("{text} is not an address")]
     BadAddress { text: String, reason: String },
     #[error("{name} is not set")]
@@ -90,8 +92,6 @@ pub(crate) enum ModelFailure {
     NoManifests { path: String, source: io::Error },
     #[error("{file} is not a manifest that can be used")]
     NotAManifest { file: String, findings: Vec<String> },
-    #[error("{questions} questions are one too many")]
-    SeveralQuestions { questions: usize },
     #[error(transparent)]
     Call(#[from] CallError),
     /// The same of a server that has no manifest, and so no name: it is told of its address.
@@ -133,9 +133,9 @@ impl ModelFailure {
             | Self::NotAVariable
             | Self::NoModelNamed { .. }
             | Self::NoModelAtAddress
+            | Self::SeveralAtAddress { .. }
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
-            | Self::SeveralQuestions { .. }
             | Self::Call(_)
             | Self::AtAddress(_)
             | Self::Interrupted => None,
@@ -168,7 +168,8 @@ impl ModelFailure {
             Self::NotFound(FindError::Ambiguous { .. })
             | Self::Several { .. }
             | Self::NoModelNamed { .. }
-            | Self::NoModelAtAddress => Some(ErrorCode::InvalidRequest),
+            | Self::NoModelAtAddress
+            | Self::SeveralAtAddress { .. } => Some(ErrorCode::InvalidRequest),
             Self::BadDefault { source, .. } => source.code(),
             Self::NoQuestion
             | Self::NotText { .. }
@@ -192,8 +193,7 @@ impl ModelFailure {
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
             | Self::NoManifests { .. }
-            | Self::NotAManifest { .. }
-            | Self::SeveralQuestions { .. } => None,
+            | Self::NotAManifest { .. } => None,
         }
     }
 
@@ -276,7 +276,11 @@ impl ModelFailure {
                     .to_owned()
             }
             Self::NoModelNamed { provider } => format!("name one: --model {provider}/MODEL"),
-            Self::SeveralQuestions { .. } => "put it into quotes: pi ask 'What is a monad?'".to_owned(),
+            Self::SeveralAtAddress { models } => {
+                let more = if models.len() > LISTED { ", …" } else { "" };
+                let first = models.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+                format!("name one with --model: {first}{more}")
+            }
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),

@@ -351,7 +351,10 @@ fn dry_run_shows_the_request_and_what_is_changed() {
         }
       ],
       "temperature": 0.5,
-      "stream": true
+      "stream": true,
+      "stream_options": {
+        "include_usage": true
+      }
     }
 
     dropped thinking: the model does not think
@@ -361,7 +364,7 @@ fn dry_run_shows_the_request_and_what_is_changed() {
     --- exit 0
     "#);
     assert_snapshot!(command("--json --max-tokens 9"), @r#"
-    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"hidden":[{"header":"authorization"}],"changes":[],"findings":[],"shortage":null}
+    {"model":"acme/small","why":"as asked for","method":"POST","url":"http://127.0.0.1:9/v1/chat/completions","headers":{"content-type":"application/json","accept":"text/event-stream"},"body":{"model":"small","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true,"stream_options":{"include_usage":true}},"credential":{"available":true,"source":"manifest_env","name":"ACME_KEY","looked_in":["ACME_KEY"]},"hidden":[{"header":"authorization"}],"changes":[],"findings":[],"shortage":null}
     --- exit 0
     "#);
     assert_snapshot!(World::new().run("ask Hi --model groq --dry-run --json"), @r#"

@@ -108,12 +108,6 @@ fn files_are_named_with_an_at_sign() {
     assert_eq!(asked[0][0]["text"], "<file name=\"a.txt\">\nalpha\n</file>\n\nWhy?");
     assert_eq!(asked[0][1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
     assert_eq!(asked[1], "<file name=\"a.txt\">\nalpha\n</file>\n\n");
-    assert_snapshot!(run("What is it"), @r"
-    --- on standard error
-    error: 3 questions are one too many
-    hint: put it into quotes: pi ask 'What is a monad?'
-    --- exit 2
-    ");
     assert_snapshot!(run("@gone.txt"), @r"
     --- on standard error
     error: cannot read gone.txt: No such file or directory (os error 2)
@@ -337,4 +331,108 @@ fn refusal_is_shown_and_has_a_code() {
     assert_eq!(told, (&json!("the provider refused to answer (refusal)"), &json!(1), &json!("error")));
     assert!(lines.contains(r#""finish_reason":"refusal""#), "{lines}");
     assert_eq!(running.server.requests().len(), 3, "a refusal is not asked for again");
+}
+
+/// The list of models that a server tells.
+fn list(models: &[&str]) -> Reply {
+    let models: Vec<Value> = models.iter().map(|id| json!({"id": id})).collect();
+    Reply::json(200, &json!({"data": models}))
+}
+
+#[test]
+fn only_model_of_a_server_need_not_be_named() {
+    let running = Running::new(Script::new().then(list(&["solo"])).then(stream(&["ok"])));
+    let (out, error) = run(&running, &format!("ask Hi --base-url {}", running.base_url()), "");
+    assert_eq!(out, "ok\n", "{error}");
+    assert_eq!(running.server.requests()[1].json()["model"], "solo");
+
+    let running = Running::new(Script::new().then(list(&["one", "two"])));
+    let (_, error) = run(&running, &format!("ask Hi --base-url {}", running.base_url()), "");
+    assert!(error.contains("the server has 2 models, and none was named"), "{error}");
+    assert!(error.contains("name one with --model: one, two"), "{error}");
+}
+
+#[test]
+fn words_without_quotes_are_one_question() {
+    let running = Running::new(Script::new().then(stream(&["ok"])));
+    run(&running, &format!("ask hello wide world --model m --base-url {}", running.base_url()), "");
+    assert_eq!(running.server.requests()[0].json()["messages"][0]["content"], "hello wide world");
+}
+
+#[test]
+fn password_in_an_address_is_refused_and_not_shown() {
+    let running = Running::new(Script::new());
+    let (out, error) = run(&running, "ask Hi --model m --base-url http://me:hunter2@127.0.0.1:9/v1", "");
+    assert!(error.contains("--api-key-env") && !format!("{out}{error}").contains("hunter2"), "{error}");
+}
+
+#[test]
+fn refusals_and_errors_are_told_apart() {
+    let choice = |end: Value| Reply::json(200, &json!({"choices": [end]}));
+    let filtered = json!({"message": {"content": "no"}, "finish_reason": "content_filter"});
+    let running = Running::new(Script::new().then(choice(filtered)));
+    let line = format!("ask Hi --json --no-stream --model m --base-url {}", running.base_url());
+    let (out, _) = run(&running, &line, "");
+    let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(
+        (last["refusal"].as_str(), &last["error"]),
+        (Some("the provider refused to answer (content_filter)"), &Value::Null)
+    );
+
+    let pieces =
+        [json!({"choices": [{"delta": {"content": "Half"}}]}), json!({"choices": [{"finish_reason": "error"}]})];
+    let frames: String = pieces.iter().map(frame).collect();
+    let running = Running::new(Script::new().then(Reply::events([frames.as_bytes()])));
+    let (out, error) = run(&running, &format!("ask Hi --json --model m --base-url {}", running.base_url()), "");
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let event = lines.iter().find(|line| line["event"] == "StreamError").expect("the failure is an event");
+    assert_eq!((&event["error"]["retryable"], &event["error"]["fallbackable"]), (&json!(true), &json!(true)));
+    let last = lines.last().expect("a line");
+    assert_eq!(last["refusal"], Value::Null, "{error}");
+    assert!(last["error"]["message"].as_str().is_some_and(|words| words.contains("did not say which")), "{last}");
+}
+
+/// Headers of a manifest may hold keys.
+#[test]
+fn headers_of_a_manifest_are_sent_and_shown_nowhere() {
+    let running = Running::new(Script::new().then(stream(&["ok"])));
+    let headers = "extra_headers: [{name: x-tenant, value: planted-tenant}, {name: x-key, value: 'Key ${ACME_KEY}'}]";
+    let text = manifest("acme", &running.base_url());
+    let text = text.replacen("token_env: ACME_KEY", &format!("token_env: ACME_KEY, {headers}"), 1);
+    assert!(text.contains(headers), "{text}");
+    let world = quiet_world().with("agent/providers/acme.yaml", text);
+    for arguments in [
+        "ask Hi --model acme --dry-run",
+        "ask Hi --model acme --dry-run --json",
+        "provider show acme --json",
+        "provider show acme",
+        "ask Hi --model acme",
+    ] {
+        let mut command = world.command(arguments);
+        let output = fed(command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "key-of-acme"), "");
+        let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!told.contains("planted-tenant") && !told.contains("key-of-acme"), "{arguments}: {told}");
+        assert!(told.contains("x-tenant") || arguments == "ask Hi --model acme", "{arguments}: {told}");
+    }
+    let request = &running.server.requests()[0];
+    assert_eq!(request.header("x-tenant"), Some("planted-tenant"));
+    assert_eq!(request.header("x-key"), Some("Key key-of-acme"));
+}
+
+#[test]
+fn key_that_a_command_prints_is_sent() {
+    let running = Running::new(Script::new().then(stream(&["ok"])));
+    let models = json!({"providers": {"own": {"baseUrl": running.base_url(), "api": "openai-completions",
+        "apiKey": "!printf 'key-of-%s\\n' command", "models": [{"id": "m"}]}}});
+    let world = quiet_world().with("agent/models.json", models.to_string());
+    let output = fed(world.command("ask Hi --model own/m").env("PI_CODING_AGENT_DIR", "agent"), "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(running.server.requests()[0].header("authorization"), Some("Bearer key-of-command"));
+}
+
+#[test]
+fn letters_that_turn_text_around_are_escaped() {
+    let running = Running::new(Script::new().then(stream(&["a\u{202e}b \u{2066}c"])));
+    let (out, _) = run(&running, &format!("ask Hi --model m --base-url {}", running.base_url()), "");
+    assert_eq!(out, "a\\u{202e}b \\u{2066}c\n");
 }

@@ -78,7 +78,7 @@ fn later_source_replaces_an_earlier_one() {
     assert_snapshot!(line("provider list --provider-dir more", "acme"), @"acme                                             command line  stable       1  no credential  https://named.example");
     assert_snapshot!(line("provider list --provider-dir more/acme.yaml", "acme"), @"acme                                             command line  stable       1  no credential  https://named.example");
     assert_snapshot!(line("provider list", "other"), @"other                                            models.json  stable       1  models.json    http://pi.example/v1");
-    assert_snapshot!(line("models m1", "other"), @"other     m1                                   tools thinking? json? vision?  models.json");
+    assert_snapshot!(line("models m1", "other"), @"other     m1        128k     16k               tools json?  models.json");
 }
 
 #[test]

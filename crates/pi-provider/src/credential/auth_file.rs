@@ -1,7 +1,7 @@
 //! Pi's `auth.json`: credentials by provider, as its login wrote them.
 //!
 //! `{"anthropic": {"type": "api_key", "key": "…"}, "github": {"type": "oauth", "access": "…", "expires": 1767225600000}}`.
-//! A key may also be the name of a variable. It may be a command (`!…`) for Pi; we do not run one, and say so.
+//! A key may also be a variable (`$NAME`, or its bare name) or a command (`!…`), as in Pi's `models.json`.
 
 use std::{
     fmt,
@@ -15,7 +15,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Credential, CredentialKind, Lookup};
-use crate::{manifest::Auth, secret::Secret};
+use crate::{
+    manifest::{Auth, KeySource, MissingKey},
+    secret::Secret,
+};
 
 /// The credentials of a file. Does not print them.
 #[derive(Default)]
@@ -32,8 +35,12 @@ pub struct AuthFile {
 pub enum Unusable {
     #[error("the login of {provider} has expired, and is not renewed here")]
     Expired { provider: String },
-    #[error("the key of {provider} is a command, which is not run")]
-    Command { provider: String },
+    #[error("the key of {provider} is not there: {missing}")]
+    NotThere {
+        provider: String,
+        #[source]
+        missing: MissingKey,
+    },
     #[error("the entry of {provider} is of a kind that is not known here")]
     UnknownKind { provider: String },
     #[error("the entry of {provider} in the file of credentials is left out: {fault}")]
@@ -55,7 +62,10 @@ impl Unusable {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Expired { .. } => "log in again with Pi, or use a key",
-            Self::Command { .. } => "write the key into the file, or the name of a variable",
+            Self::NotThere { missing: MissingKey::Command(_), .. } => {
+                "run the command in a shell to see what is wrong with it"
+            }
+            Self::NotThere { missing: MissingKey::Variable { .. }, .. } => "set the variable, or write the key itself",
             Self::UnknownKind { .. } => "write an entry of the type api_key or oauth",
             Self::BrokenEntry { .. } => "correct the entry, or take it out",
             Self::ForeignLogin { .. } => "use a key",
@@ -69,7 +79,7 @@ impl Unusable {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Entry {
     ApiKey {
-        key: String,
+        key: KeySource,
     },
     Oauth {
         access: String,
@@ -90,6 +100,7 @@ fn fault(entry: &Value) -> &'static str {
     match entry.get("type").and_then(Value::as_str) {
         _ if !entry.is_object() => "it is not an object",
         None => "it has no type",
+        Some("api_key") if is_text("key") => "its key is empty",
         Some("api_key") => "its key is not a text",
         Some("oauth") if !is_text("access") => "its access is not a text",
         Some("oauth") => "its expires is not a number",
@@ -152,11 +163,10 @@ impl AuthFile {
     ) -> Option<Result<Credential, Unusable>> {
         let provider = provider.to_owned();
         Some(match self.entries.get(&provider)? {
-            Ok(Entry::ApiKey { key }) if key.starts_with('!') => Err(Unusable::Command { provider }),
-            Ok(Entry::ApiKey { key }) => {
-                let value = environment(key).filter(|value| !value.is_empty()).unwrap_or_else(|| key.clone());
-                Ok(Credential::key(Secret::new(value.trim())))
-            }
+            Ok(Entry::ApiKey { key }) => match key.look_up(environment) {
+                Ok(key) => Ok(Credential::key(Secret::new(key.expose().trim()))),
+                Err(missing) => Err(Unusable::NotThere { provider, missing }),
+            },
             Ok(Entry::Oauth { access, expires }) => {
                 if let Some(reason) = auth.login_refused.clone() {
                     return Some(Err(Unusable::ForeignLogin { provider, reason }));

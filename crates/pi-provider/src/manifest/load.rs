@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::ring1::is_id;
 pub use self::{
     model::{LoadedContract, LoadedModels, load_contract, load_models},
-    pi_models::{KeySource, LoadedPiModels, PiCost, PiModel, PiProvider, load_pi_models},
+    pi_models::{KeySource, LoadedPiModels, MissingKey, PiCost, PiModel, PiProvider, load_pi_models},
 };
 pub(crate) use super::tree::MAX_BYTES;
 pub use super::tree::read::Ignored;

@@ -152,6 +152,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
             match block {
                 Block::Text(block) if is_blank(&block.text) => {}
                 Block::Text(block) => {
+                    spoken.end_thought();
                     let signature = block.text_signature.as_deref().filter(|_| spoken.is_own);
                     spoken.parts.push(Part::Text { text: (&*block.text).into(), signature });
                 }
@@ -172,7 +173,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
 
     /// The model's turn, the answers to its calls, and behind them what the user has to say of them.
     fn say(&mut self, spoken: Spoken<'a>) {
-        let Spoken { parts, answers, mut told, mut shown, is_own: _, stand_in: _ } = spoken;
+        let Spoken { parts, answers, mut told, mut shown, is_own: _, stand_in: _, has_thought: _ } = spoken;
         if !parts.is_empty() {
             self.turns.push(Turn::Assistant(parts));
         }
@@ -239,7 +240,9 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         if spoken.is_own && has_form {
             spoken.parts.push(Part::Thinking { text: &block.thinking, signature, redacted });
         } else if !redacted && !is_blank(&block.thinking) {
+            spoken.end_thought();
             spoken.parts.push(text(&block.thinking));
+            spoken.has_thought = matches!(self.contents.manner.dialect, Dialect::OpenaiChat | Dialect::Demo);
         }
     }
 
@@ -329,6 +332,20 @@ struct Spoken<'a> {
     told: Vec<Part<'a>>,
     /// What the answers cannot hold.
     shown: Vec<Part<'a>>,
+    /// The last part is thinking that is read as text, and text that follows would run into it.
+    has_thought: bool,
+}
+
+impl Spoken<'_> {
+    /// Parts the thinking of another model from the text that follows, in a dialect that writes all text as one.
+    fn end_thought(&mut self) {
+        if std::mem::take(&mut self.has_thought)
+            && let Some(Part::Text { text, .. }) = self.parts.last_mut()
+            && !text.ends_with("\n\n")
+        {
+            text.to_mut().push_str("\n\n");
+        }
+    }
 }
 
 /// Whether the model signed one of the calls of this answer; of several at once only the first is.

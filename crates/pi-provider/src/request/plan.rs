@@ -147,7 +147,9 @@ pub(super) fn plan<'a>(
         ToolsAs::Text(form) => {
             if !call.prompt.tools.is_empty() {
                 changes.changed("tools", "described in the system text, because the model has none of its own");
-                system.push_str("\n\n");
+                if !system.is_empty() {
+                    system.push_str("\n\n");
+                }
                 system.push_str(&text_call::prompt::instructions(form, &call.prompt.tools));
             }
             Vec::new()

@@ -144,5 +144,8 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// The name of an event that tells of a failure, whatever the rules of the stream are.
+pub(super) const ERROR: &str = "error";
+
 /// After a large frame its memory is given back.
 const KEPT: usize = 16 * 1024;

@@ -11,6 +11,7 @@ use pi_provider::{
         AuthFile, CredentialKind, Resolved, SourceKind, Sources, Status, Trust, Unusable, host_supplied, resolve,
         variables,
     },
+    manifest::{KeySource, MissingKey},
 };
 use serde_json::{Value, json};
 
@@ -20,13 +21,17 @@ const FILE: &str = r#"{
     "mock-one": {"type": "api_key", "key": "from-file"},
     "other": {"type": "api_key", "key": "IN_VARIABLE"},
     "logged-in": {"type": "oauth", "access": "token-1", "refresh": "r", "expires": 2000000},
-    "command": {"type": "api_key", "key": "!pass show key"},
+    "command": {"type": "api_key", "key": "!printf ' of-%s\\n' command"},
+    "broken": {"type": "api_key", "key": "!echo planted-output; exit 4"},
+    "variable": {"type": "api_key", "key": "${IN_VARIABLE}"},
     "future": {"type": "passkey", "id": 1}
 }"#;
 
 struct Case<'a> {
     changes: Value,
     explicit: Option<&'a str>,
+    /// Of `models.json`.
+    written: Option<KeySource>,
     environment: &'a [(&'a str, &'a str)],
     file: Option<&'a str>,
     trust: Trust,
@@ -34,7 +39,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn new() -> Self {
-        Self { changes: json!({}), explicit: None, environment: &[], file: None, trust: Trust::Trusted }
+        Self { changes: json!({}), explicit: None, written: None, environment: &[], file: None, trust: Trust::Trusted }
     }
 
     fn resolve(self) -> Resolved {
@@ -53,6 +58,7 @@ impl Case<'_> {
         let explicit = self.explicit.map(Secret::new);
         let sources = Sources {
             explicit: explicit.as_ref(),
+            written: self.written.as_ref(),
             environment: &environment,
             auth_file: &auth_file,
             trust: self.trust,
@@ -156,10 +162,45 @@ fn entries_of_the_file_are_understood_or_explained() {
     check("other", &[], "available auth_file FILE IN_VARIABLE");
     let token = check("logged-in", &[], "available auth_file FILE token-1");
     assert_eq!(token.credential.unwrap().kind, CredentialKind::AccessToken);
-    let command = check("command", &[], "missing none - -");
-    assert_eq!(command.unusable, [Unusable::Command { provider: "command".to_owned() }]);
+    check("command", &[], "available auth_file FILE of-command");
+    let broken = check("broken", &[], "missing none - -");
+    assert_eq!(
+        broken.notes,
+        [
+            "the key of broken is not there: the command brings none: it ended with exit status: 4; run the command in a shell \
+          to see what is wrong with it"
+        ]
+    );
+    check("variable", &[("IN_VARIABLE", "v")], "available auth_file FILE v");
+    let unset = check("variable", &[], "missing none - -");
+    let missing = MissingKey::Variable { name: "IN_VARIABLE".to_owned() };
+    assert_eq!(unset.unusable, [Unusable::NotThere { provider: "variable".to_owned(), missing }]);
     let future = check("future", &[], "missing none - -");
     assert_eq!(future.unusable, [Unusable::UnknownKind { provider: "future".to_owned() }]);
+}
+
+#[test]
+fn a_key_of_models_json_comes_after_what_was_spelled_out() {
+    let written = |text: &str| Some(serde_json::from_value::<KeySource>(json!(text)).unwrap());
+    let environment = [("MOCK_TOKEN", "from-manifest")];
+    let case = |text: &str| Case { written: written(text), environment: &environment, ..Case::new() };
+    case("!echo of-command").check("available explicit models.json of-command", &[]);
+    case("sk-literal").check("available explicit models.json sk-literal", &[]);
+    Case { explicit: Some("k"), ..case("!exit 1") }.check("available explicit explicit k", &[]);
+    let other =
+        case("!exit 1").check("available manifest_env MOCK_TOKEN from-manifest", &["models.json", "MOCK_TOKEN"]);
+    assert_eq!(other.unusable.len(), 1, "what failed is told: {other:?}");
+}
+
+/// The command would leave a file behind.
+#[test]
+fn commands_of_a_project_that_nobody_trusts_are_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ran");
+    let text = json!(format!("!touch '{}'; echo key", file.display()));
+    let written = Some(serde_json::from_value::<KeySource>(text).unwrap());
+    Case { written, trust: Trust::UntrustedProject, ..Case::new() }.check("missing none - -", &[]);
+    assert!(!file.exists());
 }
 
 #[test]
@@ -301,6 +342,7 @@ fn a_credential_in_the_clear_is_told() {
     let notes = |address: &str, key: Option<&Secret>| {
         let sources = Sources {
             explicit: key,
+            written: None,
             environment: &|_| None,
             auth_file: &none,
             trust: Trust::Trusted,

@@ -224,8 +224,8 @@ fn a_project_that_is_not_trusted_replaces_nothing_and_gets_no_credentials() {
         help: trust the project if its manifest is to be used
     p/other.yaml: warning[catalog.untrusted]: other is not replaced, because the project is not trusted
         help: trust the project if its manifest is to be used
-    p/models.json:1:71: warning[models-json.command]: the command is not run, so there is no key (providers.alpha.apiKey)
-        help: put what the command prints into a variable, and write its name as $NAME
+    p/models.json:1:71: note[models-json.command]: the shell runs this when it is needed, unless the file comes from a project that nobody trusts (providers.alpha.apiKey)
+        help: it runs once, for at most ten seconds, and what it prints is used without the blanks around; a variable is written as $NAME
     p/x.contract.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
         help: write the id or an alias of a provider that this source or an earlier one describes, in a project that is trusted
     p/models.yaml: warning[catalog.no-provider]: alpha is not changed, because the project is not trusted
@@ -326,8 +326,8 @@ fn models_json_changes_providers_and_brings_new_ones() {
     local [] from models.json (models.json) at http://localhost:9000/v1 with ["tiny"]
     keyless [] from models.json (models.json) at http://127.0.0.1:1/v1 with ["m"]
     plain [] from models.json (models.json) at http://x.example with []
-    models.json:3:101: warning[models-json.command]: the command is not run, so the header is not sent (providers.anthropic.headers)
-        help: put what the command prints into a variable, and write its name as $NAME
+    models.json:3:101: note[models-json.command]: the shell runs this when it is needed, unless the file comes from a project that nobody trusts (providers.anthropic.headers)
+        help: it runs once, for at most ten seconds, and what it prints is used without the blanks around; a variable is written as $NAME
     models.json:7:100: warning[models-json.provider]: a model without an id is left out (providers.local.models[1])
         help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json:9:56: error[models-json.provider]: the api "telepathy" is not known (providers.strange.api)
@@ -342,7 +342,7 @@ fn models_json_changes_providers_and_brings_new_ones() {
     let anthropic = catalog.provider("anthropic").unwrap();
     let key = anthropic.key.as_ref().unwrap().resolve(&environment).unwrap();
     assert_eq!(key.expose(), "from the environment");
-    assert!(matches!(&anthropic.headers["x-team"], KeySource::Command(command) if command.expose() == "team"));
+    assert!(matches!(&anthropic.headers["x-team"], KeySource::Command(_)));
     let claude = &anthropic.manifest.models["claude"];
     assert_eq!((claude.name.as_deref(), claude.context_window), (Some("Claude"), Some(5)));
 
@@ -354,7 +354,7 @@ fn models_json_changes_providers_and_brings_new_ones() {
     assert_eq!(tiny.model.unwrap().parameter_aliases["max_tokens"], "max_completion_tokens");
     assert_eq!(tiny.model.unwrap().thinking_format.as_deref(), Some("enable_thinking"));
     assert_snapshot!(serde_json::to_string(&tiny.to_model()).unwrap(), @r#"
-    {"id":"tiny","name":"tiny","api":"openai-completions","provider":"local","baseUrl":"http://localhost:9000/v1","reasoning":false,"input":["text","image"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"contextWindow":128000,"maxTokens":16384,"compat":{"maxTokensField":"max_completion_tokens","supportsUsageInStreaming":false,"thinkingFormat":"qwen"},"contextWindowAssumed":true,"costUnknown":true}
+    {"id":"tiny","name":"tiny","api":"openai-completions","provider":"local","baseUrl":"http://localhost:9000/v1","reasoning":false,"input":["text","image"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"contextWindow":128000,"maxTokens":16384,"compat":{"maxTokensField":"max_completion_tokens","supportsUsageInStreaming":false,"thinkingFormat":"qwen"},"costUnknown":true}
     "#);
 }
 
@@ -369,8 +369,8 @@ fn a_provider_of_models_json_that_cannot_be_used_is_left_out_alone() {
     let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
     assert_snapshot!(show(&Catalog::load(&[pi])), @r"
     good [] from models.json (models.json) at https://g.example with []
-    models.json:2:83: warning[models-json.command]: the command is not run, so there is no key (providers.good.apiKey)
-        help: put what the command prints into a variable, and write its name as $NAME
+    models.json:2:83: note[models-json.command]: the shell runs this when it is needed, unless the file comes from a project that nobody trusts (providers.good.apiKey)
+        help: it runs once, for at most ten seconds, and what it prints is used without the blanks around; a variable is written as $NAME
     models.json:3:3: error[models-json.provider]: baseUrl of homeless is missing (providers.homeless)
         help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json:4:3: error[models-json.provider]: api of silent is missing (providers.silent)
@@ -530,8 +530,31 @@ fn manifest_of_an_untrusted_project_cannot_be_asked() {
     let entry = catalog.provider("new").unwrap();
     let (environment, auth_file) = (|_: &str| None, AuthFile::none());
     let now = std::time::SystemTime::UNIX_EPOCH;
-    let sources = Sources { explicit: None, environment: &environment, auth_file: &auth_file, trust: entry.trust, now };
+    let sources = Sources {
+        explicit: None,
+        written: None,
+        environment: &environment,
+        auth_file: &auth_file,
+        trust: entry.trust,
+        now,
+    };
     assert_eq!(resolve(&entry.manifest, &sources).status(), Status::Missing);
+}
+
+/// As Pi: a model needs no more than its id.
+#[test]
+fn a_model_of_models_json_has_the_defaults_of_pi() {
+    let text = r#"{"providers": {"local": {"baseUrl": "http://127.0.0.1:1", "api": "openai-completions",
+        "models": [{"id": "bare"}, {"id": "told", "contextWindow": 9, "maxTokens": 3, "reasoning": true, "input": ["text", "image"]}]}}}"#;
+    let pi = Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
+    let catalog = Catalog::load(&[pi]);
+    let facts = |name: &str| {
+        let model = catalog.find_model(name).unwrap().model.cloned().unwrap();
+        let input = model.modalities.map(|modalities| modalities.input).unwrap_or_default();
+        (model.context_window, model.max_output_tokens, model.model_capabilities.reasoning, input.join("+"))
+    };
+    assert_eq!(facts("local/bare"), (Some(128_000), Some(16_384), Some(false), "text".to_owned()));
+    assert_eq!(facts("local/told"), (Some(9), Some(3), Some(true), "text+image".to_owned()));
 }
 
 #[test]

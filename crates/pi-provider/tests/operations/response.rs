@@ -405,6 +405,31 @@ fn error_with_a_good_status_is_an_error_in_every_form() {
 }
 
 #[test]
+fn answer_that_failed_in_its_choice_is_refused() {
+    for (end, expected) in [
+        (json!({"finish_reason": "error", "error": {"code": 503, "message": "no machine"}}), "overloaded: no machine"),
+        (
+            json!({"finish_reason": "stop", "error": {"code": "rate_limit_exceeded", "message": "slow"}}),
+            "rate_limited: slow",
+        ),
+        (
+            json!({"finish_reason": "error"}),
+            "server_error: the server ended the answer with an error and did not say which",
+        ),
+        (
+            json!({"finish_reason": "insufficient_system_resource"}),
+            "overloaded: the server has too few resources to finish the answer",
+        ),
+    ] {
+        let mut choice = json!({"index": 0, "message": {"content": "Half of"}});
+        choice.as_object_mut().unwrap().extend(end.as_object().unwrap().clone());
+        let body = json!({"choices": [choice]}).to_string();
+        let error = read(&built_in("openai"), Dialect::OpenaiChat, &body).unwrap_err();
+        assert_eq!(error.to_string(), format!("openai answered: {expected}"));
+    }
+}
+
+#[test]
 fn failed_response_is_refused_with_its_reason() {
     let body = json!({
         "id": "r", "object": "response", "status": "failed", "output": [],

@@ -486,7 +486,7 @@ fn what_signs_thinking_goes_back_in_a_member_where_the_contract_names_one() {
     let only = json!({"details_field": "reasoning_details"});
     let expected = json!([{"role": "assistant", "content": "Yes.", "reasoning_details": details}]);
     check("openai", manifest(only), &said(MODEL), &expected, &[]);
-    let expected = json!([{"role": "assistant", "content": "Hm.Unsigned.Yes."}]);
+    let expected = json!([{"role": "assistant", "content": "Hm.\n\nUnsigned.\n\nYes."}]);
     check("openai", manifest(both), &said("another"), &expected, &[]);
 }
 

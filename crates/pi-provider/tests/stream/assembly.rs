@@ -222,6 +222,19 @@ fn the_end_has_a_reason() {
     }
 }
 
+/// The provider wants to go on when it is asked to; whoever reads the answer as its end should know.
+#[test]
+fn a_paused_turn_is_told() {
+    let text = StreamEvent::PartialContentDelta { candidate: 0, block: None, content: "a".to_owned(), signature: None };
+    let finish = Some(Finish { reason: Termination::PauseTurn, raw: "pause_turn".to_owned() });
+    let (message, _) = assemble(vec![text, StreamEvent::FinalCandidate { candidate: 0, finish }], End::Proper);
+    assert_eq!(message["stopReason"], "stop");
+    assert_eq!(message["diagnostics"][0]["type"], "paused_turn");
+    assert_eq!(message["diagnostics"][0]["details"], json!({"stopReason": "pause_turn"}));
+    let message = serde_json::from_value(message).unwrap();
+    assert_eq!(pi_provider::assembly::paused(&message), Some("pause_turn"));
+}
+
 #[test]
 fn other_candidates_are_no_part_of_the_message() {
     let of = |candidate, content: &str| {

@@ -617,6 +617,71 @@ fn errors_inside_a_stream_are_classified() {
     check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &own_words, expected, failed);
 }
 
+/// Gateways name the event, llama.cpp writes a line of its own, and neither need be JSON.
+#[test]
+fn what_is_called_an_error_is_one() {
+    let failed = Ending { outcome: Outcome::Failed, ..COMPLETE };
+    let text = frames(&[delta(json!({"content": "a"}))]);
+    let delimited = json!({"format": "sse", "delimiter": "\n\n", "prefix": "data: "});
+    for (end, expected) in [
+        (
+            "event: error\ndata: {\"message\":\"no room\",\"code\":\"overloaded\"}\n\n",
+            "overloaded: no room (overloaded)",
+        ),
+        (
+            "event: error\ndata: {\"error\":{\"message\":\"slow down\",\"code\":\"slow_down\"}}\n\n",
+            "rate_limited: slow down (slow_down)",
+        ),
+        ("event: error\ndata: upstream is gone\n\n", "unknown: upstream is gone (no code)"),
+        (
+            "error: {\"code\":500,\"message\":\"context shift\",\"type\":\"server_error\"}\n\n",
+            "server_error: context shift (server_error)",
+        ),
+        ("error: out of memory\n\n", "unknown: out of memory (no code)"),
+    ] {
+        let stream = format!("{text}{end}");
+        let expected = format!("content \"a\"\nerror {expected}\n");
+        chat(&stream, &expected, failed);
+        let pipeline = pipeline(Dialect::OpenaiChat, json!({ "decoder": delimited }));
+        let (events, ending) = decode(&pipeline, [stream.as_bytes()]);
+        assert_eq!((transcribe(&events), ending), (expected, failed));
+    }
+}
+
+#[test]
+fn an_answer_that_failed_in_its_choice_is_a_failure() {
+    let failed = Ending { outcome: Outcome::Failed, ..COMPLETE };
+    let choice = |end: Value| {
+        let mut choice = json!({"index": 0, "delta": {"content": ""}});
+        choice.as_object_mut().unwrap().extend(end.as_object().unwrap().clone());
+        frames(&[delta(json!({"content": "a"})), json!({ "choices": [choice] })])
+    };
+    for (end, expected) in [
+        (
+            json!({"finish_reason": "error", "error": {"code": 503, "message": "no machine"}}),
+            "overloaded: no machine (503)",
+        ),
+        (
+            json!({"error": {"code": "rate_limit_exceeded", "message": "slow"}}),
+            "rate_limited: slow (rate_limit_exceeded)",
+        ),
+        (
+            json!({"finish_reason": "error"}),
+            "server_error: the server ended the answer with an error and did not say which (server_error)",
+        ),
+        (
+            json!({"finish_reason": "insufficient_system_resource"}),
+            "overloaded: the server has too few resources to finish the answer (insufficient_system_resource)",
+        ),
+    ] {
+        let pipeline = pipeline(Dialect::OpenaiChat, json!({ "decoder": sse() }));
+        let (events, ending) = decode(&pipeline, [choice(end.clone()).as_bytes()]);
+        let told = transcribe(&events);
+        let error: Vec<&str> = told.lines().filter(|line| line.starts_with("error")).collect();
+        assert_eq!((error, ending), (vec![format!("error {expected}").as_str()], failed), "{end}");
+    }
+}
+
 #[test]
 fn calls_are_told_apart_by_id_where_numbers_repeat() {
     let call = |id: &str, name: &str| json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": name, "arguments": "{}"}}]});

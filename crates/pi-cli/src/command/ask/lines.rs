@@ -55,6 +55,7 @@ pub(super) fn broken(reason: &CallError) -> Value {
     let error = said.unwrap_or_else(|| {
         json!({
             "code": code.number(), "name": code.name(), "message": told(reason), "retryable": code.is_retryable(),
+            "fallbackable": code.is_fallbackable(),
         })
     });
     json!({"event": "StreamError", "error": error})
@@ -81,7 +82,7 @@ fn error(failure: &Failure) -> Value {
     present(json!({
         "code": failure.code.number(), "name": failure.code.name(), "message": failure.message,
         "provider_code": failure.provider_code, "status": failure.status, "request_id": failure.request_id,
-        "retryable": failure.code.is_retryable(),
+        "retryable": failure.code.is_retryable(), "fallbackable": failure.code.is_fallbackable(),
     }))
 }
 
@@ -148,7 +149,7 @@ mod tests {
                         limits: None,
                     },
                 },
-                r#"{"event":"StreamError","error":{"code":"E3002","name":"overloaded","message":"busy","provider_code":"overloaded_error","retryable":true}}"#,
+                r#"{"event":"StreamError","error":{"code":"E3002","name":"overloaded","message":"busy","provider_code":"overloaded_error","retryable":true,"fallbackable":true}}"#,
             ),
             (
                 StreamEvent::Other { name: "AgentStateSync".into(), fields: Map::from_iter([("a".into(), json!(1))]) },

@@ -134,12 +134,15 @@ fn question(said: &[String]) -> Result<Question, Failure> {
     };
     match said {
         [word] if word == "-" => Ok(Question::Piped(standard_input()?)),
-        [typed] => Ok(match piped()? {
-            Some(piped) => Question::About { typed: typed.clone(), piped },
-            None => Question::Typed(typed.clone()),
-        }),
         [] => Ok(piped()?.map_or_else(|| Question::Typed(String::new()), Question::Piped)),
-        several => Err(ModelFailure::SeveralQuestions { questions: several.len() }.into()),
+        // Whoever leaves the quotes out means one question.
+        words => {
+            let typed = words.join(" ");
+            Ok(match piped()? {
+                Some(piped) => Question::About { typed, piped },
+                None => Question::Typed(typed),
+            })
+        }
     }
 }
 

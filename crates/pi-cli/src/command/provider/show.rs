@@ -68,6 +68,9 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
     if let Some(Value::Object(streaming)) = members.get_mut("streaming") {
         streaming.insert("rules".to_owned(), rules.into());
     }
+    if let Some(families) = members.get_mut("api_families") {
+        name_families(families);
+    }
     let served: Map<String, Value> = manifest
         .capabilities
         .required
@@ -97,6 +100,15 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
     let mut value = Value::Object(all);
     prune(&mut value);
     value
+}
+
+/// Families of which nothing but the name is written are a list of names: nothing else of them would be shown.
+fn name_families(families: &mut Value) {
+    let Value::Object(named) = families else { return };
+    let is_bare = |family: &Value| family.as_object().is_none_or(|members| members.values().all(Value::is_null));
+    if named.values().all(is_bare) {
+        *families = named.keys().cloned().collect();
+    }
 }
 
 /// Members as an outline: names in colour, simple lists and small objects on one line.

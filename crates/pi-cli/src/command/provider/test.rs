@@ -304,7 +304,8 @@ fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &C
             detail: &detail,
             milliseconds: time.map(milliseconds),
             first_event_milliseconds: answered.and_then(|it| it.first).map(milliseconds),
-            usage,
+            // Zeros would be a claim.
+            usage: usage.filter(|usage| usage.total() > 0),
             code: error.map(|it| it.code().number()),
             retryable: error.map(|it| it.code().is_retryable()),
             hint,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Format, Ignored, Place, Report, endpoint::check_address, ring3::object};
 use crate::{
+    credential::{CommandFault, KeyCommand},
     dialect::Dialect,
     manifest::{
         diagnostic::{Diagnostic, Rule, Severity},
@@ -20,6 +21,10 @@ use crate::{
     },
     secret::Secret,
 };
+
+/// What Pi assumes of a model that says nothing about them.
+const USUAL_CONTEXT_WINDOW: u64 = 128_000;
+const USUAL_MAX_TOKENS: u64 = 16_384;
 
 /// What came of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,8 +87,8 @@ pub struct PiCost {
 pub enum KeySource {
     /// `$NAME` or `${NAME}`.
     Variable(String),
-    /// `!command`: its output is the key. Nobody runs it here.
-    Command(Secret),
+    /// `!command`: its output is the key.
+    Command(KeyCommand),
     /// The name of a variable if there is one of that name, else the key itself.
     VariableOrLiteral(Secret),
     /// A text in which `${NAME}` stands for a variable.
@@ -164,30 +169,37 @@ fn provider(member: &Member, report: &mut Report<'_>) -> Option<PiProvider> {
     Some(provider)
 }
 
-/// Tells of keys and headers that come from commands, which nobody runs; the commands themselves are not told.
+/// Tells of keys and headers that come from commands; the commands themselves are not told.
 fn tell_commands(provider: &PiProvider, node: &Node, path: &str, report: &mut Report<'_>) {
+    const TOLD: &str = "the shell runs this when it is needed, unless the file comes from a project that nobody trusts";
     let is_command = |source: &KeySource| matches!(source, KeySource::Command(_));
     if provider.api_key.as_ref().is_some_and(is_command) {
         let at = node.get("apiKey").map_or(node.at, |key| key.at);
-        report.warning(Rule::PiCommand, at, &format!("{path}.apiKey"), "the command is not run, so there is no key");
+        report.note(Rule::PiCommand, at, &format!("{path}.apiKey"), TOLD);
     }
     for (name, _) in provider.headers.iter().filter(|(_, source)| is_command(source)) {
         let at = node.get("headers").and_then(|headers| headers.get(name)).map_or(node.at, |header| header.at);
-        report.warning(
-            Rule::PiCommand,
-            at,
-            &format!("{path}.headers"),
-            "the command is not run, so the header is not sent",
-        );
+        report.note(Rule::PiCommand, at, &format!("{path}.headers"), TOLD);
     }
 }
 
 impl PiModel {
-    /// The model as a manifest has it; `compat` is its provider's.
+    /// The model as a manifest has it; `compat` is its provider's. What is not written is what Pi assumes.
     pub fn into_entry(self, compat: &Map<String, Value>) -> ModelEntry {
-        // Pi knows only models that can call tools.
-        let model_capabilities = ModelCapabilities { tool_call: Some(true), ..ModelCapabilities::default() };
-        let mut entry = ModelEntry { model_capabilities, ..ModelEntry::default() };
+        let model_capabilities = ModelCapabilities {
+            // Pi knows only models that can call tools.
+            tool_call: Some(true),
+            reasoning: Some(false),
+            attachment: Some(false),
+            ..ModelCapabilities::default()
+        };
+        let mut entry = ModelEntry {
+            model_capabilities,
+            context_window: Some(USUAL_CONTEXT_WINDOW),
+            max_output_tokens: Some(USUAL_MAX_TOKENS),
+            modalities: Some(Modalities { input: vec!["text".to_owned()], output: Vec::new() }),
+            ..ModelEntry::default()
+        };
         self.apply(&mut entry, compat);
         entry
     }
@@ -235,7 +247,7 @@ fn apply_compat(entry: &mut ModelEntry, compat: Map<String, Value>) {
 }
 
 impl KeySource {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let name = |text: &str| {
             let mut letters = text.chars();
             let begins = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_');
@@ -243,7 +255,7 @@ impl KeySource {
         };
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
         if let Some(command) = text.strip_prefix('!') {
-            return Self::Command(Secret::new(command.trim()));
+            return Self::Command(KeyCommand::new(command.trim()));
         }
         match inner.filter(|inner| name(inner)) {
             Some(variable) => Self::Variable(variable.to_owned()),
@@ -263,22 +275,38 @@ impl KeySource {
         }
     }
 
-    /// The key, from the environment where it is there. `None` for a variable that is not set and for a command, which
-    /// somebody who may start processes has to run.
+    /// The key, from the environment where it is there, or from its command. What is missing is logged.
     pub fn resolve(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
+        self.look_up(environment)
+            .inspect_err(|missing| tracing::warn!(%missing, "a value of models.json or of a manifest is not there"))
+            .ok()
+    }
+
+    /// The key, or why there is none. A command is run the first time, which may take seconds.
+    pub fn look_up(&self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Secret, MissingKey> {
         let set = |name: &str| environment(name).filter(|value| !value.trim().is_empty()).map(Secret::new);
+        let missing = |name: &str| MissingKey::Variable { name: name.to_owned() };
         match self {
-            Self::Variable(name) => set(name),
-            Self::Command(_) => None,
-            Self::VariableOrLiteral(text) => Some(set(text.expose()).unwrap_or_else(|| text.clone())),
-            Self::Literal(secret) => Some(secret.clone()),
-            Self::Template(text) => filled(text.expose(), &set),
+            Self::Variable(name) => set(name).ok_or_else(|| missing(name)),
+            Self::Command(command) => command.output().map_err(MissingKey::Command),
+            Self::VariableOrLiteral(text) => Ok(set(text.expose()).unwrap_or_else(|| text.clone())),
+            Self::Literal(secret) => Ok(secret.clone()),
+            Self::Template(text) => filled(text.expose(), &|name| set(name).ok_or_else(|| missing(name))),
         }
     }
 }
 
-/// The text with the values of its variables; `None` if one of them is not set.
-fn filled(text: &str, set: &dyn Fn(&str) -> Option<Secret>) -> Option<Secret> {
+/// Why a key that is written somewhere is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MissingKey {
+    #[error("{name} is not set")]
+    Variable { name: String },
+    #[error("the command brings none: {0}")]
+    Command(#[source] CommandFault),
+}
+
+/// The text with the values of its variables.
+fn filled(text: &str, set: &dyn Fn(&str) -> Result<Secret, MissingKey>) -> Result<Secret, MissingKey> {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -288,7 +316,7 @@ fn filled(text: &str, set: &dyn Fn(&str) -> Option<Secret>) -> Option<Secret> {
         rest = after;
     }
     whole.push_str(rest);
-    Some(Secret::new(whole))
+    Ok(Secret::new(whole))
 }
 
 impl<'de> Deserialize<'de> for KeySource {

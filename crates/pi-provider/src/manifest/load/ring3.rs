@@ -5,10 +5,11 @@ use serde::de::DeserializeOwned;
 
 use super::{Report, activation, guardrail, model, ring1::Ring1, ring2::Ring2};
 use crate::{
+    error::ErrorCode,
     event::Termination,
     local,
     manifest::{
-        Manifest, Status,
+        ErrorClassification, Manifest, Status,
         declared::{ApiFamilies, ApiFamily},
         diagnostic::{Rule, Severity},
         experimental::{CircuitBreaker, Experimental, Performance},
@@ -111,7 +112,7 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "endpoints" => manifest.endpoints = entries(Rule::OperationSection, member, report),
         "services" => manifest.services = entries(Rule::ServiceSection, member, report),
         "rate_limit_headers" => manifest.rate_limit_headers = or_default(Rule::RateLimitHeaders, member, report),
-        "retry_policy" => manifest.retry_policy = retry_policy(member, report),
+        "retry_policy" => manifest.retry_policy = retry_policy(member, &manifest.error_classification, report),
         "termination" => manifest.termination = termination(member, report),
         "guardrails" => manifest.guardrails = guardrail::read(member, report),
         "provider_contract" => {
@@ -182,7 +183,7 @@ pub(super) fn object<'n>(rule: Rule, node: &'n Node, path: &str, report: &mut Re
     members
 }
 
-fn retry_policy(member: &Member, report: &mut Report<'_>) -> RetryPolicy {
+fn retry_policy(member: &Member, classification: &ErrorClassification, report: &mut Report<'_>) -> RetryPolicy {
     const RULE: Rule = Rule::RetryPolicySection;
     let policy: RetryPolicy = or_default(RULE, member, report);
     if policy.min_delay_ms > policy.max_delay_ms {
@@ -190,7 +191,42 @@ fn retry_policy(member: &Member, report: &mut Report<'_>) -> RetryPolicy {
         report.warning(RULE, member.node.at, &member.key, message);
         return RetryPolicy::default();
     }
+    tell_idle_lists(&policy, classification, member, report);
     policy
+}
+
+/// The lists choose among errors that may be over soon. What is in them beside those is never tried again, and that is told.
+fn tell_idle_lists(
+    policy: &RetryPolicy,
+    classification: &ErrorClassification,
+    member: &Member,
+    report: &mut Report<'_>,
+) {
+    let mut tell = |list: &str, items: &[String], why: &str| {
+        if !items.is_empty() {
+            let at = member.node.get(list).map_or(member.node.at, |node| node.at);
+            let message = format!("{}: no effect, because {why}", items.join(", "));
+            report.note(Rule::RetryPolicySection, at, &format!("{}.{list}", member.key), message);
+        }
+    };
+    const LASTING: &str = "the same request would fail again";
+    let meaning = |status: u16| {
+        let written = classification.by_http_status.get(&status.to_string()).copied();
+        written.unwrap_or_else(|| ErrorCode::from_status(status))
+    };
+    let lasting = policy.retry_on_http_status.iter().filter(|status| !meaning(**status).is_retryable());
+    tell("retry_on_http_status", &lasting.map(u16::to_string).collect::<Vec<_>>(), LASTING);
+    let code = |name: &str| ErrorCode::ALL.into_iter().find(|code| code.name() == name || code.number() == name);
+    let (known, unknown): (Vec<String>, Vec<String>) =
+        policy.retry_on_error_code.iter().cloned().partition(|name| code(name).is_some());
+    let lasting: Vec<String> =
+        known.into_iter().filter(|name| code(name).is_some_and(|code| !code.is_retryable())).collect();
+    tell("retry_on_error_code", &lasting, LASTING);
+    tell(
+        "retry_on_error_code",
+        &unknown,
+        "a code is expected in the words of the standard, such as rate_limited or E2001",
+    );
 }
 
 fn termination(member: &Member, report: &mut Report<'_>) -> TerminationMap {

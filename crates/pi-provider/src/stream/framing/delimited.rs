@@ -2,7 +2,7 @@
 
 use memchr::memmem::Finder;
 
-use super::{BYTE_ORDER_MARK, Frame, FrameTooLarge, KEPT, text};
+use super::{BYTE_ORDER_MARK, ERROR, Frame, FrameTooLarge, KEPT, text};
 
 #[derive(Debug)]
 pub struct Delimited {
@@ -103,6 +103,10 @@ impl Delimited {
         match line.split_once(':') {
             Some(("event", name)) => name.trim().clone_into(&mut self.event),
             Some(("id", id)) => id.trim().clone_into(&mut self.id),
+            Some((ERROR, words)) if !words.trim().is_empty() => {
+                ERROR.clone_into(&mut self.event);
+                return Some(words.trim());
+            }
             Some(("" | "retry", _)) => {}
             _ if line.trim().is_empty() => {}
             _ => return Some(line),

@@ -4,7 +4,7 @@ use std::mem;
 
 use memchr::{memchr, memchr2};
 
-use super::{BYTE_ORDER_MARK, Frame, FrameTooLarge, KEPT, text};
+use super::{BYTE_ORDER_MARK, ERROR, Frame, FrameTooLarge, KEPT, text};
 
 #[derive(Debug)]
 pub struct Sse {
@@ -137,6 +137,8 @@ impl Sse {
             b"retry" if value.iter().all(u8::is_ascii_digit) => {
                 self.retry_milliseconds = text(value).parse().ok().or(self.retry_milliseconds);
             }
+            // Not in the standard, and still what llama.cpp and others write when they fail.
+            b"error" if !value.is_empty() => visit(Frame { event: ERROR, id: &self.id, data: &text(value) }),
             // A comment has an empty name; other fields mean nothing.
             _ => {}
         }

@@ -110,6 +110,7 @@ fn find(folder: &Folder, case: &Case) -> Result<Found, Trouble> {
 fn resolve_with(manifest: &Manifest, explicit: Option<&Secret>, lookup: credential::Lookup<'_>) -> Resolved {
     let sources = Sources {
         explicit,
+        written: None,
         environment: lookup,
         auth_file: &AuthFile::none(),
         trust: Trust::Trusted,
