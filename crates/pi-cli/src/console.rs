@@ -12,6 +12,9 @@ use pi_envelope::Kind;
 
 use crate::{arguments::When, complaint::Complaint, env::Environment, exit::Exit, failure::Failure, table};
 
+/// What the line of something odd begins with.
+pub(crate) const NOTE: &str = "note:";
+
 /// What a piece of text means; each has a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -176,7 +179,7 @@ impl Console {
 
     /// Says something that is odd but stops nothing.
     pub(crate) fn note(&mut self, text: &str) {
-        let note = paint(self.error_colours, Tone::Warning, "note:");
+        let note = paint(self.error_colours, Tone::Warning, NOTE);
         self.complain(&format!("{note} {}", printable(text)));
     }
 

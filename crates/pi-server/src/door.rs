@@ -65,14 +65,35 @@ impl Visitor<'_> {
 /// Why somebody may not come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    #[error("this server is not known by that host name; whoever starts it allows one with --host NAME")]
+    #[error("this server is not known by that host name")]
     Host,
     #[error("pages of other origins may not come here")]
     Origin,
-    #[error("a token is needed (Authorization: Bearer TOKEN); it is in the file that the server names when it starts")]
+    #[error("a token is needed")]
     NoCredential,
-    #[error("the token, ticket or cookie is not good; the token is in the file that the server names when it starts")]
+    #[error("the token or cookie is not good")]
     Credential,
+    #[error("the ticket is not good: it was used, or is too old")]
+    Ticket,
+}
+
+impl Refused {
+    /// What to do about it.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Host => "whoever starts the server allows a name with --host NAME",
+            Self::Origin => "open the page of the server itself; a program sends no Origin",
+            Self::NoCredential => {
+                "send Authorization: Bearer TOKEN; the token is in the file that the server names when it starts"
+            }
+            Self::Credential => {
+                "the token is in the file that the server names when it starts; for a browser, `pi serve --ticket` prints an address"
+            }
+            Self::Ticket => {
+                "a ticket works once and for some minutes; `pi serve --ticket` prints an address with a new one"
+            }
+        }
+    }
 }
 
 /// The door of a server.
@@ -143,9 +164,9 @@ impl Door {
     /// A cookie in the place of a ticket.
     pub fn exchange(&self, ticket: &str, now: u64) -> Result<Secret, Refused> {
         let mut papers = self.papers();
-        let made = papers.tickets.remove(&Secret::digest(ticket)).ok_or(Refused::Credential)?;
+        let made = papers.tickets.remove(&Secret::digest(ticket)).ok_or(Refused::Ticket)?;
         if now.saturating_sub(made) >= TICKET_MS {
-            return Err(Refused::Credential);
+            return Err(Refused::Ticket);
         }
         let cookie = Secret::random();
         papers.cookies.retain(|_, used| now.saturating_sub(*used) < COOKIE_MS);
@@ -235,9 +256,9 @@ mod tests {
         let door = door();
         let ticket = door.ticket(0);
         let cookie = door.exchange(ticket.reveal(), 1).expect("it is new");
-        assert_eq!(door.exchange(ticket.reveal(), 2), Err(Refused::Credential));
+        assert_eq!(door.exchange(ticket.reveal(), 2), Err(Refused::Ticket));
         let late = door.ticket(0);
-        assert_eq!(door.exchange(late.reveal(), TICKET_MS), Err(Refused::Credential));
+        assert_eq!(door.exchange(late.reveal(), TICKET_MS), Err(Refused::Ticket));
         let line = format!("theme=dark; pi_session_3141={}", cookie.reveal());
         let visitor = Visitor { cookies: Some(&line), ..HOST };
         assert_eq!(door.enter(&visitor, COOKIE_MS - 1), Ok(()));

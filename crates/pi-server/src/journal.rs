@@ -25,7 +25,7 @@ pub use self::{
     book::{Book, Opened},
     fault::{DAMAGED, JournalError},
     history::{Filter, Page, Told, ToldFinish},
-    keeper::{Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
+    keeper::{Earlier, Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
     lock::{Holder, holder},
     recovery::Recovery,
     store::{Extent, Retention, SCHEMA_VERSION},

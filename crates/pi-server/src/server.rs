@@ -34,7 +34,7 @@ use crate::{
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
     gauges::Gauges,
     hall::{Counts, Hall, Job, now, queue_of},
-    journal::{self, Book, JournalError, Opened, Recovery},
+    journal::{self, Book, DAMAGED, JournalError, Opened, Recovery},
     lobby::{Crowded, Lobby},
     outbox::Outbox,
     rates::Rates,
@@ -87,6 +87,7 @@ impl Server {
             ceiling_bytes: settings.journal_bytes,
             redactor: Arc::clone(&redactor),
             started_as: settings.started_as(),
+            earlier: settings.earlier,
         };
         let journal = journal::open_book(&settings.journal(), options)?;
         Ok(Self::begin(journal, settings, roots, workshop, redactor))
@@ -139,6 +140,15 @@ impl Server {
             settings,
         });
         let (engine, task) = wake(config, records, Arc::clone(&hall), keeper);
+        if let Some(said) = hall.journal.damage() {
+            let journal = hall.journal.place();
+            tracing::warn!(
+                journal,
+                said,
+                hint = DAMAGED,
+                "the journal is damaged; commands that change something are refused"
+            );
+        }
         // It was just made and nobody else sets it.
         drop(hall.turns.set(engine.clone()));
         Self { hall, engine, task: Mutex::new(Some(task)) }

@@ -14,7 +14,7 @@ use pi_engine::Config;
 pub use self::{
     keys::{Key, Kind, Number, Unit, find},
     list::KEYS,
-    resolve::{Fault, Origin, Problem, Resolved, Row, Said, resolve, said_in, said_in_file},
+    resolve::{Fault, Origin, Problem, Resolved, Row, Said, SaidInFile, resolve, said_in, said_in_file},
 };
 
 use crate::{feed, journal, rates, roots, speaker::Pace};
@@ -47,6 +47,8 @@ pub struct Settings {
     /// How long commands in flight have when the server ends.
     pub drain: Duration,
     pub retention: journal::Retention,
+    /// Whether what an earlier server left in the folder is remembered.
+    pub earlier: journal::Earlier,
     /// The journal never gets larger than this.
     pub journal_bytes: u64,
     /// How long commands may take and how long their outcomes are known. Its epoch, and what a client may have pending, are
@@ -131,6 +133,7 @@ impl Settings {
             heartbeat: Heartbeat::default(),
             drain: Duration::from_secs(30),
             retention: journal::Retention::default(),
+            earlier: journal::Earlier::Kept,
             journal_bytes: 4 << 30,
             engine: Config::standard(0),
             log: Log { level: LogLevel::Info, form: LogForm::Auto },

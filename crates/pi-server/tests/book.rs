@@ -21,8 +21,8 @@ use pi_server::{
     answer::Answer,
     connection::Identity,
     journal::{
-        Auto, Berth, Book, Filter, JournalError, Mark, Opened, Options, Page, Recovery, Retention, Shortened, Told,
-        ToldFinish, open_book,
+        Auto, Berth, Book, Earlier, Filter, JournalError, Mark, Opened, Options, Page, Recovery, Retention, Shortened,
+        Told, ToldFinish, open_book,
     },
     server::Server,
     settings::Settings,
@@ -157,6 +157,10 @@ impl Book for Memory {
         self.kept().records.len() as u64
     }
 
+    fn damage(&self) -> Option<String> {
+        None
+    }
+
     fn shortened(&self) -> Shortened {
         Shortened::default()
     }
@@ -255,6 +259,7 @@ async fn journal_in_sqlite_does_what_a_server_needs() {
         ceiling_bytes: 1 << 40,
         redactor: Arc::new(Redactor::default()),
         started_as: String::new(),
+        earlier: Earlier::Kept,
     };
     suite(|| open_book(&path, options()).unwrap()).await;
 }

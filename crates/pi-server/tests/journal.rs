@@ -18,7 +18,7 @@ use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
     answer::{self, Answer},
     journal::{
-        Auto, Berth, Filter, JournalError, Keeper, Mark, Options, Reader, Recovery, Retention, SCHEMA_VERSION,
+        Auto, Berth, Earlier, Filter, JournalError, Keeper, Mark, Options, Reader, Recovery, Retention, SCHEMA_VERSION,
         Shortened, Told,
         audit::{self, Finding},
         open,
@@ -62,6 +62,7 @@ fn options() -> Options {
         ceiling_bytes: 1 << 40,
         redactor: redactor(),
         started_as: "a test".to_owned(),
+        earlier: Earlier::Kept,
     }
 }
 

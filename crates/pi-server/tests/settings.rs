@@ -4,7 +4,7 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use pi_server::settings::{KEYS, Origin, Resolved, Settings, resolve, said_in, said_in_file};
+use pi_server::settings::{KEYS, Origin, Resolved, SaidInFile, Settings, resolve, said_in, said_in_file};
 
 /// Resolves a settings file with these variables and `--set` arguments; the folder of the file is left out of what is told.
 fn resolved(file: &str, variables: &[(&str, &str)], flags: &[(&str, &str)]) -> (Resolved, Vec<String>) {
@@ -99,6 +99,10 @@ fn file_without_server_says_nothing_and_a_broken_one_is_told() {
         (r#"{"server": null}"#, None),
         (r#"{"server": {"drainMs": null}}"#, None),
         (r#"{"theme": 1, "server": 7}"#, Some("settings.json:1:14: server should be an object")),
+        (
+            r#"{"maxSessions": 5, "server": {}}"#,
+            Some("settings.json:1:2: maxSessions is not known here; did you mean server.maxSessions?"),
+        ),
         ("[]", Some("settings.json: it is not a JSON object")),
         ("{\n,", Some("settings.json: it is not JSON: line 2, column 1: key must be a string")),
     ] {
@@ -115,7 +119,7 @@ fn page_lists_every_setting() {
     let mut table = String::from(
         "| setting | variable | unit | what it should be | default | what it is |\n|---|---|---|---|---|---|\n",
     );
-    let usual = resolve(PathBuf::new(), Ok(Vec::new()), &[], Vec::new());
+    let usual = resolve(PathBuf::new(), SaidInFile::default(), &[], Vec::new());
     for row in &usual.rows {
         let unit = row.key.unit().map(|unit| unit.word()).unwrap_or_default();
         let (name, variable, expected, meaning) =
@@ -135,7 +139,7 @@ fn page_lists_every_setting() {
 
 #[test]
 fn usual_settings_are_those_of_the_list() {
-    let resolved = resolve(PathBuf::from("server"), Ok(Vec::new()), &[], Vec::new());
+    let resolved = resolve(PathBuf::from("server"), SaidInFile::default(), &[], Vec::new());
     assert_eq!(resolved.rows.len(), KEYS.len());
     assert_eq!(format!("{:?}", resolved.settings), format!("{:?}", Settings::usual(PathBuf::from("server"))));
 }

@@ -19,6 +19,9 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
+    /// The names of all options.
+    pub const NAMES: [&str; 2] = ["clientId", "lifecycle"];
+
     /// Reads the options among `pairs`; names that we do not know are left alone. The last of two equal names counts.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Vec<FieldFault>> {
         let mut options = Self::default();

@@ -13,6 +13,8 @@ pub(crate) enum JournalCommand {
     /// Write every command as a line of JSON, the oldest first, without secrets
     Export(JournalExportArguments),
     /// Drop old history and give its room back to the disk; not while a server runs
+    ///
+    /// Commands whose outcome a client may still ask for stay, whatever is said here: `server.outcomesKept` says how many.
     Compact(JournalCompactArguments),
 }
 

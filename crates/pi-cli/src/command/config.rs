@@ -58,7 +58,7 @@ pub(crate) fn run(
 
 /// What was said about the server, and what it means. Without an agent directory there is no file.
 pub(super) fn resolved(arguments: &SettingArguments, agent: Option<&Path>, environment: &Environment) -> Resolved {
-    let file = agent.map_or(Ok(Vec::new()), |agent| said_in_file(&agent.join("settings.json")));
+    let file = agent.map(|agent| said_in_file(&agent.join("settings.json"))).unwrap_or_default();
     let folder = agent.map(|agent| agent.join("server")).unwrap_or_default();
     let mut resolved = resolve(folder, file, &environment.server, said(arguments));
     resolved.settings.home.clone_from(&environment.home);

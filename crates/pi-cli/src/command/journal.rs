@@ -204,15 +204,28 @@ fn compact(
         .map_err(ServeFailure::Journal)?;
     match console.reader() {
         Reader::Machine => console.line(
-            &json!({"journal": path, "dropped": done.dropped, "bytesBefore": done.bytes_before, "bytesAfter": done.bytes_after})
-                .to_string(),
+            &json!({
+                "journal": path, "dropped": done.dropped, "kept": done.kept, "remembered": done.remembered,
+                "bytesBefore": done.bytes_before, "bytesAfter": done.bytes_after,
+            })
+            .to_string(),
         ),
-        Reader::Person => console.line(&format!(
-            "{} dropped; {} bytes before, {} now",
-            counted(done.dropped, "command"),
-            grouped(done.bytes_before),
-            grouped(done.bytes_after)
-        )),
+        Reader::Person => {
+            console.line(&format!(
+                "{} dropped, {} kept; {} bytes before, {} now",
+                counted(done.dropped, "command"),
+                grouped(done.kept),
+                grouped(done.bytes_before),
+                grouped(done.bytes_after)
+            ));
+            if done.remembered > 0 {
+                console.remark(&format!(
+                    "{} may still be asked for again and cannot go: the server forgets what is older than \
+                     `server.outcomesKeptMs` and not among the newest `server.outcomesKept`",
+                    counted(done.remembered, "command")
+                ));
+            }
+        }
     }
     Ok(Exit::Success)
 }

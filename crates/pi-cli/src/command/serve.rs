@@ -21,7 +21,7 @@ use pi_redact::{Evidence, Redactor};
 use pi_server::{
     connection::{Identity, STDIO},
     door::{Door, NotLoopback, Rule},
-    journal::JournalError,
+    journal::{Earlier, JournalError},
     server::{Server, StartError},
     settings::{LogLevel, Origin, Problem, Resolved, Settings},
     transport::{http, stdio},
@@ -37,7 +37,7 @@ use self::{
 use super::{config, journal, talk::stop::Stops};
 use crate::{
     arguments::serve::ServeArguments,
-    console::{Console, Tone},
+    console::{Console, NOTE, Tone},
     env::Environment,
     exit::Exit,
     failure::{Failure, ServeFailure},
@@ -118,10 +118,13 @@ fn closed_to_others(arguments: &ServeArguments, settings: &Settings) -> Result<(
     }
 }
 
-/// Puts what was said on the console into the log.
+/// Puts what was said on the console into the log; what is odd is a warning there.
 fn log_notes(console: &mut Console) {
     for note in console.take_notes() {
-        tracing::info!("{note}");
+        match note.strip_prefix(NOTE) {
+            Some(odd) => tracing::warn!("{}", odd.trim_start()),
+            None => tracing::info!("{note}"),
+        }
     }
 }
 
@@ -274,12 +277,15 @@ async fn work(
 
 /// Starts the server in its folder. The one that listens has the usual folder. Those on standard input alone may run beside it
 /// and beside each other: a client that has a name has a folder of its own, so that what it asked is known when it comes
-/// again, and one without takes the first that is free.
+/// again, and one without takes the first that is free and begins with an empty journal.
 fn start(
     settings: &mut Settings,
     arguments: &ServeArguments,
     parts: impl Fn() -> (Arc<dyn Workshop>, Arc<Redactor>),
 ) -> Result<Server, ServeFailure> {
+    if settings.listen.is_none() && arguments.client_id.is_none() {
+        settings.earlier = Earlier::Removed;
+    }
     let mut in_use = None;
     for folder in folders(settings, arguments) {
         settings.folder = folder;

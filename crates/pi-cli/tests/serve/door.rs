@@ -20,7 +20,7 @@ async fn status(url: &str, token: Option<&str>) -> u16 {
 }
 
 /// One request as it stands; the status and the body.
-async fn http(serving: &Serving, request: &str) -> (u16, String) {
+pub(crate) async fn http(serving: &Serving, request: &str) -> (u16, String) {
     let (status, _, body) = request_to(&serving.address, request).await;
     (status, body)
 }
@@ -39,7 +39,8 @@ fn status_of(head: &str) -> u16 {
     head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
 }
 
-fn get(path: &str, host: &str, more: &str) -> String {
+/// A request as it stands.
+pub(crate) fn get(path: &str, host: &str, more: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{more}\r\n")
 }
 
@@ -203,6 +204,44 @@ async fn path_that_is_not_there_is_answered_with_those_that_are() {
     }
     let (status, _, body) = request_to(&own, &get("/nothing", "evil.example", "")).await;
     assert!(status == 403 && !body.contains("/ws"), "strangers are told nothing: {body}");
+}
+
+#[tokio::test]
+async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
+    let house = House::open(Script::new(), &[]).await;
+    let own = house.address.clone();
+    let token = format!("authorization: Bearer {}\r\n", house.token());
+    let upgrade = format!(
+        "{token}connection: upgrade, close\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    );
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {own}\r\n{upgrade}\r\n");
+    let login = |kind: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "POST /login HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{kind}content-length: {length}\r\n\r\n{body}"
+        )
+    };
+    let json = "content-type: application/json\r\n";
+    for (request, expected, hint) in [
+        (get("/metrics", &own, ""), 401, "Authorization: Bearer"),
+        (get("/metrics", &own, "authorization: Bearer wrong\r\n"), 401, "the token is in the file"),
+        (get("/metrics", "evil.example", &token), 403, "--host"),
+        (get("/metrics", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
+        (get("/ws", &own, &token), 400, "ws://"),
+        (ask("/ws?clientID=tab"), 400, "clientId"),
+        (ask("/?client_id=tab"), 400, "clientId"),
+        (ask("/ws?lifecycle=some"), 400, "lifecycle"),
+        (login("", r#"{"ticket":"x"}"#), 415, "application/json"),
+        (login(json, "{"), 400, "application/json"),
+        (login(json, r#"{"ticket":"used"}"#), 401, "pi serve --ticket"),
+    ] {
+        let (status, head, body) = timeout(Duration::from_secs(9), request_to(&own, &request)).await.expect("an end");
+        assert_eq!(status, expected, "{request}{body}");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        let told: serde_json::Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert!(told["error"].is_string() && told["hint"].as_str().is_some_and(|said| said.contains(hint)), "{told}");
+    }
 }
 
 #[tokio::test]

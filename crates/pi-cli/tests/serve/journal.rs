@@ -7,6 +7,7 @@ use pi_testkit::{Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
+    door::{get, http},
     room::{Room, write},
     serving::{Serving, fits},
 };
@@ -60,7 +61,11 @@ fn commands_can_be_looked_at_while_the_server_runs_and_dropped_after_it() {
     serving.end(Signal::SIGTERM);
     let room = &serving.room;
     // What a client may still ask for again stays, however little is to be kept.
-    check(&journal(room, &["compact", "--json", "--count", "1"]), 0, &[json!({"dropped": 0})]);
+    let kept = json!({"dropped": 0, "kept": 3, "remembered": 3});
+    check(&journal(room, &["compact", "--json", "--days", "0", "--count", "0"]), 0, &[kept]);
+    let told = journal(room, &["compact", "--days", "0", "--count", "0"]);
+    let told = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+    assert!(told.contains("0 commands dropped, 3 kept") && told.contains("server.outcomesKept"), "{told}");
     check(&journal(room, &["verify", "--json"]), 0, &[json!({"sound": true, "commands": 3})]);
 }
 
@@ -125,7 +130,68 @@ fn damaged_journal_is_told_with_what_to_do() {
         write(&path, &bytes);
         let output = journal(&serving.room, &["verify"]);
         let told = String::from_utf8_lossy(&output.stderr);
-        assert_ne!(output.status.code(), Some(0), "{told}");
+        assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains("move the file") && !told.contains("pi journal verify"), "{told}");
+        check(&journal(&serving.room, &["verify", "--json"]), 1, &[json!({"sound": false})]);
     }
+}
+
+#[test]
+fn file_that_is_no_journal_is_left_where_it_is() {
+    let room = Room::new(Script::new());
+    let place = room.at("names.txt");
+    write(&place, b"root:x:0:0\n");
+    let output = journal(&room, &["verify", "--journal", &place.display().to_string()]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("names.txt is no journal") && !told.contains("move the file"), "{told}");
+}
+
+#[test]
+fn damage_in_the_middle_is_told_until_there_is_another_file() {
+    let mut serving = Serving::logged(Script::new());
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for number in 0..20 {
+            client.ask(&json!({"type": "create_session", "id": format!("make-{number}")})).await;
+        }
+    });
+    serving.end(Signal::SIGTERM);
+    let path = serving.room.at("agent/server/journal.sqlite");
+    #[expect(clippy::disallowed_methods, reason = "this test damages a file")]
+    let mut bytes = std::fs::read(&path).expect("it is there");
+    bytes[8192..8192 + 6000].fill(7);
+    write(&path, &bytes);
+    check(&journal(&serving.room, &["verify", "--json"]), 1, &[json!({"sound": false})]);
+    serving.start_again();
+    assert!(serving.log().contains("the journal is damaged"), "{}", serving.log());
+    serving.block_on(async {
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let mut client = serving.connect("").await;
+        // The second time is after the moment at which a journal that failed is tried again.
+        for id in ["first", "second"] {
+            let (status, body) = http(&serving, &get("/readyz", &serving.address, &token)).await;
+            assert_eq!(status, 503, "{body}");
+            assert!(body.contains("the journal is damaged") && body.contains("pi journal verify"), "{body}");
+            assert!(body.contains("move the file"), "{body}");
+            let health = client.ask(&json!({"type": "health_check", "id": format!("h-{id}")})).await;
+            assert!(fits(&health, &json!({"data": {"healthy": false}})), "{health}");
+            let refused = client.ask(&json!({"type": "create_session", "id": id})).await;
+            assert!(fits(&refused, &json!({"success": false, "code": "journal_unavailable"})), "{refused}");
+            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+        }
+    });
+}
+
+#[test]
+fn session_whose_id_the_server_chose_is_in_the_history() {
+    let serving = Serving::start(Script::new());
+    let session = serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let made = client.ask(&json!({"type": "create_session", "id": "make"})).await;
+        made["data"]["sessionId"].as_str().expect("an id").to_owned()
+    });
+    let made = json!({"command": "create_session", "id": "make", "sessionId": session});
+    check(&journal(&serving.room, &["show", "--json", "--session", &session]), 0, std::slice::from_ref(&made));
+    check(&journal(&serving.room, &["export"]), 0, &[made]);
 }

@@ -84,7 +84,7 @@ fn check_tells_everything_that_a_start_would_look_at() {
     write(&room.at("agent/server/journal.sqlite"), b"this is no journal, however one looks at it");
     let broken = check(&["--listen", "127.0.0.1:0"]);
     assert_eq!(broken.status.code(), Some(2), "{}", told(&broken));
-    assert!(told(&broken).contains("the journal cannot be read or written"), "{}", told(&broken));
+    assert!(told(&broken).contains("the journal is damaged"), "{}", told(&broken));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn check_tells_all_faults_each_as_an_object_with_its_place() {
     let places = faults[0]["error"]["errors"].to_string();
     assert!(places.contains("settings.json:2") && places.contains("settings.json:3"), "{places}");
     let person = told(&serve(&room, &arguments).output().expect("it starts"));
-    for part in ["maxSesions", "raed", "another program is there", "server.roots names", "the journal cannot be read"] {
+    for part in ["maxSesions", "raed", "another program is there", "server.roots names", "the journal is damaged"] {
         assert!(person.contains(part), "{part} is not in {person}");
     }
 }
@@ -156,6 +156,34 @@ fn start_that_fails_is_a_line_of_the_log_where_that_is_json() {
         let text = serve(&serving.room, arguments).args(["--log-format", "text"]).output().expect("it starts");
         assert!(told(&text).contains("error: ") && told(&text).contains("hint: "), "{}", told(&text));
     }
+}
+
+#[test]
+fn what_is_odd_at_the_start_is_a_warning_of_the_log() {
+    let room = Room::new(Script::new());
+    write(&room.at("agent/settings.json"), br#"{"thmee": "dark"}"#);
+    let mut odd = room.pi_to(&["serve"]);
+    odd.args(["--stdio", "--listen", "0.0.0.0:0", "--log", "warn", "--log-format", "json"]);
+    odd.args(["--model", "scripted/model"]).env("PI_SERVER_MAX_SESSION", "5").stdin(Stdio::null());
+    let output = odd.output().expect("it starts");
+    assert!(output.status.success(), "{}", told(&output));
+    let lines = objects(&output.stderr);
+    for expected in ["other machines reach", "did you mean PI_SERVER_MAX_SESSIONS?", "did you mean theme?"] {
+        let found = lines.iter().find(|line| line["message"].as_str().is_some_and(|said| said.contains(expected)));
+        let line = found.unwrap_or_else(|| panic!("{expected} is not in {lines:#?}"));
+        assert_eq!(line["level"], "WARN");
+        assert!(!line["message"].as_str().is_some_and(|said| said.starts_with("note:")), "{line}");
+    }
+}
+
+#[test]
+fn limit_at_the_wrong_level_stops_the_server_and_is_told_where_it_belongs() {
+    let room = Room::new(Script::new());
+    write(&room.at("agent/settings.json"), b"{\n  \"maxSessions\": 5\n}");
+    let output = serve(&room, &["--listen", "127.0.0.1:0", "--log-format", "text"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let expected = "settings.json:2:3: maxSessions is not known here; did you mean server.maxSessions?";
+    assert!(told(&output).contains(expected), "{}", told(&output));
 }
 
 #[test]

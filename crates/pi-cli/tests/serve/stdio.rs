@@ -247,9 +247,15 @@ fn ids_are_those_of_one_process_unless_it_says_who_it_is() {
     let create = [json!({"type": "create_session", "id": "1", "sessionId": "s"})];
     let replayed = |frames: &[Value]| frames.iter().any(|frame| fits(frame, &json!({"id": "1", "replayed": true})));
     assert!(!replayed(&converse(&room, &create)));
-    let again = converse(&room, &create);
-    let exists = json!({"type": "response", "id": "1", "success": false, "code": "session_exists"});
-    assert!(again.iter().any(|frame| fits(frame, &exists)), "{again:#?}");
+    // Somebody without a name is somebody new: nothing of what an earlier one did is there.
+    let again = converse(&room, &[create[0].clone(), json!({"type": "list_sessions", "id": "l", "dependsOn": ["1"]})]);
+    let made = json!({"type": "response", "id": "1", "success": true});
+    assert!(!replayed(&again) && again.iter().any(|frame| fits(frame, &made)), "{again:#?}");
+    let listed = again.iter().find(|frame| fits(frame, &json!({"id": "l", "success": true})));
+    let count = listed.and_then(|frame| frame["data"]["sessions"].as_array()).map(Vec::len);
+    assert_eq!(count, Some(1), "{again:#?}");
+    let place = room.at("agent/server/stdio-1/journal.sqlite").display().to_string();
+    check(&journal(&room, &["show", "--json", "--journal", &place]), 0, &[json!({"id": "1"})]);
     let named = ["--client-id", "me", "--lifecycle", "none"];
     let other = [json!({"type": "create_session", "id": "1", "sessionId": "t"})];
     let first = converse_as(&room, &named, &other);

@@ -16,11 +16,18 @@ use pi_wire::{
 };
 
 use super::{Hall, Outcome, told};
-use crate::journal::{Filter, Shortened, Shortening, Told, audit::hexadecimal};
+use crate::journal::{DAMAGED, Filter, JournalError, Shortened, Shortening, Told, audit::hexadecimal};
 
 impl Hall {
     /// Why commands that change something are refused, if they are.
     pub(crate) fn obstacle(&self) -> Option<String> {
+        if let Some(said) = self.journal.damage() {
+            let (damaged, place) = (JournalError::Damaged { said }, self.journal.place());
+            return Some(format!(
+                "{damaged} ({place}); commands that change something are refused until the server starts anew with \
+                 another file: `pi journal verify` tells more; {DAMAGED}"
+            ));
+        }
         self.lobby.journal_trouble().map(|trouble| format!("{trouble}; commands that change something are refused"))
     }
 

@@ -16,7 +16,7 @@ use super::{
     history::{Filter, Page, Told, history, tell},
     lock::Lock,
     recovery::recover,
-    store::{Retention, Store, open_to_read},
+    store::{Extent, Retention, Store, open_to_read},
 };
 
 /// What was found wrong.
@@ -50,6 +50,16 @@ const RULES: [(&str, &str); 5] = [
 
 /// Reads the whole journal and checks it. Somebody may be writing it meanwhile.
 pub fn verify(path: &Path) -> Result<Verdict, JournalError> {
+    match examine(path) {
+        // What SQLite could not even read is an answer too.
+        Err(JournalError::Damaged { said }) => {
+            Ok(Verdict { commands: 0, unfinished: 0, sessions: 0, findings: vec![Finding::Damaged(said)] })
+        }
+        examined => examined,
+    }
+}
+
+fn examine(path: &Path) -> Result<Verdict, JournalError> {
     let connection = open_to_read(path)?;
     let count = |query: &str| -> Result<u64, JournalError> {
         let found: i64 = connection.query_row(query, [], |row| row.get(0))?;
@@ -64,10 +74,16 @@ pub fn verify(path: &Path) -> Result<Verdict, JournalError> {
         let malformed = recover(&connection)?.malformed;
         findings.extend((malformed > 0).then_some(Finding::Malformed(malformed)));
     }
+    let is_damaged = findings.iter().any(|finding| matches!(finding, Finding::Damaged(_)));
+    let counted = |query: &str| match count(query) {
+        // What cannot be counted in a damaged file is told as damage.
+        Err(JournalError::Damaged { .. }) if is_damaged => Ok(0),
+        counted => counted,
+    };
     Ok(Verdict {
-        commands: count("select count(*) from command")?,
-        unfinished: count("select count(*) from command where finished_sequence is null and alias_of is null")?,
-        sessions: count("select count(*) from version")?,
+        commands: counted("select count(*) from command")?,
+        unfinished: counted("select count(*) from command where finished_sequence is null and alias_of is null")?,
+        sessions: counted("select count(*) from version")?,
         findings,
     })
 }
@@ -147,6 +163,10 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compacted {
     pub dropped: usize,
+    /// All that are still there.
+    pub kept: u64,
+    /// Those of them whose outcome a client may still ask for. They stay, however little is to be kept.
+    pub remembered: u64,
     pub bytes_before: u64,
     pub bytes_after: u64,
 }
@@ -163,5 +183,6 @@ pub fn compact(
     let bytes_before = store.bytes()?;
     let dropped = store.prune(retention, now)?;
     store.compact()?;
-    Ok(Compacted { dropped, bytes_before, bytes_after: store.bytes()? })
+    let Extent { commands: kept, bytes: bytes_after } = store.extent()?;
+    Ok(Compacted { dropped, kept, remembered: store.remembered()?, bytes_before, bytes_after })
 }

@@ -41,6 +41,9 @@ pub trait Book: Send + Sync + 'static {
     /// How many records were written since the start.
     fn written(&self) -> u64;
 
+    /// What is broken in it, as far as somebody noticed. Nothing is written from then on.
+    fn damage(&self) -> Option<String>;
+
     /// What went from it since the start.
     fn shortened(&self) -> Shortened;
 

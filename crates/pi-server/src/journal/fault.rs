@@ -23,6 +23,12 @@ pub enum JournalError {
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error("the journal's disk is full; make room on it")]
     Full(#[source] Box<dyn Error + Send + Sync>),
+    /// What SQLite says of it. It stays so until another file is there.
+    #[error("the journal is damaged: {said}")]
+    Damaged { said: String },
+    /// A file that is no database.
+    #[error("{} is no journal: it is not even a database", .path.display())]
+    NoDatabase { path: PathBuf },
     #[error("the journal cannot be read or written")]
     Database(#[source] Box<dyn Error + Send + Sync>),
     #[error("the journal's thread has ended")]
@@ -39,10 +45,12 @@ impl JournalError {
         match self {
             Self::Open { .. } => "check that the folder exists and may be written, or choose another with --journal",
             Self::InUse { .. } => "stop the other server, or choose another file with --journal",
-            Self::Foreign { .. } => "choose another file with --journal; this one is left as it is",
+            Self::Foreign { .. } | Self::NoDatabase { .. } => {
+                "choose another file with --journal; this one is left as it is"
+            }
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
-            Self::Database(_) => DAMAGED,
+            Self::Damaged { .. } | Self::Database(_) => DAMAGED,
             Self::Ended => "start the server again; the log says why the thread ended",
         }
     }
@@ -52,6 +60,9 @@ impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error.into()),
+            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                Self::Damaged { said: error.to_string() }
+            }
             Some(_) | None => Self::Database(error.into()),
         }
     }

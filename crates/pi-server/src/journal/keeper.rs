@@ -6,7 +6,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
@@ -64,6 +64,8 @@ pub struct Reader {
     path: Arc<Path>,
     /// Records so far.
     written: Arc<AtomicU64>,
+    /// What is broken in the file. Not a message: it is found once and never mended.
+    damage: Arc<OnceLock<String>>,
     /// Not a message: looked at by whoever asks for numbers, changed once a minute at most.
     shortened: Arc<Mutex<Shortened>>,
 }
@@ -94,6 +96,16 @@ pub struct Options {
     pub redactor: Arc<Redactor>,
     /// How the process was started, for whoever finds the journal in use.
     pub started_as: String,
+    pub earlier: Earlier,
+}
+
+/// What becomes of the commands that an earlier server left in the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Earlier {
+    /// They are remembered: the client is the same.
+    Kept,
+    /// They are removed, because they were somebody else's.
+    Removed,
 }
 
 /// Whether the journal at `path` could be opened now; one that is not there could be.
@@ -109,13 +121,21 @@ pub fn look(path: &Path) -> Result<(), JournalError> {
 /// Opens or makes the journal at `path` and reads what the engine must know again. Blocks on the disk.
 pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery), JournalError> {
     let lock = Lock::take(path, &options.started_as)?;
+    if options.earlier == Earlier::Removed {
+        remove(path)?;
+    }
     let store = Store::open(path, options.redactor)?;
     store.limit(options.ceiling_bytes)?;
+    let damage = Arc::new(OnceLock::new());
+    if let Some(said) = store.damage()? {
+        damage.get_or_init(|| said);
+    }
     let recovery = recover(store.connection())?;
     let (orders, inbox) = mpsc::channel(ORDERS);
     let written = Arc::new(AtomicU64::new(0));
     let desk = Desk {
         store,
+        damage: Arc::clone(&damage),
         retention: options.retention,
         started: Vec::new(),
         moved: Vec::new(),
@@ -128,8 +148,25 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let shortened = Arc::clone(&desk.shortened);
     let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, shortened };
+    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
+}
+
+/// Removes a journal that nobody writes.
+#[expect(clippy::disallowed_methods, reason = "the one file of the journal, and those that SQLite keeps beside it")]
+fn remove(path: &Path) -> Result<(), JournalError> {
+    // The log first: what is in it belongs to no other file.
+    for suffix in ["-wal", "-shm", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match std::fs::remove_file(&name) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(JournalError::Open { path: name.into(), source });
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The same as a server takes it.
@@ -220,6 +257,11 @@ impl Reader {
         self.written.load(Ordering::Relaxed)
     }
 
+    /// What is broken in the file, as far as somebody noticed.
+    pub fn damage(&self) -> Option<String> {
+        self.damage.get().cloned()
+    }
+
     /// What went from it since the start.
     pub fn shortened(&self) -> Shortened {
         *self.shortened.lock().unwrap_or_else(PoisonError::into_inner)
@@ -255,6 +297,10 @@ impl Book for Reader {
         self.written()
     }
 
+    fn damage(&self) -> Option<String> {
+        self.damage()
+    }
+
     fn shortened(&self) -> Shortened {
         self.shortened()
     }
@@ -271,6 +317,8 @@ impl Book for Reader {
 /// What the thread has.
 struct Desk {
     store: Store,
+    /// What is broken in the file. Nothing is written to it any more, whatever could be.
+    damage: Arc<OnceLock<String>>,
     retention: Retention,
     started: Vec<(Ticket, Time)>,
     /// What became of sessions and is not written.
@@ -299,26 +347,32 @@ impl Desk {
             Order::Append(records, reply) => {
                 self.now = records.iter().filter_map(|(_, record)| time(record)).fold(self.now, Ord::max);
                 let started = std::mem::take(&mut self.started);
-                let appended = self.store.append(&records, &started, &self.moved, Durability::Synced);
+                let appended = self.append(&records, &started, Durability::Synced);
                 if appended.is_ok() {
                     self.moved.clear();
                     self.written.fetch_add(u64::try_from(records.len()).unwrap_or(0), Ordering::Relaxed);
                 }
                 answer(reply, appended);
             }
-            Order::Forget(tickets, reply) => answer(reply, self.store.forget(&tickets)),
+            Order::Forget(tickets, reply) => {
+                let forgotten = self.sound().and_then(|()| self.store.forget(&tickets));
+                answer(reply, self.noticed(forgotten));
+            }
             Order::Noted(change) => self.moved.push(change),
             // The record of the command that did it comes later, and with it the disk. What was noted before comes first.
             Order::Berth(change, reply) => {
                 self.moved.push(change);
-                let written = self.store.append(&[], &[], &self.moved, Durability::Written);
+                let written = self.append(&[], &[], Durability::Written);
                 match &written {
                     Ok(()) => self.moved.clear(),
                     Err(_) => drop(self.moved.pop()),
                 }
                 answer(reply, written);
             }
-            Order::Probe(reply) => answer(reply, self.store.probe(self.now)),
+            Order::Probe(reply) => {
+                let probed = self.sound().and_then(|()| self.store.probe(self.now));
+                answer(reply, self.noticed(probed));
+            }
             Order::Started(ticket, at) => {
                 self.now = self.now.max(at);
                 self.started.push((ticket, at));
@@ -326,16 +380,40 @@ impl Desk {
         }
     }
 
+    /// Writes these, and what became of sessions meanwhile.
+    fn append(
+        &mut self,
+        records: &[(Sequence, Record<Answer>)],
+        started: &[(Ticket, Time)],
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        let appended = self.sound().and_then(|()| self.store.append(records, started, &self.moved, durability));
+        self.noticed(appended)
+    }
+
+    /// Whether the file may be written at all.
+    fn sound(&self) -> Result<(), JournalError> {
+        self.damage.get().map_or(Ok(()), |said| Err(JournalError::Damaged { said: said.clone() }))
+    }
+
+    /// Remembers damage: another write may hit a page that is whole, and would say that all is well.
+    fn noticed(&self, done: Result<(), JournalError>) -> Result<(), JournalError> {
+        if let Err(JournalError::Damaged { said }) = &done {
+            self.damage.get_or_init(|| said.clone());
+        }
+        done
+    }
+
     /// Nobody waits: what is left is done now.
     fn rest(&mut self) {
         let started = std::mem::take(&mut self.started);
         if !started.is_empty() || !self.moved.is_empty() {
-            match self.store.append(&[], &started, &self.moved, Durability::Written) {
+            match self.append(&[], &started, Durability::Written) {
                 Ok(()) => self.moved.clear(),
                 Err(error) => tracing::debug!(%error, "starts of commands are not in the journal"),
             }
         }
-        if self.now.since(self.pruned) >= PRUNE_EVERY_MS {
+        if self.damage.get().is_none() && self.now.since(self.pruned) >= PRUNE_EVERY_MS {
             self.pruned = self.now;
             if let Err(error) = self.shorten() {
                 // It is tried again; meanwhile the journal is larger than it need be.

@@ -67,7 +67,8 @@ pub fn holder(journal: &Path) -> Option<Holder> {
     Some(Holder { process: process.trim().parse().ok()?, started_as: started_as.trim().to_owned() })
 }
 
-fn beside(journal: &Path) -> PathBuf {
+/// The file of the lock.
+pub(super) fn beside(journal: &Path) -> PathBuf {
     let mut name = OsString::from(journal);
     name.push(".lock");
     name.into()

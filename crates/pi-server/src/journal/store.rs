@@ -3,7 +3,7 @@
 //! Synchronous, and used from one thread. A commit returns when the log of the database is on the disk, and everything
 //! that is appended together shares that one wait.
 
-use std::{path::Path, sync::Arc};
+use std::{fs::File, io::Read as _, path::Path, sync::Arc};
 
 use pi_engine::{Header, Record, Sequence, Ticket, Time, VersionMove};
 use pi_redact::Redactor;
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, named_params};
 use super::{
     berth::{self, Move},
     fault::JournalError,
+    lock,
     row::{Ended, Rest},
 };
 use crate::answer::Answer;
@@ -24,6 +25,9 @@ const MIGRATIONS: [&str; 3] =
 /// The version that this release writes.
 pub const SCHEMA_VERSION: u32 = 3;
 const _: () = assert!(MIGRATIONS.len() == SCHEMA_VERSION as usize);
+
+/// A file up to this size is checked at every start; that takes a fraction of a second.
+const CHECKED_BYTES: u64 = 64 << 20;
 
 /// How much history is kept of commands that nobody can ask for again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +109,19 @@ impl Store {
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.commit()?;
         Ok(())
+    }
+
+    /// What is broken in the file, if it is small enough to be read through.
+    pub(super) fn damage(&self) -> Result<Option<String>, JournalError> {
+        if self.bytes()? > CHECKED_BYTES {
+            return Ok(None);
+        }
+        let checked = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
+        match checked.map_err(JournalError::from) {
+            Ok(said) => Ok((said != "ok").then_some(said)),
+            Err(JournalError::Damaged { said }) => Ok(Some(said)),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -194,6 +211,12 @@ impl Store {
         Ok(Extent { commands: u64::try_from(commands).unwrap_or(0), bytes: self.bytes()? })
     }
 
+    /// How many commands may still be asked for.
+    pub(super) fn remembered(&self) -> Result<u64, JournalError> {
+        let count: i64 = self.connection.query_row(include_str!("sql/count_remembered.sql"), [], |row| row.get(0))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     /// Bytes in use, free pages not counted.
     pub(super) fn bytes(&self) -> Result<u64, JournalError> {
         let pragma = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -210,6 +233,10 @@ impl Store {
 
 /// Opens a journal that somebody else may be writing, to look into it.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, JournalError> {
+    // Where a server had its lock, it is a journal of which the beginning is broken.
+    if !is_database(path)? && !lock::beside(path).exists() {
+        return Err(JournalError::NoDatabase { path: path.to_owned() });
+    }
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found = user_version(&connection)?;
     let application: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -220,6 +247,17 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, JournalError> {
         return Err(JournalError::Newer { path: path.to_owned(), found, known: SCHEMA_VERSION });
     }
     Ok(connection)
+}
+
+/// Whether the file begins as databases do; an empty one may become one.
+#[expect(clippy::disallowed_methods, reason = "SQLite does not say what kind of file it refused")]
+fn is_database(path: &Path) -> Result<bool, JournalError> {
+    const BEGINNING: &[u8] = b"SQLite format 3\0";
+    let failed = |source| JournalError::Open { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let mut found = Vec::new();
+    file.take(BEGINNING.len() as u64).read_to_end(&mut found).map_err(failed)?;
+    Ok(found.is_empty() || found == BEGINNING)
 }
 
 /// An empty file becomes ours; any other must be.

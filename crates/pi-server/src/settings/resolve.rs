@@ -63,6 +63,9 @@ pub struct Problem {
 pub enum Fault {
     #[error("{MEMBER}.{name} is not known{}", nearest(.meant))]
     Unknown { name: String, meant: Option<&'static str> },
+    /// It stands beside the others of the server instead of among them.
+    #[error("{name} is not known here; did you mean {MEMBER}.{name}?")]
+    Misplaced { name: &'static str },
     #[error("no setting has this variable{}", meant_variable(.meant))]
     UnknownVariable { meant: Option<&'static str> },
     /// Without the value: a secret may stand in the wrong place.
@@ -95,28 +98,46 @@ impl Problem {
     }
 }
 
+/// What a settings file says about the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SaidInFile {
+    pub said: Vec<Said>,
+    pub problems: Vec<Problem>,
+}
+
 /// What the person's settings file says. One that is not there says nothing.
-pub fn said_in_file(file: &Path) -> Result<Vec<Said>, Problem> {
-    let layer = Layer::read(session::Origin::User, file).map_err(|notice| Problem {
-        origin: Origin::File { file: file.to_owned(), place: None },
-        fault: Fault::File(notice.problem),
-    })?;
-    let Some(layer) = layer else { return Ok(Vec::new()) };
+pub fn said_in_file(file: &Path) -> SaidInFile {
+    let layer = match Layer::read(session::Origin::User, file) {
+        Ok(Some(layer)) => layer,
+        Ok(None) => return SaidInFile::default(),
+        Err(notice) => {
+            let origin = Origin::File { file: file.to_owned(), place: None };
+            let problem = Problem { origin, fault: Fault::File(notice.problem) };
+            return SaidInFile { said: Vec::new(), problems: vec![problem] };
+        }
+    };
     let at = |key: &str| Origin::File { file: file.to_owned(), place: layer.place(key) };
-    match layer.members.get(MEMBER) {
-        None | Some(Value::Null) => Ok(Vec::new()),
+    let misplaced = KEYS.iter().map(|key| key.name).filter(|name| session::keys::find(name).is_none());
+    let misplaced = misplaced.filter(|name| layer.members.contains_key(*name));
+    let mut problems: Vec<Problem> =
+        misplaced.map(|name| Problem { origin: at(name), fault: Fault::Misplaced { name } }).collect();
+    let said = match layer.members.get(MEMBER) {
+        None | Some(Value::Null) => Vec::new(),
         Some(Value::Object(members)) => {
             let said = members.iter().filter(|(_, value)| !value.is_null());
-            Ok(said
-                .map(|(name, value)| Said {
-                    name: name.clone(),
-                    value: value.clone(),
-                    origin: at(&format!("{MEMBER}.{name}")),
-                })
-                .collect())
+            said.map(|(name, value)| Said {
+                name: name.clone(),
+                value: value.clone(),
+                origin: at(&format!("{MEMBER}.{name}")),
+            })
+            .collect()
         }
-        Some(_) => Err(Problem { origin: at(MEMBER), fault: Fault::NotAnObject }),
-    }
+        Some(_) => {
+            problems.push(Problem { origin: at(MEMBER), fault: Fault::NotAnObject });
+            Vec::new()
+        }
+    };
+    SaidInFile { said, problems }
 }
 
 /// What a variable or an argument says.
@@ -126,19 +147,9 @@ pub fn said_in(name: &str, text: &str, origin: Origin) -> Said {
 }
 
 /// What all of it means together; what is said later counts more. Variables are those that begin with `PI_SERVER_`.
-pub fn resolve(
-    folder: PathBuf,
-    file: Result<Vec<Said>, Problem>,
-    variables: &[(String, String)],
-    flags: Vec<Said>,
-) -> Resolved {
+pub fn resolve(folder: PathBuf, file: SaidInFile, variables: &[(String, String)], flags: Vec<Said>) -> Resolved {
     let mut settings = Settings::usual(folder);
-    let mut problems = Vec::new();
-    let file = file.unwrap_or_else(|problem| {
-        problems.push(problem);
-        Vec::new()
-    });
-    let mut said = file;
+    let SaidInFile { mut said, mut problems } = file;
     said.extend(said_in_variables(variables, &mut problems));
     said.extend(flags);
     let mut origins = vec![Origin::Default; KEYS.len()];

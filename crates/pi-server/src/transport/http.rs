@@ -4,11 +4,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use axum::{
     Json, Router,
-    extract::{Query, State, WebSocketUpgrade, ws::rejection::WebSocketUpgradeRejection},
-    http::{HeaderMap, HeaderName, StatusCode, header},
+    extract::{Query, State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use pi_session::settings::nearest;
 use pi_wire::ConnectionOptions;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -87,7 +88,7 @@ async fn root(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     match upgrade {
-        Ok(upgrade) => connect(State(desk), query, headers, upgrade).await,
+        Ok(upgrade) => connect(State(desk), query, headers, Ok(upgrade)).await,
         Err(_) => match desk.look(&headers) {
             Ok(()) => (StatusCode::OK, "pi serves clients here; its page is to come.\n").into_response(),
             Err(refusal) => refusal.into_response(),
@@ -99,17 +100,29 @@ async fn connect(
     State(desk): State<Desk>,
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if let Err(refusal) = desk.enter(&headers) {
         return refusal.into_response();
+    }
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => {
+            let hint = "this is the address of a WebSocket: open it with a client, as ws://";
+            return refuse(rejection.status(), &rejection.body_text(), hint);
+        }
+    };
+    if let Some((name, meant)) = query.keys().find_map(|name| Some((name, misspelt(name)?))) {
+        let error = format!("the parameter {} is not known", name.escape_debug());
+        return refuse(StatusCode::BAD_REQUEST, &error, &format!("it is called {meant}"));
     }
     let pairs = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let options = match ConnectionOptions::from_pairs(pairs) {
         Ok(options) => options,
         Err(faults) => {
             let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            return (StatusCode::BAD_REQUEST, format!("{faults}\n")).into_response();
+            let hint = "clientId and lifecycle are described under the options of a connection";
+            return refuse(StatusCode::BAD_REQUEST, &faults, hint);
         }
     };
     let identity = Identity::new(PRINCIPAL, options.client_id.as_ref().map(|id| id.as_str()));
@@ -132,6 +145,17 @@ async fn connect(
         .on_upgrade(move |socket| websocket::serve(server, client, socket))
 }
 
+/// The option that is meant by a name which is not quite one. Others may be those of a proxy, and are left alone.
+fn misspelt(name: &str) -> Option<&'static str> {
+    let names = ConnectionOptions::NAMES;
+    if names.contains(&name) { None } else { nearest(name, names) }
+}
+
+/// What everybody is told who is refused: why, and what to do.
+fn refuse(status: StatusCode, error: &str, hint: &str) -> Response {
+    (status, Json(serde_json::json!({"error": error, "hint": hint}))).into_response()
+}
+
 /// What there is, for whoever asks for something else.
 const PATHS: &str = "GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, POST /ticket, POST /login";
 
@@ -146,9 +170,7 @@ async fn otherwise(State(desk): State<Desk>, headers: HeaderMap) -> Response {
 /// Says what there is instead, to whoever meant us.
 fn nothing(desk: &Desk, headers: &HeaderMap, status: StatusCode, error: &str) -> Response {
     match desk.look(headers) {
-        Ok(()) => {
-            (status, Json(serde_json::json!({"error": error, "hint": format!("there are {PATHS}")}))).into_response()
-        }
+        Ok(()) => refuse(status, error, &format!("there are {PATHS}")),
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -207,10 +229,17 @@ struct Login {
 }
 
 /// Exchanges a ticket for a cookie that no script can read and no other site can send.
-async fn login(State(desk): State<Desk>, headers: HeaderMap, Json(login): Json<Login>) -> Response {
+async fn login(State(desk): State<Desk>, headers: HeaderMap, login: Result<Json<Login>, JsonRejection>) -> Response {
     if let Err(refusal) = desk.look(&headers) {
         return refusal.into_response();
     }
+    let Json(login) = match login {
+        Ok(login) => login,
+        Err(rejection) => {
+            let hint = r#"send {"ticket": "…"} with Content-Type: application/json"#;
+            return refuse(rejection.status(), &rejection.body_text(), hint);
+        }
+    };
     match desk.door.exchange(&login.ticket, now().0) {
         Ok(cookie) => {
             let (name, seconds) = (visitor(&headers).cookie(), COOKIE_MS / 1000);
@@ -238,13 +267,13 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match self.0 {
             Refused::Host | Refused::Origin => StatusCode::FORBIDDEN,
-            Refused::NoCredential | Refused::Credential => StatusCode::UNAUTHORIZED,
+            Refused::NoCredential | Refused::Credential | Refused::Ticket => StatusCode::UNAUTHORIZED,
         };
-        let text = format!("{}\n", self.0);
-        match status {
-            StatusCode::UNAUTHORIZED => (status, [(header::WWW_AUTHENTICATE, "Bearer")], text).into_response(),
-            _ => (status, text).into_response(),
+        let mut response = refuse(status, &self.0.to_string(), self.0.hint());
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        response
     }
 }
 

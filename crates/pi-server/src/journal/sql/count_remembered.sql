@@ -1,0 +1,1 @@
+select count(*) from command where forgotten = 0
