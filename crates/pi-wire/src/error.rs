@@ -200,9 +200,13 @@ pub enum Error {
     ProviderFailed { provider: ProviderId, message: String },
     #[error("Extension {extension} failed: {message}")]
     ExtensionFailed { extension: String, message: String },
-    /// The session will not do it, for a reason of its own: there is nothing to compact, policy forbids it.
+    /// The session will not do it, for a reason of its own, such as that policy forbids it.
     #[error("Refused: {reason}")]
     Refused { reason: String },
+    #[error("Refused: there is nothing to compact")]
+    NothingToCompact,
+    #[error("Refused: no session of the list is where the cursor is; begin again without one")]
+    CursorUnknown,
     #[error("Durable journal initialization failed: {reason}")]
     JournalNotOpened { reason: String },
     #[error("Durable journal is not available: {reason}")]
@@ -290,6 +294,16 @@ impl Error {
             Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
             Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
             Self::Refused { .. } => Facts::of(ErrorCode::Refused),
+            Self::NothingToCompact => Facts {
+                hint: Some(
+                    "go on: the conversation is short, and what is new can be compacted when there is more of it",
+                ),
+                ..Facts::of(ErrorCode::Refused)
+            },
+            Self::CursorUnknown => Facts {
+                hint: Some("leave cursor out for the first page, then send nextCursor of each answer as it is"),
+                ..Facts::about("cursor", ErrorCode::Refused)
+            },
             Self::JournalNotOpened { .. } | Self::JournalUnavailable { .. } => Facts::of(ErrorCode::JournalUnavailable),
             Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
             Self::Forbidden { .. } => Facts::of(ErrorCode::Forbidden),

@@ -29,6 +29,9 @@ pub enum Fault {
     NoSession,
     #[error("Required {0}")]
     Required(Wanted),
+    /// It is there and says nothing. The document has one text for both.
+    #[error("Required {0}")]
+    Empty(Wanted),
     #[error("Must be {article} {0} if provided", article = .0.article())]
     Mistyped(Wanted),
     #[error("Too long (max {max} chars)")]
@@ -148,6 +151,22 @@ impl Fault {
             Self::VersionNotSupported => Some("leave ifSessionVersion out of server commands"),
             Self::SessionPath(_) => Some("list_stored_sessions shows the files that can be loaded"),
             Self::NotBase64 => Some("send the bare data, without a data: prefix, padded with ="),
+            Self::Empty(_) => Some("it is there, but it is empty: write something"),
+            Self::Cwd(PathFault::NotAbsolute) | Self::Path(PathFault::NotAbsolute) => {
+                Some("write the whole path on the server's machine, from the root of its file system on")
+            }
+            Self::Cwd(PathFault::Tilde) | Self::Path(PathFault::Tilde) => {
+                Some("nobody replaces ~ here: write the path of the home folder on the server's machine")
+            }
+            Self::Cwd(PathFault::Parent) | Self::Path(PathFault::Parent) => Some("write the path without going up"),
+            Self::SessionIdCharacters => Some(
+                "use A-Z a-z 0-9 _ - . such as review-1, or leave it out in create_session: the server chooses one",
+            ),
+            Self::NotOneOf { .. } => Some("write one of these words as it stands here"),
+            Self::RequiredWith { .. } => Some("send both as an earlier event or answer has them, or leave both out"),
+            Self::OutOfRange { .. } => {
+                Some("choose a number from this range, or leave the field out for the usual one")
+            }
             Self::NoType
             | Self::Required(_)
             | Self::Mistyped(_)
@@ -157,17 +176,13 @@ impl Fault {
             | Self::ReservedPrefix { .. }
             | Self::IdRequired
             | Self::NotWhole
-            | Self::OutOfRange { .. }
             | Self::BeforeStart { .. }
-            | Self::NotOneOf { .. }
             | Self::ControlCharacters
             | Self::Nul
-            | Self::SessionIdCharacters
             | Self::RequestIdCharacters
             | Self::Cwd(_)
             | Self::Path(_)
             | Self::NotAnImageType
-            | Self::RequiredWith { .. }
             | Self::RequiredWithout { .. }
             | Self::NotWith { .. }
             | Self::NotTheFileName { .. }

@@ -1,6 +1,7 @@
 //! Takes the fields of an object one by one and collects everything that is wrong with them.
 
 use pi_transcript::json::Extra;
+use serde_json::Value;
 
 use crate::{
     fault::Fault,
@@ -36,12 +37,16 @@ impl<'de> Fields<'de> {
         missing: impl FnOnce() -> Fault,
     ) -> Option<R::Output> {
         let value = self.members.take(name);
+        let is_empty = matches!(&value, Some(Value::String(text)) if text.trim().is_empty());
         self.report.within_member(name, |report| {
             match value.map_or(Err(Refused::Mistyped), |value| rule.read(value, report)) {
                 Ok(read) => Some(read),
                 Err(Refused::Reported) => None,
                 Err(Refused::Mistyped) => {
-                    report.fault(missing());
+                    report.fault(match missing() {
+                        Fault::Required(wanted) if is_empty => Fault::Empty(wanted),
+                        missing => missing,
+                    });
                     None
                 }
             }

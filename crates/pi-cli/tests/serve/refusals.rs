@@ -153,3 +153,33 @@ fn what_cannot_be_done_says_what_to_do() {
         );
     });
 }
+
+#[test]
+fn field_that_is_wrong_is_told_with_what_to_write_instead() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        for (wrong, field, hint) in [
+            (json!({"type": "prompt", "sessionId": "s", "message": ""}), "message", "it is empty"),
+            (json!({"type": "create_session", "cwd": "project"}), "cwd", "the whole path"),
+            (json!({"type": "create_session", "cwd": "~/project"}), "cwd", "~"),
+            (json!({"type": "create_session", "sessionId": "not good"}), "sessionId", "A-Z"),
+            (json!({"type": "set_thinking_level", "sessionId": "s", "level": "much"}), "level", "one of these words"),
+            (json!({"type": "subscribe", "sessionId": "s", "afterSeq": 3}), "epoch", "both"),
+            (json!({"type": "get_command_history", "limit": 0}), "limit", "leave the field out"),
+            (json!({"type": "list_stored_sessions", "cursor": "nowhere"}), "cursor", "nextCursor"),
+        ] {
+            let mut wrong = wrong;
+            wrong["id"] = json!(format!("{field} {hint}"));
+            let refused = client.ask(&wrong).await;
+            assert!(fits(&refused, &json!({"success": false, "field": field})), "{refused}");
+            assert!(refused["hint"].as_str().is_some_and(|said| said.contains(hint)), "{refused}");
+        }
+        let compacted = client.ask(&json!({"type": "compact", "id": "compact", "sessionId": "s"})).await;
+        assert!(fits(&compacted, &json!({"success": false, "code": "refused"})), "{compacted}");
+        assert!(
+            compacted["hint"].as_str().is_some_and(|said| said.contains("the conversation is short")),
+            "{compacted}"
+        );
+    });
+}

@@ -229,8 +229,7 @@ impl Hall {
             None => 0,
             Some(cursor) => {
                 let last = stored.iter().position(|stored| stored.path.to_string_lossy() == cursor);
-                let reason = "no session of the list is where the cursor is; begin again without one";
-                last.ok_or_else(|| Error::Refused { reason: reason.to_owned() })? + 1
+                last.ok_or(Error::CursorUnknown)? + 1
             }
         };
         // One more than is wanted says whether there are more.

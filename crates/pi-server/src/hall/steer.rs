@@ -193,7 +193,8 @@ pub(super) async fn compact(
         Ok(result) => told(Data::Compact(result)),
         Err(CompactError::Aborted) => Err(Error::Aborted.into()),
         Err(CompactError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
-        Err(error @ (CompactError::Busy | CompactError::Nothing | CompactError::Failed { .. })) => {
+        Err(CompactError::Nothing) => Err(Error::NothingToCompact.into()),
+        Err(error @ (CompactError::Busy | CompactError::Failed { .. })) => {
             Err(Error::Refused { reason: error.to_string() }.into())
         }
     }
