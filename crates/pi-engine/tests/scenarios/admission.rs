@@ -75,7 +75,7 @@ fn client_that_sent_much_can_still_look_and_stop() {
          durable          | accepted a.1; start a.1
          a.2 fork s1      | refuse a.2: Too many pending commands for this client (max 1)
          a.3 get_state s1 | accepted a.3; start a.3
-         a.4 get_state s2 | refuse a.4: Too many pending commands for this client (max 2)
+         a.4 get_state s2 | refuse a.4: Too many pending commands for this client (max 1)
          a.5 abort s1     | record a.5",
     );
 }
@@ -83,7 +83,7 @@ fn client_that_sent_much_can_still_look_and_stop() {
 #[test]
 fn repetition_that_has_to_wait_counts_as_pending() {
     check(
-        "limits max_pending=1
+        "limits max_pending=2
          a.1 get_state s1 | accepted a.1; start a.1
          a.1 get_state s1 | accepted a.1
          a.1 get_state s1 | refuse a.1: Too many pending commands for this client (max 2)
