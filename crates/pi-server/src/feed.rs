@@ -69,7 +69,7 @@ impl Default for Limits {
     }
 }
 
-/// The events after the number asked for are no longer kept.
+/// The events after the number asked for are no longer kept, or belong to a numbering that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("events were missed")]
 pub struct TooFarBehind;
@@ -164,6 +164,7 @@ impl Feed {
         state.drawn.clear();
         // Whoever was in the old numbering finds out when he looks.
         for listener in &state.listeners {
+            listener.taken.store(0, Ordering::Relaxed);
             listener.outbox.announce(&self.session, 0);
         }
     }
@@ -223,6 +224,16 @@ impl Feed {
         let state = self.state();
         let drawn = state.drawn.iter().filter(|(seq, _)| *epoch == state.epoch && *seq <= upto);
         drawn.map(|(_, event)| Arc::clone(event)).collect()
+    }
+
+    /// The end of the numbering that counts now, and what the model is saying there, for a listener who was in another one.
+    fn renumbered(&self, epoch: &Epoch, taken: &AtomicU64) -> Option<(Position, Growing)> {
+        let state = self.state();
+        if *epoch == state.epoch {
+            return None;
+        }
+        taken.store(state.last, Ordering::Relaxed);
+        Some((Position { epoch: state.epoch.clone(), seq: state.last }, state.growing.clone()))
     }
 
     /// Takes the events after `after` up to and including `upto`: for the one who had them last they need not be kept.

@@ -186,7 +186,10 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
         seat.held = None;
         let events = match seat.cursor.advance(upto) {
             Ok(events) => events,
-            Err(TooFarBehind) => return Ok(Some(ClosingReason::TooSlow)),
+            Err(TooFarBehind) => {
+                let Some(reason) = seat.cursor.renumber() else { return Ok(Some(ClosingReason::TooSlow)) };
+                return self.snapshot(session, reason).await;
+            }
         };
         seat.spoke = Some(Instant::now());
         for event in events {
@@ -204,16 +207,19 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
                 self.draw(&session).await?;
                 self.tell(&session, upto).await
             }
-            Start::Snapshot { reason, .. } => {
-                // Nothing: the session ended, and the client hears of that as everybody does.
-                let Some(snapshot) = self.snapshots.take(&session, reason).await else { return Ok(None) };
-                if let Some(seat) = self.seats.get_mut(&session) {
-                    seat.cursor.skip_to(snapshot.seq);
-                }
-                self.transport.send(frame(&ServerEvent::SessionSnapshot { data: Box::new(snapshot) })).await?;
-                self.draw(&session).await
-            }
+            Start::Snapshot { reason, .. } => self.snapshot(&session, reason).await,
         }
+    }
+
+    /// Tells how the session stands, in the place of the events that brought it there.
+    async fn snapshot(&mut self, session: &SessionId, reason: SnapshotReason) -> io::Result<Option<ClosingReason>> {
+        // Nothing: the session ended, and the client hears of that as everybody does.
+        let Some(snapshot) = self.snapshots.take(session, reason).await else { return Ok(None) };
+        if let Some(seat) = self.seats.get_mut(session) {
+            seat.cursor.skip_to(snapshot.seq);
+        }
+        self.transport.send(frame(&ServerEvent::SessionSnapshot { data: Box::new(snapshot) })).await?;
+        self.draw(session).await
     }
 
     /// Shows what extensions have drawn so far, without numbers: the events that follow begin after it.

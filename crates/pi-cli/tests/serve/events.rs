@@ -126,3 +126,37 @@ fn a_long_answer_costs_its_length_and_not_its_square() {
         assert!(bytes < 40 * words.len(), "{bytes} bytes for {} of text", words.len());
     });
 }
+
+#[test]
+fn who_listens_stays_when_a_session_goes_on_in_another_file() {
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Well.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=a&lifecycle=none").await;
+        let mut watcher = serving.connect("?clientId=b&lifecycle=none").await;
+        client.ask(&json!({"type": "subscribe", "id": "sub", "sessionId": "s"})).await;
+        watcher.ask(&json!({"type": "switch_session", "id": "sub", "sessionId": "s"})).await;
+        prompt(&mut client, "p").await;
+        for kind in ["new_session", "fork"] {
+            let said =
+                client.ask(&json!({"type": "get_fork_messages", "id": format!("m-{kind}"), "sessionId": "s"})).await;
+            let entry = &said["data"]["messages"][0]["entryId"];
+            let command = match kind {
+                "fork" => json!({"type": kind, "id": kind, "sessionId": "s", "entryId": entry}),
+                _ => json!({"type": kind, "id": kind, "sessionId": "s"}),
+            };
+            client.rest(QUIET).await;
+            watcher.rest(QUIET).await;
+            let answer = client.ask(&command).await;
+            assert_eq!(answer["success"], true, "{answer}");
+            for listener in [&mut client, &mut watcher] {
+                let told = listener.expect("the snapshot", |frame| frame["type"] == "session_snapshot").await;
+                assert_eq!(told["data"]["reason"], "epoch_changed", "{told}");
+            }
+            prompt(&mut client, &format!("then-{kind}")).await;
+            for listener in [&mut client, &mut watcher] {
+                let told = events(&listener.rest(QUIET).await);
+                assert_eq!(told.last().map(|(_, kind)| kind.as_str()), Some("agent_settled"), "{told:?}");
+            }
+        }
+    });
+}

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use pi_transcript::{AgentEvent, SessionId, event::Joined};
-use pi_wire::event::{Numbered, UpdateForm};
+use pi_wire::event::{Numbered, SnapshotReason, UpdateForm};
 
 use super::{Feed, Position, TooFarBehind, growing::Growing};
 use crate::signature::Reader;
@@ -61,8 +61,21 @@ impl Cursor {
         self.feed.drawn(&self.at.epoch, self.at.seq)
     }
 
+    /// Goes over to the end of the numbering that counts now; nothing if this one still counts.
+    pub fn renumber(&mut self) -> Option<SnapshotReason> {
+        let (at, growing) = self.feed.renumbered(&self.at.epoch, &self.taken)?;
+        self.at = at;
+        self.growing = self.growing.is_some().then_some(growing);
+        Some(SnapshotReason::EpochChanged)
+    }
+
     /// Leaves out what a snapshot has told.
     pub fn skip_to(&mut self, seq: u64) {
+        if let Some(growing) = &mut self.growing {
+            // What is no longer kept ended before the snapshot was taken.
+            let skipped = self.feed.between(&self.at.epoch, self.at.seq, seq).unwrap_or_default();
+            skipped.iter().for_each(|(_, event)| growing.follow(event));
+        }
         self.at.seq = self.at.seq.max(seq);
         self.taken.fetch_max(seq, Ordering::Relaxed);
     }
