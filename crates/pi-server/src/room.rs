@@ -278,6 +278,8 @@ impl Room {
             // Another conversation came into the room, and its mark with it.
             return Ok(None);
         }
+        // Of a file that somebody took away it must be known that there was one.
+        let mark = Mark { modified: mark.modified.or(stage.berth.mark.modified), ..mark };
         stage.berth.mark = mark;
         Ok((std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone()))
     }

@@ -386,3 +386,32 @@ fn list_tells_nothing_of_a_model_and_a_level_that_it_does_not_know() {
     ask_alone(&serving, &json!({"type": "get_state", "id": "g", "sessionId": "s"}));
     assert_eq!(listed(&serving, "awake again"), (true, true));
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "somebody else removes the file")]
+fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
+    let mut serving = Serving::start(answers());
+    let file = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        let state = ask(&mut client, "get_state", json!({})).await;
+        let file = PathBuf::from(state["sessionFile"].as_str().expect("a path"));
+        std::fs::remove_file(&file).expect("it is there");
+        let kept = json!({"success": false, "code": "storage_failed"});
+        for (id, command) in [
+            ("p", json!({"type": "prompt", "sessionId": "s", "message": "Lost?"})),
+            ("b", json!({"type": "bash", "sessionId": "s", "command": "echo lost"})),
+            ("q", json!({"type": "prompt", "sessionId": "s", "message": "Lost again?"})),
+        ] {
+            let mut command = command.clone();
+            command["id"] = json!(id);
+            let answer = client.ask(&command).await;
+            assert!(fits(&answer, &kept), "{answer}");
+        }
+        file
+    });
+    serving.restart(Signal::SIGTERM);
+    let found = ask_alone(&serving, &json!({"type": "get_messages", "id": "m", "sessionId": "s"}));
+    assert!(fits(&found, &json!({"success": false, "code": "session_file_missing"})), "{found}");
+    assert!(!file.exists(), "nobody began it anew");
+}

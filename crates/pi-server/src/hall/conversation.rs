@@ -31,7 +31,8 @@ impl Hall {
         if works_in_its_folder(&command) {
             self.workplace(&room)?;
         }
-        match command {
+        let is_written_down = is_written_down(&command);
+        let outcome = match command {
             SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
             SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
             SessionCommand::FollowUp(said) => {
@@ -59,20 +60,19 @@ impl Hall {
                 shell.run(id, &session, command).await
             }
             SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
-            command if is_written_down(&command) => {
-                let outcome = self.converse(&room, &session, command).await.unwrap_or_else(|gone| Err(ended(gone)));
-                session.flush().await.map_err(ended)?;
-                if outcome.is_ok() && session.state().await.map_err(ended)?.is_failing {
-                    let reason = "the session file cannot be written; the change holds until the session ends";
-                    let error = Error::StorageFailed { reason: reason.to_owned() };
-                    return Err(Undone { error, change: Change::Altered });
-                }
-                outcome
-            }
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
+        };
+        if is_written_down && outcome.is_ok() {
+            session.flush().await.map_err(ended)?;
+            if session.state().await.map_err(ended)?.is_failing {
+                let reason = "the session file cannot be written; what was said and done holds until the session ends";
+                let error = Error::StorageFailed { reason: reason.to_owned() };
+                return Err(Undone { error, change: Change::Altered });
+            }
         }
+        outcome
     }
 
     /// What is done by asking the session once or twice.
@@ -173,7 +173,10 @@ fn works_in_its_folder(command: &SessionCommand) -> bool {
 fn is_written_down(command: &SessionCommand) -> bool {
     matches!(
         command,
-        SessionCommand::SetModel(_)
+        SessionCommand::Prompt(_)
+            | SessionCommand::Bash(_)
+            | SessionCommand::Compact(_)
+            | SessionCommand::SetModel(_)
             | SessionCommand::CycleModel(_)
             | SessionCommand::SetThinkingLevel(_)
             | SessionCommand::CycleThinkingLevel(_)
