@@ -9,10 +9,11 @@ mod ticket;
 
 use std::{
     fs::File,
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Read as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -27,7 +28,12 @@ use pi_server::{
     transport::{http, stdio},
     workshop::Workshop,
 };
-use tokio::{io::BufReader, sync::mpsc, time::timeout};
+use tokio::{
+    io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex},
+    runtime::Handle,
+    sync::mpsc,
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -57,6 +63,8 @@ const MOST_BESIDE: usize = 64;
 const LONGEST_NAME: usize = 200;
 /// How long clients have to read the last that is said to them.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// Bytes of standard input that are read before somebody takes them.
+const AHEAD: usize = 1 << 16;
 
 pub(crate) fn run(
     arguments: &ServeArguments,
@@ -105,7 +113,11 @@ fn begin(
 ) -> Result<Exit, Failure> {
     let settings = settings(resolved, arguments, console)?;
     closed_to_others(arguments, &settings)?;
-    runtime::start_many()?.block_on(serve(arguments, settings, form, environment, console))
+    let runtime = runtime::start_many()?;
+    let ended = runtime.block_on(serve(arguments, settings, form, environment, console));
+    // Whoever reads nothing of our output cannot keep us here.
+    runtime.shutdown_timeout(GOODBYE);
+    ended
 }
 
 /// Without a token only this machine is served.
@@ -226,7 +238,8 @@ async fn serve(
         let identity = Identity::new(STDIO, Some(&name));
         let client = server.enter(identity, arguments.lifecycle.into()).map_err(ServeFailure::Crowded)?;
         let (output, ended) = (stdout()?, stop.clone());
-        tasks.spawn(stdio::serve(client, BufReader::new(tokio::io::stdin()), output, ended));
+        let input = BufReader::new(stdin().map_err(ServeFailure::Input)?);
+        tasks.spawn(stdio::serve(Arc::clone(&server), client, input, output, ended));
     }
     let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
     log_notes(console);
@@ -336,6 +349,29 @@ fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, consol
         }
     }
     console.flush();
+}
+
+/// Standard input for the protocol. It is read on a thread of its own, for which nobody waits: a read ends when the other side
+/// wants, and the runtime would wait for one of its own.
+fn stdin() -> io::Result<DuplexStream> {
+    let (mut taken, given) = duplex(AHEAD);
+    let runtime = Handle::current();
+    let read = move || {
+        let (mut input, mut piece) = (io::stdin().lock(), vec![0; AHEAD]);
+        loop {
+            let bytes = match input.read(&mut piece) {
+                Ok(0) => return,
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return tracing::warn!(%error, "standard input cannot be read"),
+            };
+            if runtime.block_on(taken.write_all(&piece[..bytes])).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("standard input".to_owned()).spawn(read)?;
+    Ok(given)
 }
 
 /// Standard output for the protocol. The console holds the lock of the usual one for its whole life.

@@ -61,6 +61,8 @@ pub(crate) enum ServeFailure {
     Signals(#[source] io::Error),
     #[error("standard error cannot be used for the log")]
     Log(#[source] io::Error),
+    #[error("standard input cannot be read")]
+    Input(#[source] io::Error),
     #[error("standard output cannot be used")]
     Output(#[source] io::Error),
 }
@@ -100,7 +102,7 @@ impl ServeFailure {
             Self::NoTicket => "see its log, or start it again".to_owned(),
             Self::Journal(error) => error.hint().to_owned(),
             Self::NoJournal { .. } => "`pi serve` makes it when it starts; --journal names another file".to_owned(),
-            Self::Crowded(_) | Self::Signals(_) | Self::Log(_) | Self::Output(_) => {
+            Self::Crowded(_) | Self::Signals(_) | Self::Log(_) | Self::Input(_) | Self::Output(_) => {
                 "start it again; if it stays so, please report it".to_owned()
             }
         }

@@ -2,7 +2,9 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::Stdio,
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::{
@@ -105,6 +107,24 @@ fn two_servers_on_pipes_do_not_get_in_each_others_way() {
     assert!(first.wait().expect("our child").success());
 }
 
+/// Waits until it has ended well by itself, and says how long that took.
+#[expect(clippy::disallowed_methods, reason = "how long a real process takes")]
+fn ends(child: &mut Child) -> Duration {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("our child") {
+            assert!(status.success(), "{status}");
+            return start.elapsed();
+        }
+        if start.elapsed() > Duration::from_secs(20) {
+            child.kill().expect("our child");
+            child.wait().expect("our child");
+            panic!("it still runs");
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// A process of the room that was greeted and goes on until its input ends.
 fn begun(room: &Room, arguments: &[&str]) -> Begun {
     let mut child = room
@@ -122,7 +142,7 @@ fn begun(room: &Room, arguments: &[&str]) -> Begun {
 }
 
 struct Begun {
-    child: std::process::Child,
+    child: Child,
     output: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
@@ -139,6 +159,11 @@ impl Begun {
                 return frame;
             }
         }
+    }
+
+    fn terminate(&self) {
+        let process = Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"));
+        kill(process, Signal::SIGTERM).expect("our child");
     }
 
     fn end(mut self) {
@@ -199,8 +224,7 @@ fn whatever_comes_after_the_announcement_of_the_end_is_refused() {
     client.expect(&json!({"id": "c", "success": true}));
     client.say(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"}));
     room.runtime.block_on(room.server.received(1));
-    let process = Pid::from_raw(i32::try_from(client.child.id()).expect("a process id"));
-    kill(process, Signal::SIGTERM).expect("our child");
+    client.terminate();
     client.expect(&json!({"type": "server_shutdown"}));
     for (id, frame) in [
         ("write", json!({"type": "set_session_name", "id": "write", "sessionId": "s", "name": "late"})),
@@ -284,4 +308,44 @@ fn what_no_session_could_be_made_of_stops_the_server_at_its_start() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = |text: &str| said.lines().any(|line| line.split_whitespace().eq(text.split_whitespace()));
     assert!(line("server.listen 127.0.0.1:0 --listen") && line("model scripted/model") && line("auth token"), "{said}");
+}
+
+#[test]
+fn signal_ends_the_server_although_its_input_is_open() {
+    let room = Room::new(Script::new());
+    let mut client = begun(&room, &[]);
+    client.say(&json!({"type": "create_session", "id": "c", "sessionId": "s"}));
+    client.expect(&json!({"id": "c", "success": true}));
+    client.terminate();
+    client.expect(&json!({"type": "server_shutdown"}));
+    ends(&mut client.child);
+}
+
+#[test]
+fn server_whose_output_nobody_reads_any_more_ends_although_its_input_is_open() {
+    let room = Room::new(Script::new());
+    let mut child = room
+        .pi_to(&["serve"])
+        .args(["--stdio", "--log", "warn", "--model", "scripted/model"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    // The greeting is two lines.
+    output.by_ref().take(2).for_each(drop);
+    drop(output);
+    writeln!(child.stdin.as_mut().expect("a pipe"), "{}", json!({"type": "health_check", "id": "h"}))
+        .expect("it reads");
+    ends(&mut child);
+}
+
+#[test]
+fn server_that_has_nothing_to_do_ends_at_once_with_its_input() {
+    let room = Room::new(Script::new());
+    let mut client = begun(&room, &[]);
+    drop(client.child.stdin.take());
+    client.expect(&json!({"type": "server_shutdown"}));
+    let took = ends(&mut client.child);
+    assert!(took < Duration::from_millis(1500), "{took:?}");
 }

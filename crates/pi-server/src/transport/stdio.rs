@@ -8,12 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     client::Client,
+    server::Server,
     speaker::{End, Transport, speak},
 };
 
 /// Serves a client until the server ends. When the input ends, `ended` is told: whoever started us ends the server, and
 /// what was asked is answered before that.
 pub async fn serve(
+    server: Arc<Server>,
     client: Client,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send,
@@ -35,6 +37,7 @@ pub async fn serve(
         }
         () = listening => {}
     }
+    server.leave(&client.connection);
 }
 
 /// Takes lines until there are no more.
