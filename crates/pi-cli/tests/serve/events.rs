@@ -160,3 +160,23 @@ fn who_listens_stays_when_a_session_goes_on_in_another_file() {
         }
     });
 }
+
+#[test]
+fn repeated_subscription_of_a_connection_that_listens_sends_nothing_twice() {
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Hi.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=a&lifecycle=none").await;
+        let subscribe = json!({"type": "subscribe", "id": "sub", "sessionId": "s"});
+        client.ask(&subscribe).await;
+        prompt(&mut client, "one").await;
+        let before = events(&client.rest(QUIET).await);
+        let again = client.ask(&subscribe).await;
+        assert_eq!(again["replayed"], true, "{again}");
+        prompt(&mut client, "two").await;
+        let after = events(&client.rest(QUIET).await);
+        let numbers: Vec<u64> = after.iter().map(|(seq, _)| *seq).collect();
+        let last = before.last().expect("the first run is told").0;
+        let is_in_order = numbers.is_sorted_by(|one, next| one < next);
+        assert!(numbers.first() == Some(&(last + 1)) && is_in_order, "{numbers:?} after {last}");
+    });
+}

@@ -28,7 +28,7 @@ impl Hall {
         if let Some(waiting) = waiting
             && let Some(command) = waiting.connects.as_ref().and_then(as_server)
         {
-            self.connect(command, answer, &waiting.connection);
+            self.connect(command, answer, &waiting.connection, replay);
         }
     }
 
@@ -49,12 +49,16 @@ impl Hall {
     }
 
     /// Lets a connection hear of a session, or not. Done again for a repeated answer: the connection may be another one.
-    fn connect(&self, command: &ServerCommand, answer: &Answer, connection: &Arc<Connection>) {
+    fn connect(&self, command: &ServerCommand, answer: &Answer, connection: &Arc<Connection>, replay: Replay) {
         match command {
             ServerCommand::SwitchSession(SwitchSession { session_id }) => {
                 self.listen(session_id, connection, None, UpdateForm::Cumulative);
             }
             ServerCommand::Subscribe(Subscribe { session_id, after_seq, epoch }) => {
+                if replay == Replay::Replayed && self.is_heard(session_id, connection) {
+                    // It is further than the answer says, and would be sent events twice.
+                    return;
+                }
                 let Some(told) = data::<Subscription>(answer) else { return };
                 let after = match told.resume {
                     // What happened since the answer was made comes first.
@@ -90,6 +94,10 @@ impl Hall {
                 tracing::error!(command = command.kind().name(), "a command connects, and nobody knows how");
             }
         }
+    }
+
+    fn is_heard(&self, id: &SessionId, by: &Connection) -> bool {
+        self.rooms.get(id).is_some_and(|room| room.feed().is_heard_by(&by.outbox))
     }
 
     fn listen(&self, id: &SessionId, connection: &Arc<Connection>, after: Option<&Position>, form: UpdateForm) {
