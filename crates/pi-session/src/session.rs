@@ -19,6 +19,7 @@ use pi_transcript::{
     event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::answer::Typed;
 pub use self::answer::{
@@ -276,18 +277,20 @@ impl Session {
 
     /// Runs a shell command for a person and waits for its end; the conversation remembers it. It may run beside a run.
     pub async fn bash(&self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
-        let typed = Typed { command, exposure, name: None };
+        let typed = Typed { command, exposure, name: None, late: CancellationToken::new() };
         self.ask(|reply| Request::Bash(typed, reply)).await?
     }
 
-    /// The same under a name, by which events of its output say to what they belong.
-    pub async fn bash_as(
+    /// The same under a name, by which events of its output say to what they belong, and until `late` is cancelled: then it is
+    /// ended, and the conversation does not remember it.
+    pub async fn bash_until(
         &self,
-        name: String,
+        late: CancellationToken,
+        name: Option<String>,
         command: String,
         exposure: Exposure,
     ) -> Result<BashExecutionMessage, BashError> {
-        let typed = Typed { command, exposure, name: Some(name) };
+        let typed = Typed { command, exposure, name, late };
         self.ask(|reply| Request::Bash(typed, reply)).await?
     }
 

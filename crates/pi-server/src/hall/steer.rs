@@ -139,18 +139,20 @@ impl Shell<'_> {
         let pass = self.circuits.admit(id, now())?;
         let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
         let name = self.header.id.as_ref().map(|id| sign(&self.header.client, id));
-        let running = async {
-            match name {
-                Some(name) => session.bash_as(name, command.command, exposure).await,
-                None => session.bash(command.command, exposure).await,
-            }
-        };
+        let late = CancellationToken::new();
+        let mut running = std::pin::pin!(session.bash_until(late.clone(), name, command.command, exposure));
         let ran = tokio::select! {
-            ran = running => ran,
+            ran = &mut running => ran,
             () = self.cancel.cancelled() => {
                 // The engine asks to stop when the time is up, and when the session or the server ends.
-                let is_late = now().after(TICK_MS) >= self.until;
-                pass.end(if is_late { ShellEnd::TimedOut } else { ShellEnd::Aborted }, now());
+                if now().after(TICK_MS) >= self.until {
+                    pass.end(ShellEnd::TimedOut, now());
+                    // That is answered already, with the version of a conversation in which it does not stand.
+                    late.cancel();
+                    drop(running.await);
+                    return Err(Error::Aborted.into());
+                }
+                pass.end(ShellEnd::Aborted, now());
                 session.abort_bash().await.map_err(gone(id))?;
                 return Err(changed(Error::Aborted));
             }
@@ -160,7 +162,9 @@ impl Shell<'_> {
                 Ok(ran) if ran.cancelled => ShellEnd::Aborted,
                 Ok(_) => ShellEnd::Exited,
                 Err(BashError::Broken { .. }) => ShellEnd::Broken,
-                Err(BashError::Refused { .. } | BashError::Gone(SessionGone)) => ShellEnd::Aborted,
+                Err(BashError::Refused { .. } | BashError::TimedOut | BashError::Gone(SessionGone)) => {
+                    ShellEnd::Aborted
+                }
             },
             now(),
         );
@@ -171,6 +175,7 @@ impl Shell<'_> {
                 cancelled: ran.cancelled,
             })),
             Err(BashError::Refused { reason } | BashError::Broken { reason }) => Err(Error::Refused { reason }.into()),
+            Err(BashError::TimedOut) => Err(Error::Aborted.into()),
             Err(BashError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
         }
     }

@@ -28,10 +28,24 @@ pub(crate) struct Errand {
 }
 
 impl Errand {
-    /// Runs it to its end, or until somebody cancels; then says so in the conversation.
+    /// Runs it to its end, or until somebody cancels; then says so in the conversation. Of one that took too long it says
+    /// nothing: whoever asked was told before.
     pub(crate) async fn run(self, typed: Typed) -> Result<BashExecutionMessage, BashError> {
-        let execution = self.execute(&typed).await?;
-        let Typed { command, exposure, name: _ } = typed;
+        let execution = {
+            let mut executing = std::pin::pin!(self.execute(&typed));
+            tokio::select! {
+                execution = &mut executing => execution,
+                () = typed.late.cancelled() => {
+                    self.cancel.cancel();
+                    executing.await
+                }
+            }
+        };
+        if typed.late.is_cancelled() {
+            return Err(BashError::TimedOut);
+        }
+        let execution = execution?;
+        let Typed { command, exposure, name: _, late: _ } = typed;
         let (output, _) = scrub::text(&self.parts.redactor, &execution.output);
         let message = BashExecutionMessage {
             output: output.into_owned(),
@@ -52,7 +66,7 @@ impl Errand {
     }
 
     async fn execute(&self, typed: &Typed) -> Result<BashExecution, BashError> {
-        let Typed { command, exposure, name } = typed;
+        let Typed { command, exposure, name, late: _ } = typed;
         let event = || UserBashEvent {
             command: command.clone(),
             exclude_from_context: *exposure == Exposure::Hidden,

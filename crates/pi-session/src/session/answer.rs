@@ -2,6 +2,7 @@
 
 use pi_exthost::{GuestId, port::Refusal, questions::OpenQuestion};
 use pi_transcript::{AgentEvent, EntryId, Model, SessionId, ThinkingLevel, event::CompactionResult};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::Spoken,
@@ -111,6 +112,8 @@ pub(crate) struct Typed {
     pub(crate) exposure: Exposure,
     /// By which events say to what they belong.
     pub(crate) name: Option<String>,
+    /// It took too long: it is ended, and the conversation does not remember it.
+    pub(crate) late: CancellationToken,
 }
 
 /// Why a command of a person was not run.
@@ -121,6 +124,9 @@ pub enum BashError {
     /// The shell did not start, or could not be followed.
     #[error("{reason}")]
     Broken { reason: String },
+    /// Whoever asked found that it took too long.
+    #[error("it took too long")]
+    TimedOut,
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }
