@@ -1,13 +1,14 @@
 //! A server: everything that its connections share, from the first look into the journal to the last answer.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use pi_engine::{
-    Config, Effect, Engine, Record, Sequence, SessionName, Ticket,
+    Config, Effect, Engine, Input, Record, Sequence, SessionName, Ticket,
     driver::{self, Mailbox},
 };
 use pi_redact::Redactor;
@@ -253,9 +254,19 @@ fn wake<K: driver::Journal<Answer>>(
     keeper: K,
 ) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
     let opened: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
+    let versioned = records.iter().filter_map(|(_, record)| match record {
+        Record::Version(moved) => Some(moved.session.clone()),
+        Record::Accepted { .. } | Record::Finished { .. } | Record::Alias { .. } | Record::Reached(_) => None,
+    });
+    let known: HashSet<&SessionName> = opened.iter().collect();
+    // The last server ended while it removed these.
+    let closed: Vec<SessionName> = versioned.filter(|session| !known.contains(session)).collect();
     let mut effects: Vec<Effect<Job, Answer>> = Vec::new();
     let start = now();
-    let engine = Engine::restore(config, start, records, &mut effects);
+    let mut engine = Engine::restore(config, start, records, &mut effects);
+    for session in closed {
+        engine.step(Input::Closed(session), start, &mut effects);
+    }
     let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start, opened };
     driver::spawn(engine, effects, hall, keeper, options)
 }

@@ -186,3 +186,54 @@ fn killed_at_random_under_load_nothing_is_lost_and_nothing_runs_twice() {
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok()
 }
+
+/// Does this to the journal of a server that was killed.
+fn edit(serving: &Serving, statements: &str) {
+    let journal = rusqlite::Connection::open(serving.room.at("agent/server/journal.sqlite")).expect("a journal");
+    journal.execute_batch(statements).expect("its tables are these");
+}
+
+#[test]
+fn session_whose_removal_was_cut_short_has_no_version() {
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async { drop(serving.with_session("?lifecycle=none").await) });
+    serving.end(Signal::SIGKILL);
+    edit(&serving, "delete from berth where session = 's'");
+    for _ in 0..2 {
+        serving.start_again();
+        serving.block_on(async {
+            let mut client = serving.connect("?lifecycle=none").await;
+            let state = client.ask(&json!({"type": "get_state", "id": "look", "sessionId": "s"})).await;
+            let gone = json!({"success": false, "code": "session_not_found"});
+            assert!(fits(&state, &gone) && state["sessionVersion"].is_null(), "{state}");
+        });
+        serving.end(Signal::SIGKILL);
+    }
+}
+
+#[test]
+fn session_whose_making_was_cut_short_is_not_there() {
+    let mut serving = Serving::start(Script::new());
+    let create = json!({"type": "create_session", "id": "make", "sessionId": "s"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=a&lifecycle=none").await;
+        client.ask(&json!({"type": "create_session", "id": "other", "sessionId": "t"})).await;
+    });
+    serving.end(Signal::SIGKILL);
+    edit(
+        &serving,
+        "update command set finished_sequence = null, finished_at = null, success = null, timed_out = null,
+             recovered = null, error = null, version = null, answer = null, size = null where id = 'make';
+         delete from version where session = 's'",
+    );
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=a&lifecycle=none").await;
+        let told = client.ask(&create).await;
+        assert!(fits(&told, &json!({"success": false, "code": "interrupted", "replayed": true})), "{told}");
+        let list = client.ask(&json!({"type": "list_sessions", "id": "list"})).await;
+        assert!(fits(&list, &json!({"data": {"sessions": [{"sessionId": "t"}]}})), "{list}");
+        let again = client.ask(&json!({"type": "create_session", "id": "again", "sessionId": "s"})).await;
+        assert!(fits(&again, &json!({"success": true, "sessionVersion": 0})), "{again}");
+    });
+}

@@ -130,7 +130,10 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     if let Some(said) = store.damage()? {
         damage.get_or_init(|| said);
     }
-    let recovery = recover(store.connection())?;
+    let mut recovery = recover(store.connection())?;
+    if damage.get().is_none() {
+        recovery.drop_unmade(store.connection())?;
+    }
     let (orders, inbox) = mpsc::channel(ORDERS);
     let written = Arc::new(AtomicU64::new(0));
     let desk = Desk {

@@ -3,7 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use pi_engine::{Record, Sequence, SessionName, Ticket, Time, VersionMove};
-use rusqlite::{Connection, Row};
+use pi_wire::Kind;
+use rusqlite::{Connection, Row, named_params};
 
 use super::{
     berth::{self, Berth},
@@ -41,6 +42,50 @@ struct Finish {
     at: i64,
     size: i64,
     ended: Ended,
+}
+
+impl Recovery {
+    /// Drops the sessions whose making was cut short: that is told as failed, so they must not be there. They are those
+    /// without a version, which a session gets with the answer that it was made.
+    pub(super) fn drop_unmade(&mut self, connection: &Connection) -> Result<(), JournalError> {
+        if !self.has_unfinished(&[Kind::CreateSession, Kind::LoadSession]) {
+            return Ok(());
+        }
+        let versioned: HashSet<&str> = self.records.iter().filter_map(|(_, record)| versioned(record)).collect();
+        let is_made = |berth: &Berth| versioned.contains(berth.session.as_str());
+        let (made, unmade) = std::mem::take(&mut self.berths).into_iter().partition(is_made);
+        self.berths = made;
+        for Berth { session, .. } in unmade {
+            tracing::warn!(%session, "the last server ended while it made this session; it is not there");
+            let parameters = named_params! { ":session": session.as_str() };
+            connection.execute(include_str!("sql/drop_berth.sql"), parameters)?;
+        }
+        Ok(())
+    }
+
+    fn has_unfinished(&self, kinds: &[Kind]) -> bool {
+        let mut unfinished = HashSet::new();
+        for (_, record) in &self.records {
+            match record {
+                Record::Accepted { ticket, header, .. } => {
+                    if kinds.iter().any(|kind| kind.name() == header.kind.as_str()) {
+                        unfinished.insert(*ticket);
+                    }
+                }
+                Record::Finished { ticket, .. } => drop(unfinished.remove(ticket)),
+                Record::Alias { .. } | Record::Version(_) | Record::Reached(_) => {}
+            }
+        }
+        !unfinished.is_empty()
+    }
+}
+
+/// The session of which a record says the version.
+fn versioned(record: &Record<Answer>) -> Option<&str> {
+    match record {
+        Record::Version(moved) => Some(moved.session.as_str()),
+        Record::Accepted { .. } | Record::Finished { .. } | Record::Alias { .. } | Record::Reached(_) => None,
+    }
 }
 
 pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError> {
