@@ -592,6 +592,10 @@ fn what_is_written_out_behind_a_name_is_hidden_in_what_is_kept() {
         ("mysql --password=hunter2 -u bob", "mysql --password=[REDACTED] -u bob"),
         ("api_key=0123456789abcdef0123", "api_key=[REDACTED]"),
         ("client_secret: 0a1b2c3d4e5f6a7b8c9d", "client_secret: [REDACTED]"),
+        ("API_KEY=abc123", "API_KEY=[REDACTED]"),
+        ("export GH_TOKEN=t0ps3c && run", "export GH_TOKEN=[REDACTED] && run"),
+        ("https://x.dev/?api_key=abc123&page=2", "https://x.dev/?api_key=[REDACTED]&page=2"),
+        (r#"{"api_key": "abc123", "user": "bob"}"#, r#"{"api_key": "[REDACTED]", "user": "bob"}"#),
     ] {
         assert_eq!(LITERALS.redact_text(text), expected);
         assert_eq!(LITERALS.redact_text(expected), expected, "what is hidden stays hidden");
@@ -629,6 +633,12 @@ fn programs_stay_as_they_are_in_what_is_kept() {
         "max_tokens=4096",
         "tokens: 120000",
         "secret = load_secret(path)",
+        "ask(token=token1, n=2)",
+        "ask(api_key=first1, n=2)",
+        "secret=base64",
+        "api_key: abc123",
+        "TOKEN=4096",
+        "token=next_token2",
         "key=value",
         "// password: see docs/secrets.md",
         "https://github.com/a/b",

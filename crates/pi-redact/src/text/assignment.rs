@@ -85,7 +85,7 @@ fn is_written_out(text: &str, key: &Key, separator: Separator, start: usize, spa
         (None, Separator::Equals) if is_attached => Setting::Attached,
         (None, Separator::Colon | Separator::Equals) => Setting::Spaced,
         // A flag, a pair or a sentence: what is long enough to be found there is a value.
-        (None, Separator::Comma | Separator::Blank) => Setting::Attached,
+        (None, Separator::Comma | Separator::Blank) => Setting::Beside,
     };
     is_literal(text, key.range.clone(), span.range.clone(), setting)
 }

@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 
-/// The shortest value that is hidden, and the shortest behind a name that is not that of a password.
+/// The shortest value that is hidden.
 const LEAST: usize = 6;
+/// The same behind a name that is not that of a password, where it does not look like a key that somebody made up.
 const LEAST_KEY: usize = 16;
 /// The shortest value of a variable of the environment.
 const LEAST_VARIABLE: usize = 4;
 /// Words that say something about a value instead of being one.
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 26] = [
     "password",
     "passwords",
     "passwd",
@@ -34,6 +35,10 @@ const WORDS: [&str; 22] = [
     "input",
     "undefined",
     "example",
+    "base32",
+    "base64",
+    "sha256",
+    "sha512",
 ];
 /// Signs that are in passwords and not in names.
 const SIGNS: &[u8] = b"!@#$%^&*~+?";
@@ -45,6 +50,8 @@ pub(super) enum Setting {
     Quoted,
     /// `password=…`, as in a shell, an address or a connection string.
     Attached,
+    /// `--password …`, and the second of a pair.
+    Beside,
     /// `password: …` or `password = …`.
     Spaced,
 }
@@ -59,21 +66,32 @@ pub(super) fn is_literal(text: &str, name: Range<usize>, range: Range<usize>, se
         return false;
     }
     let (before, key) = (bytes[..name.start].last(), &text[name]);
-    let is_variable = setting == Setting::Attached && !key.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_shouted = !key.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_variable = is_shouted && matches!(setting, Setting::Attached | Setting::Beside);
     if is_variable && is_of_password(key) {
         return value.len() >= LEAST_VARIABLE;
     }
-    if value.len() < if is_of_password(key) { LEAST } else { LEAST_KEY } {
+    let is_argument = matches!(before, Some(b'(' | b',')) || matches!(bytes.get(range.end), Some(b',' | b')'));
+    if value.len() < LEAST {
         return false;
+    }
+    if value.len() < LEAST_KEY && !is_of_password(key) {
+        let is_set = setting == Setting::Quoted || (setting == Setting::Attached && !is_argument);
+        return is_set && is_made_up(value);
     }
     match setting {
         Setting::Quoted => is_mixture(value),
-        Setting::Attached => {
-            let is_argument = matches!(before, Some(b'(' | b',')) || matches!(bytes.get(range.end), Some(b',' | b')'));
-            is_mixture(value) || (!is_argument && !value.contains('_'))
-        }
+        Setting::Attached | Setting::Beside => is_mixture(value) || (!is_argument && !value.contains('_')),
         Setting::Spaced => is_mixture(value) && !is_name_of_one(value),
     }
+}
+
+/// `abc123`: a short key. `token1`, `user_42` and `4096` are what programs call things, and how many there are.
+fn is_made_up(value: &str) -> bool {
+    let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_of_one = |word: &str| value.to_ascii_lowercase().contains(word);
+    has_letter && has_digit && !value.contains('_') && !["key", "token", "secret"].into_iter().any(is_of_one)
 }
 
 /// Whether the name is that of something which people choose.
