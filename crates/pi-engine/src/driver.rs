@@ -386,8 +386,9 @@ impl<H: Host> Driver<H> {
             Report::Durable(sequence) => Input::Persisted(sequence),
             Report::Failed(error) => {
                 tracing::error!(error, "the journal cannot be written");
+                let reason = error.as_str().into();
                 self.host.emit(Event::JournalLost { error });
-                Input::JournalFailed
+                Input::JournalFailed { reason }
             }
             Report::Recovered => {
                 tracing::info!("the journal can be written again");

@@ -21,7 +21,10 @@ pub enum Input<C, B> {
     /// Records up to and including this one are durable.
     Persisted(Sequence),
     /// The journal cannot be written. No record that was not yet reported durable ever will be.
-    JournalFailed,
+    JournalFailed {
+        /// Why, for whoever is told that an end was not recorded.
+        reason: Arc<str>,
+    },
     /// The journal can be written again.
     JournalRestored,
     /// A run that no command started occupies the session: an extension sent a message.

@@ -191,7 +191,7 @@ impl<C, B> Engine<C, B> {
             Input::Admit(admission) => self.admit(admission, now, effects),
             Input::Completed { ticket, completion } => self.complete(ticket, completion, now, effects),
             Input::Persisted(upto) => self.persisted(upto, now, effects),
-            Input::JournalFailed => self.journal_failed(now, effects),
+            Input::JournalFailed { reason } => self.journal_failed(&reason, now, effects),
             Input::JournalRestored => self.journal_restored(effects),
             Input::TurnTaken(session) => self.take_turn(session),
             Input::TurnReleased(session) => self.lanes.change(&Lane::Session(session), |lane| lane.set_turn(false)),

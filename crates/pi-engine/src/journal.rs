@@ -38,7 +38,8 @@ pub(crate) struct Unrecorded<B> {
 pub(crate) struct Journal<B> {
     last: Sequence,
     pending: VecDeque<(Sequence, Pending)>,
-    failed: bool,
+    /// Why nothing can be written, while nothing can.
+    failed: Option<Arc<str>>,
     /// By number, in the order in which they were incurred. A debt is kept until its record is durable.
     debts: BTreeMap<u64, Unrecorded<B>>,
     next_debt: u64,
@@ -55,7 +56,7 @@ impl<B> Journal<B> {
         Self {
             last,
             pending: VecDeque::new(),
-            failed: false,
+            failed: None,
             debts: BTreeMap::new(),
             next_debt: 0,
             moving: BTreeSet::new(),
@@ -69,12 +70,17 @@ impl<B> Journal<B> {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.failed
+        self.failed.is_some()
+    }
+
+    /// Why nothing can be written, while nothing can.
+    pub(crate) fn trouble(&self) -> Option<&Arc<str>> {
+        self.failed.as_ref()
     }
 
     /// Whether nothing is on its way.
     pub(crate) fn is_settled(&self) -> bool {
-        self.failed || self.pending.is_empty()
+        self.failed.is_some() || self.pending.is_empty()
     }
 
     /// Numbers a record that is being sent.
@@ -95,8 +101,8 @@ impl<B> Journal<B> {
     }
 
     /// Nothing that is on its way arrives; returns what it was.
-    pub(crate) fn fail(&mut self) -> Vec<Pending> {
-        self.failed = true;
+    pub(crate) fn fail(&mut self, reason: Arc<str>) -> Vec<Pending> {
+        self.failed = Some(reason);
         self.moving.clear();
         self.pending.drain(..).map(|(_, pending)| pending).collect()
     }
@@ -120,7 +126,7 @@ impl<B> Journal<B> {
     /// Whether a version that moved is to be sent now. Otherwise it is owed: while one is on its way, or none can be.
     pub(crate) fn moves(&mut self, session: &SessionName) -> bool {
         self.touches += 1;
-        let now = !self.failed && self.moving.insert(session.clone());
+        let now = self.failed.is_none() && self.moving.insert(session.clone());
         if !now {
             self.unsettled.insert(session.clone());
         }
@@ -136,7 +142,7 @@ impl<B> Journal<B> {
 
     /// The journal works again; returns what is owed to it.
     pub(crate) fn restore(&mut self) -> (Vec<u64>, BTreeSet<SessionName>) {
-        self.failed = false;
+        self.failed = None;
         (self.debts.keys().copied().collect(), std::mem::take(&mut self.unsettled))
     }
 

@@ -1,5 +1,7 @@
 //! How commands end, and the words for it.
 
+use std::sync::Arc;
+
 use crate::name::{CommandId, Key, Kind, SessionName};
 
 /// How an admitted command ended. There is one per command, and it never changes.
@@ -67,8 +69,12 @@ pub enum Failure {
     Panicked { kind: Kind },
     #[error("Command '{kind}' was cancelled")]
     Killed { kind: Kind },
-    #[error("Durable journal append failed for command '{kind}'")]
-    Unrecorded { kind: Kind },
+    #[error("Durable journal append failed for command '{kind}': {reason}")]
+    Unrecorded {
+        kind: Kind,
+        /// Why the journal could not be written.
+        reason: Arc<str>,
+    },
     #[error("Command cancelled because server shutdown completed")]
     ShutDown,
     #[error("Command did not finish before previous shutdown and was marked failed during recovery")]

@@ -290,7 +290,7 @@ async fn a_full_disk_refuses_writes_lets_reads_pass_and_recovers() {
     rig.pass(1).await;
     rig.pages(|pages| pages.full = true);
     rig.pass(200).await;
-    let lost = "answer write.1 Durable journal append failed for command 'write.1'";
+    let lost = "answer write.1 Durable journal append failed for command 'write.1': no space left";
     let heard = rig.heard();
     assert_eq!(heard[heard.len() - 3..], ["journal lost: no space left", "finished write.1", lost]);
     rig.send("write.2", Work::Reply).await;

@@ -23,9 +23,9 @@ pub fn failure(error: &Error) -> Answer {
     Outcome::Failure(error.into())
 }
 
-/// What the engine says of a command that it ended. `journal` is why nothing was written, if nothing was.
-pub fn broken(failure: &Failure, journal: &str) -> Answer {
-    self::failure(&translate(failure, journal))
+/// What the engine says of a command that it ended.
+pub fn broken(failure: &Failure) -> Answer {
+    self::failure(&translate(failure))
 }
 
 /// The same without what must not be written. Most answers hold nothing to hide and stay as they are.
@@ -67,7 +67,7 @@ pub fn response<'a>(
 }
 
 /// The engine knows no protocol; these are the protocol's words for how it ended a command.
-fn translate(failure: &Failure, journal: &str) -> Error {
+fn translate(failure: &Failure) -> Error {
     let id = |id: &pi_engine::CommandId| CommandId(id.as_str().to_owned());
     let session = |name: &pi_engine::SessionName| SessionId(name.as_str().to_owned());
     let command = |kind: &pi_engine::Kind| Kind::named(kind.as_str()).map_or("unknown", Kind::name);
@@ -89,7 +89,9 @@ fn translate(failure: &Failure, journal: &str) -> Error {
         Failure::SessionGone { session: name } => Error::SessionNotFound(session(name)),
         Failure::Panicked { kind } => Error::Panicked { command: command(kind) },
         Failure::Killed { kind } => Error::Cancelled { command: command(kind) },
-        Failure::Unrecorded { kind } => Error::JournalFailed { command: command(kind), reason: journal.to_owned() },
+        Failure::Unrecorded { kind, reason } => {
+            Error::JournalFailed { command: command(kind), reason: reason.to_string() }
+        }
         Failure::ShutDown => Error::CancelledByShutdown,
         Failure::Recovered => Error::Interrupted,
     }

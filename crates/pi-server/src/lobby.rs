@@ -154,7 +154,7 @@ impl Lobby {
 
     /// Answers somebody.
     pub fn answer(&self, waiting: &Waiting, header: &Header, outcome: &Outcome<Answer>, replay: Replay) {
-        let ended = Ended { header, outcome, replay, why: &|| self.why() };
+        let ended = Ended { header, outcome, replay };
         ended.respond(waiting.id.as_ref(), |response| {
             let known = match &response.outcome {
                 pi_wire::Outcome::Success(data) => data.map_or(0, |data| data.get().len()),
@@ -173,7 +173,7 @@ impl Lobby {
     /// Tells whoever wants to hear it what became of a command.
     pub fn announce(&self, announcement: &Announcement<Answer>) {
         let crowd = self.crowd();
-        let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt, why: &|| self.why() };
+        let mut texts = Texts { announcement, own: None, others: None, salt: &self.salt };
         let client = &announcement.header.client;
         for connection in crowd.clients.get(client).into_iter().flatten() {
             match connection.lifecycle() {
@@ -249,23 +249,22 @@ struct Texts<'a> {
     own: Option<Bytes>,
     others: Option<Bytes>,
     salt: &'a Secret,
-    why: &'a dyn Fn() -> String,
 }
 
 impl Texts<'_> {
     fn own(&mut self) -> Bytes {
-        let Self { announcement, own, why, .. } = self;
-        own.get_or_insert_with(|| frame(&event(announcement, None, why))).clone()
+        let Self { announcement, own, .. } = self;
+        own.get_or_insert_with(|| frame(&event(announcement, None))).clone()
     }
 
     fn others(&mut self) -> Bytes {
-        let Self { announcement, others, salt, why, .. } = self;
-        others.get_or_insert_with(|| frame(&event(announcement, Some(opaque(announcement, salt)), why))).clone()
+        let Self { announcement, others, salt, .. } = self;
+        others.get_or_insert_with(|| frame(&event(announcement, Some(opaque(announcement, salt))))).clone()
     }
 }
 
 /// The event for the client itself, or for others under another name.
-fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>, why: &dyn Fn() -> String) -> ServerEvent {
+fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>) -> ServerEvent {
     let Announcement { id, header, phase } = announcement;
     let own = CommandPhase {
         command_id: id.as_str().into(),
@@ -283,7 +282,7 @@ fn event(announcement: &Announcement<Answer>, opaque: Option<CommandId>, why: &d
         Phase::Accepted => ServerEvent::CommandAccepted { data },
         Phase::Started => ServerEvent::CommandStarted { data },
         Phase::Finished { outcome, replay } => {
-            let ended = Ended { header, outcome, replay: *replay, why };
+            let ended = Ended { header, outcome, replay: *replay };
             let response = ended.respond(None, |response| FinishedCommand::of(data, response));
             let data = match opaque {
                 Some(name) => response.for_others(name),
@@ -304,8 +303,6 @@ struct Ended<'a> {
     header: &'a Header,
     outcome: &'a Outcome<Answer>,
     replay: Replay,
-    /// Why the journal could not be written, for a command that ended because of that.
-    why: &'a dyn Fn() -> String,
 }
 
 impl Ended<'_> {
@@ -315,7 +312,7 @@ impl Ended<'_> {
         let answer = match &self.outcome.ending {
             Ending::Succeeded(answer) | Ending::Failed { body: answer, .. } => answer,
             Ending::Broken(failure) => {
-                made = answer::broken(failure, &(self.why)());
+                made = answer::broken(failure);
                 &made
             }
         };
@@ -349,15 +346,16 @@ fn translate(refusal: &Refusal, why: &dyn Fn() -> String) -> Error {
         Refusal::ConflictingId { id, before, now } => conflict(Twice::Id, id.as_str(), before, now),
         Refusal::ConflictingKey { key, before, now } => conflict(Twice::IdempotencyKey, key.as_str(), before, now),
         Refusal::Busy(_) => Error::Busy { retry_after_ms: BUSY_MS },
-        Refusal::TooManyPending { limit } => Error::TooManyPending {
-            scope: PendingScope::Client,
-            max: u64::try_from(*limit).unwrap_or(u64::MAX),
-            retry_after_ms: BUSY_MS,
-        },
+        Refusal::TooManyPending { limit } => too_many_pending(*limit),
         Refusal::JournalUnavailable => Error::JournalUnavailable { reason: why() },
         Refusal::ShuttingDown => Error::ShuttingDown,
         Refusal::ShutDown => Error::ShutDown,
     }
+}
+
+pub(crate) fn too_many_pending(limit: usize) -> Error {
+    let max = u64::try_from(limit).unwrap_or(u64::MAX);
+    Error::TooManyPending { scope: PendingScope::Client, max, retry_after_ms: BUSY_MS }
 }
 
 fn conflict(identity: Twice, value: &str, first: &pi_engine::Kind, second: &pi_engine::Kind) -> Error {

@@ -21,7 +21,8 @@ pub(super) fn input<C, B>(input: &Input<C, B>, now: Time) {
         Input::Admit(admission) => {
             let (request, header) = (admission.request.0, &admission.header);
             let id = header.id.as_ref().map(|id| id.as_str());
-            tracing::trace!(target: TARGET, now, request, client = %header.client, id, kind = %header.kind, "admit");
+            let (client, kind, about) = (&header.client, &header.kind, header.subject().map(SessionName::as_str));
+            tracing::trace!(target: TARGET, now, request, %client, id, %kind, about, "admit");
         }
         Input::Completed { ticket, completion: Completion { ending, change, size } } => {
             let (ending, error) = match ending {
@@ -39,7 +40,7 @@ pub(super) fn input<C, B>(input: &Input<C, B>, now: Time) {
             tracing::trace!(target: TARGET, now, ticket, ending, error, change, session, size, "complete");
         }
         Input::Persisted(sequence) => tracing::trace!(target: TARGET, now, sequence = sequence.0, "persisted"),
-        Input::JournalFailed => tracing::trace!(target: TARGET, now, "journal failed"),
+        Input::JournalFailed { reason } => tracing::trace!(target: TARGET, now, %reason, "journal failed"),
         Input::JournalRestored => tracing::trace!(target: TARGET, now, "journal restored"),
         Input::TurnTaken(session) => of_session("turn taken", session, now),
         Input::TurnReleased(session) => of_session("turn released", session, now),

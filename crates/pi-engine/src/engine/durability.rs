@@ -53,15 +53,15 @@ impl<C, B> Engine<C, B> {
     }
 
     /// Nothing can be recorded: what is not accepted never was, what waits ends, what ended is answered as unrecorded.
-    pub(super) fn journal_failed(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
+    pub(super) fn journal_failed(&mut self, reason: &Arc<str>, now: Time, effects: &mut Vec<Effect<C, B>>) {
         if self.journal.has_failed() {
             return;
         }
-        for pending in self.journal.fail() {
+        for pending in self.journal.fail(Arc::clone(reason)) {
             match pending {
-                Pending::Accepted(ticket) => self.retract(ticket, effects),
+                Pending::Accepted(ticket) => self.retract(ticket, reason, effects),
                 Pending::Alias(ticket) => self.retract_alias(ticket, effects),
-                Pending::Finished(ticket) => self.lose_outcome(ticket, now, effects),
+                Pending::Finished(ticket) => self.lose_outcome(ticket, reason, now, effects),
                 Pending::Version(session) => self.journal.owe_version(session),
                 Pending::Late(_) => {}
             }
@@ -71,12 +71,12 @@ impl<C, B> Engine<C, B> {
         waiting.sort_unstable_by_key(|(ticket, _)| **ticket);
         let waiting: Vec<_> = waiting.into_iter().map(|(ticket, c)| (*ticket, c.header.kind.clone())).collect();
         for (ticket, kind) in waiting {
-            self.break_off(ticket, Failure::Unrecorded { kind }, now, effects);
+            self.break_off(ticket, Failure::Unrecorded { kind, reason: Arc::clone(reason) }, now, effects);
         }
     }
 
     /// Undoes an admission that was never durable.
-    fn retract(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+    fn retract(&mut self, ticket: Ticket, reason: &Arc<str>, effects: &mut Vec<Effect<C, B>>) {
         self.clear_alarm(ticket);
         let Some(command) = self.commands.remove(&ticket) else { return };
         let names = Names::of(&command.header);
@@ -95,7 +95,8 @@ impl<C, B> Engine<C, B> {
         let error = Some(refusal.to_string());
         effects.push(Effect::Refuse { request: command.request, header, refusal });
         // Who repeated it was told that it was accepted, and is owed an end.
-        let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version });
+        let ending = Ending::Broken(Failure::Unrecorded { kind, reason: Arc::clone(reason) });
+        let outcome = Arc::new(Outcome { ending, version });
         for follower in command.followers {
             if let Follower::Plain { header, name, request } = follower {
                 replay(&name, request, &header, Arc::clone(&outcome), effects);
@@ -115,14 +116,15 @@ impl<C, B> Engine<C, B> {
     }
 
     /// An end that did not reach the journal is told as what it is.
-    fn lose_outcome(&mut self, ticket: Ticket, now: Time, effects: &mut Vec<Effect<C, B>>) {
+    fn lose_outcome(&mut self, ticket: Ticket, reason: &Arc<str>, now: Time, effects: &mut Vec<Effect<C, B>>) {
         let Some(command) = self.commands.get_mut(&ticket) else { return };
         let kind = command.header.kind.clone();
         if let Some(decided) = &mut command.decided
             && !matches!(decided.outcome.ending, Ending::Broken(_))
         {
             let version = decided.outcome.version;
-            decided.outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Unrecorded { kind }), version });
+            let ending = Ending::Broken(Failure::Unrecorded { kind, reason: Arc::clone(reason) });
+            decided.outcome = Arc::new(Outcome { ending, version });
             decided.size = 0;
         }
         self.conclude_unrecorded(ticket, now, effects);

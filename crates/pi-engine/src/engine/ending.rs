@@ -145,12 +145,13 @@ impl<C, B> Engine<C, B> {
         let Some(command) = self.commands.get_mut(&ticket) else { return };
         let header = Arc::clone(&command.header);
         let waited = std::mem::replace(&mut command.waiting, false);
-        let lost = header.access.is_recorded() && self.journal.has_failed();
-        let (ending, size) = match ending {
-            Ending::Succeeded(_) | Ending::Failed { .. } if lost => {
-                (Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() }), 0)
+        let trouble = self.journal.trouble().filter(|_| header.access.is_recorded()).map(Arc::clone);
+        let lost = trouble.is_some();
+        let (ending, size) = match (ending, trouble) {
+            (Ending::Succeeded(_) | Ending::Failed { .. }, Some(reason)) => {
+                (Ending::Broken(Failure::Unrecorded { kind: header.kind.clone(), reason }), 0)
             }
-            ending => (ending, size),
+            (ending, _) => (ending, size),
         };
         let outcome = Arc::new(Outcome { ending, version });
         command.decided = Some(Decided { at: now, outcome: Arc::clone(&outcome), size, version: moved.clone() });

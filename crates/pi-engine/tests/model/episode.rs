@@ -11,7 +11,7 @@ use crate::{
     display,
     journal::Journal,
     random::Random,
-    reference::{Effects, Event, Reference},
+    reference::{Effects, Event, LOST, Reference},
     witness::Witness,
     world,
 };
@@ -244,7 +244,7 @@ impl<'a> Episode<'a> {
                 Input::Completed { ticket, completion }
             }
             Event::Durable(_) => unreachable!("reported with its sequence number"),
-            Event::JournalFailed(_) => Input::JournalFailed,
+            Event::JournalFailed(_) => Input::JournalFailed { reason: LOST.into() },
             Event::JournalRestored => Input::JournalRestored,
             Event::TurnTaken(session) => Input::TurnTaken(session),
             Event::TurnReleased(session) => Input::TurnReleased(session),

@@ -21,6 +21,9 @@ use pi_engine::{
     Span, Ticket, Time, VersionMove,
 };
 
+/// Why the journal fails here.
+pub(crate) const LOST: &str = "lost";
+
 pub(crate) type Effects = Vec<Effect<u64, u64>>;
 
 /// An input, with the records themselves where the engine is told how far they are durable.

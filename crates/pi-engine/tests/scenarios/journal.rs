@@ -32,7 +32,7 @@ fn repetition_of_what_is_refused_was_accepted_and_gets_an_end() {
          a.1 fork s1  | record a.1
          a.1 fork s1  | accepted a.1
          journal lost | refuse a.1: Durable journal is not available;
-                      | replay a.1 broken: Durable journal append failed for command 'fork' v0",
+                      | replay a.1 broken: Durable journal append failed for command 'fork': full v0",
     );
 }
 
@@ -56,8 +56,8 @@ fn another_name_that_is_not_durable_is_refused() {
          load                | in flight 1; running 1; lanes 1; reserved bytes 16384; ids 1; keys 1
          b.2 prompt s1 key=k | refuse b.2: Durable journal is not available
          b.- prompt s1 key=k | accepted b.-
-         done a.1            | answer a.1 broken: Durable journal append failed for command 'prompt';
-                             | replay b.- broken: Durable journal append failed for command 'prompt'",
+         done a.1            | answer a.1 broken: Durable journal append failed for command 'prompt': full;
+                             | replay b.- broken: Durable journal append failed for command 'prompt': full",
     );
 }
 
@@ -68,12 +68,12 @@ fn accepted_writes_that_wait_end_unrecorded() {
          a.1 prompt s1 | record a.1
          a.2 fork s1   | record a.2
          durable       | accepted a.1; accepted a.2; start a.1
-         journal lost  | answer a.2 broken: Durable journal append failed for command 'fork' v0
-         a.2 fork s1   | accepted a.2; replay a.2 broken: Durable journal append failed for command 'fork' v0
+         journal lost  | answer a.2 broken: Durable journal append failed for command 'fork': full v0
+         a.2 fork s1   | accepted a.2; replay a.2 broken: Durable journal append failed for command 'fork': full v0
          journal back  | record a.2 ended
          durable
          crash         | record a.1 ended s1=1
-         a.2 fork s1   | accepted a.2; replay a.2 broken: Durable journal append failed for command 'fork' v0",
+         a.2 fork s1   | accepted a.2; replay a.2 broken: Durable journal append failed for command 'fork': full v0",
     );
 }
 
@@ -84,12 +84,12 @@ fn end_that_was_not_durable_is_told_as_unrecorded_with_the_version_it_made() {
          a.1 fork s1  | record a.1
          durable      | accepted a.1; start a.1
          done a.1     | record a.1 ended s1=1
-         journal lost | answer a.1 broken: Durable journal append failed for command 'fork' v1
+         journal lost | answer a.1 broken: Durable journal append failed for command 'fork': full v1
          journal back | record a.1 ended s1=1
          durable
          crash
          version s1   | 1
-         a.1 fork s1  | accepted a.1; replay a.1 broken: Durable journal append failed for command 'fork' v1",
+         a.1 fork s1  | accepted a.1; replay a.1 broken: Durable journal append failed for command 'fork': full v1",
     );
 }
 
@@ -110,7 +110,7 @@ fn running_writes_go_on_and_are_answered_as_unrecorded() {
          a.1 fork s1  | record a.1
          durable      | accepted a.1; start a.1
          journal lost
-         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork' v1
+         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork': full v1
          journal back | record a.1 ended s1=1",
     );
 }
@@ -147,7 +147,7 @@ fn debts_survive_a_second_loss() {
         "a.1 fork s1  | record a.1
          durable      | accepted a.1; start a.1
          journal lost
-         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork'
+         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork': full
          journal back | record a.1 ended
          journal lost
          journal back | record a.1 ended
@@ -164,7 +164,7 @@ fn late_record_bears_the_time_of_the_end() {
          a.1 fork s1  | record a.1
          durable      | accepted a.1; start a.1
          journal lost
-         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork'
+         done a.1     | answer a.1 broken: Durable journal append failed for command 'fork': full
          wait 9s
          journal back | record a.1 ended
          durable

@@ -149,7 +149,7 @@ impl Stage {
             ["wait", time] => self.wait(milliseconds(time)),
             ["journal", "lost"] => {
                 self.pending.clear();
-                self.step(Input::JournalFailed)
+                self.step(Input::JournalFailed { reason: "full".into() })
             }
             ["journal", "back"] => self.step(Input::JournalRestored),
             ["turn", session, "over"] => self.step(Input::TurnReleased(session.into())),

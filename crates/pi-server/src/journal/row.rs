@@ -123,7 +123,7 @@ impl Ended {
         let answer = match &outcome.ending {
             Ending::Succeeded(answer) | Ending::Failed { body: answer, .. } => answer,
             Ending::Broken(failure) => {
-                made = answer::broken(failure, "it could not be written then");
+                made = answer::broken(failure);
                 &made
             }
         };

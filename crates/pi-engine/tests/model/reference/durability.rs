@@ -82,7 +82,7 @@ impl Reference {
         }
         for serial in self.serials_where(|command| command.waits() && command.is_write()) {
             let kind = self.at(serial).expect("just listed").header.kind.clone();
-            self.break_off(serial, Failure::Unrecorded { kind });
+            self.break_off(serial, Failure::Unrecorded { kind, reason: LOST.into() });
         }
     }
 
@@ -94,7 +94,7 @@ impl Reference {
             return;
         }
         if !matches!(end.outcome.ending, Ending::Broken(_)) {
-            let ending = Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone() });
+            let ending = Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone(), reason: LOST.into() });
             end.outcome = Arc::new(Outcome { ending, version: end.outcome.version });
             end.size = 0;
         }
@@ -111,7 +111,7 @@ impl Reference {
         self.commands.retain(|command| command.serial != serial);
         self.orders += 1;
         self.retracted.insert(serial, self.orders);
-        let ending = Ending::Broken(Failure::Unrecorded { kind: header.kind.clone() });
+        let ending = Ending::Broken(Failure::Unrecorded { kind: header.kind.clone(), reason: LOST.into() });
         let outcome = Arc::new(Outcome { ending, version });
         for follower in self.serials_where(|command| command.follows == Some(serial) && command.ticket.is_none()) {
             self.answer(follower, outcome.clone(), Replay::Replayed);

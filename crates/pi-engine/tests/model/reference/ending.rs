@@ -50,7 +50,8 @@ impl Reference {
             (Access::Act | Access::Write, true) => Saving::Lost,
         };
         if saving == Saving::Lost && !matches!(outcome.ending, Ending::Broken(_)) {
-            outcome.ending = Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone() });
+            outcome.ending =
+                Ending::Broken(Failure::Unrecorded { kind: command.header.kind.clone(), reason: LOST.into() });
             size = 0;
         }
         if command.stage == Stage::Waiting {
