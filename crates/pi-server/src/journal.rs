@@ -16,6 +16,7 @@ mod fault;
 mod history;
 mod keeper;
 mod lock;
+mod presence;
 mod recovery;
 mod row;
 mod store;
@@ -23,7 +24,7 @@ mod store;
 pub use self::{
     berth::{Auto, Berth, Mark},
     book::{Book, Opened},
-    fault::{DAMAGED, JournalError},
+    fault::{DAMAGED, GONE, JournalError},
     history::{Filter, Page, Told, ToldFinish},
     keeper::{Earlier, Keeper, Options, Reader, Shortened, Shortening, look, open, open_book},
     lock::{Holder, holder},

@@ -157,6 +157,10 @@ impl Book for Memory {
         self.kept().records.len() as u64
     }
 
+    fn is_there(&self) -> bool {
+        true
+    }
+
     fn damage(&self) -> Option<String> {
         None
     }

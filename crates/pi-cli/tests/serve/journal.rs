@@ -184,6 +184,46 @@ fn damage_in_the_middle_is_told_until_there_is_another_file() {
 }
 
 #[test]
+fn journal_that_is_deleted_under_the_server_is_noticed_and_may_be_put_back() {
+    let serving = Serving::start(Script::new());
+    let path = serving.room.at("agent/server/journal.sqlite");
+    let aside = serving.room.at("agent/aside.sqlite");
+    let move_to = |from: &std::path::Path, to: &std::path::Path| {
+        #[expect(clippy::disallowed_methods, reason = "this test takes a file away")]
+        std::fs::rename(from, to).expect("it is there");
+    };
+    serving.block_on(async {
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let mut client = serving.with_session("").await;
+        move_to(&path, &aside);
+        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        let (status, body) = http(&serving, &get("/readyz", &serving.address, &token)).await;
+        assert_eq!(status, 503, "{body}");
+        assert!(body.contains("the journal's file is gone") && body.contains("put it back"), "{body}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        assert!(fits(&health, &json!({"data": {"healthy": false}})), "{health}");
+        for id in ["first", "second"] {
+            let refused = client.ask(&json!({"type": "create_session", "id": id})).await;
+            assert_eq!(refused["success"], false, "{refused}");
+            assert!(refused["error"].as_str().is_some_and(|error| error.contains("file is gone")), "{refused}");
+        }
+        let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        assert_eq!(state["success"], true, "reads go on: {state}");
+        move_to(&aside, &path);
+        for number in 0.. {
+            let named = json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": "N"});
+            let answer = client.ask(&named).await;
+            if answer["success"] == true {
+                break;
+            }
+            assert!(number < 200, "it is back, and nothing is written: {answer}");
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    });
+    check(&journal(&serving.room, &["verify", "--json"]), 0, &[json!({"sound": true})]);
+}
+
+#[test]
 fn session_whose_id_the_server_chose_is_in_the_history() {
     let serving = Serving::start(Script::new());
     let session = serving.block_on(async {

@@ -16,7 +16,7 @@ use pi_wire::{
 };
 
 use super::{Hall, Outcome, told};
-use crate::journal::{DAMAGED, Filter, JournalError, Shortened, Shortening, Told, audit::hexadecimal};
+use crate::journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal};
 
 impl Hall {
     /// Why commands that change something are refused, if they are.
@@ -27,6 +27,10 @@ impl Hall {
                 "{damaged} ({place}); commands that change something are refused until the server starts anew with \
                  another file: `pi journal verify` tells more; {DAMAGED}"
             ));
+        }
+        if !self.journal.is_there() {
+            let (gone, place) = (JournalError::Gone, self.journal.place());
+            return Some(format!("{gone} ({place}); commands that change something are refused: {GONE}"));
         }
         self.lobby.journal_trouble().map(|trouble| format!("{trouble}; commands that change something are refused"))
     }

@@ -44,6 +44,9 @@ pub trait Book: Send + Sync + 'static {
     /// What is broken in it, as far as somebody noticed. Nothing is written from then on.
     fn damage(&self) -> Option<String>;
 
+    /// Whether it is where it was when it was opened. What is written to one that is not will not be found again.
+    fn is_there(&self) -> bool;
+
     /// What went from it since the start.
     fn shortened(&self) -> Shortened;
 

@@ -26,6 +26,9 @@ pub enum JournalError {
     /// What SQLite says of it. It stays so until another file is there.
     #[error("the journal is damaged: {said}")]
     Damaged { said: String },
+    /// Its name leads to another file, or to none.
+    #[error("the journal's file is gone: somebody deleted, moved or replaced it while the server runs")]
+    Gone,
     /// A file that is no database.
     #[error("{} is no journal: it is not even a database", .path.display())]
     NoDatabase { path: PathBuf },
@@ -39,6 +42,10 @@ pub enum JournalError {
 pub const DAMAGED: &str = "stop the server, move the file and those with -wal and -shm behind its name away, and start it again: sessions have files of \
      their own, `load_session` or `pi -c` go on with them; `sqlite3 FILE .recover` shows what is left of the commands";
 
+/// What to do about a file that is gone.
+pub const GONE: &str = "put it back where it was, with those that have -wal and -shm behind its name, or start the server anew: it begins another \
+     journal, and sessions have files of their own";
+
 impl JournalError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
@@ -51,6 +58,7 @@ impl JournalError {
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
             Self::Damaged { .. } | Self::Database(_) => DAMAGED,
+            Self::Gone => GONE,
             Self::Ended => "start the server again; the log says why the thread ended",
         }
     }

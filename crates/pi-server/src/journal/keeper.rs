@@ -27,6 +27,7 @@ use super::{
     fault::JournalError,
     history::{Filter, Page},
     lock::Lock,
+    presence::Presence,
     recovery::{Recovery, recover},
     store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, open_to_read},
 };
@@ -66,6 +67,7 @@ pub struct Reader {
     written: Arc<AtomicU64>,
     /// What is broken in the file. Not a message: it is found once and never mended.
     damage: Arc<OnceLock<String>>,
+    presence: Arc<Presence>,
     /// Not a message: looked at by whoever asks for numbers, changed once a minute at most.
     shortened: Arc<Mutex<Shortened>>,
 }
@@ -134,11 +136,13 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     if damage.get().is_none() {
         recovery.drop_unmade(store.connection())?;
     }
+    let presence = Arc::new(Presence::of(path));
     let (orders, inbox) = mpsc::channel(ORDERS);
     let written = Arc::new(AtomicU64::new(0));
     let desk = Desk {
         store,
         damage: Arc::clone(&damage),
+        presence: Arc::clone(&presence),
         retention: options.retention,
         started: Vec::new(),
         moved: Vec::new(),
@@ -151,7 +155,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let shortened = Arc::clone(&desk.shortened);
     let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage, shortened };
+    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage, presence, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
 }
 
@@ -265,6 +269,11 @@ impl Reader {
         self.damage.get().cloned()
     }
 
+    /// Whether its files are where they were, a moment ago at the latest.
+    pub fn is_there(&self) -> bool {
+        self.presence.was_seen()
+    }
+
     /// What went from it since the start.
     pub fn shortened(&self) -> Shortened {
         *self.shortened.lock().unwrap_or_else(PoisonError::into_inner)
@@ -304,6 +313,10 @@ impl Book for Reader {
         self.damage()
     }
 
+    fn is_there(&self) -> bool {
+        self.is_there()
+    }
+
     fn shortened(&self) -> Shortened {
         self.shortened()
     }
@@ -322,6 +335,7 @@ struct Desk {
     store: Store,
     /// What is broken in the file. Nothing is written to it any more, whatever could be.
     damage: Arc<OnceLock<String>>,
+    presence: Arc<Presence>,
     retention: Retention,
     started: Vec<(Ticket, Time)>,
     /// What became of sessions and is not written.
@@ -396,7 +410,10 @@ impl Desk {
 
     /// Whether the file may be written at all.
     fn sound(&self) -> Result<(), JournalError> {
-        self.damage.get().map_or(Ok(()), |said| Err(JournalError::Damaged { said: said.clone() }))
+        match self.damage.get() {
+            Some(said) => Err(JournalError::Damaged { said: said.clone() }),
+            None => self.presence.check(),
+        }
     }
 
     /// Remembers damage: another write may hit a page that is whole, and would say that all is well.
@@ -416,7 +433,7 @@ impl Desk {
                 Err(error) => tracing::debug!(%error, "starts of commands are not in the journal"),
             }
         }
-        if self.damage.get().is_none() && self.now.since(self.pruned) >= PRUNE_EVERY_MS {
+        if self.sound().is_ok() && self.now.since(self.pruned) >= PRUNE_EVERY_MS {
             self.pruned = self.now;
             if let Err(error) = self.shorten() {
                 // It is tried again; meanwhile the journal is larger than it need be.
