@@ -12,7 +12,8 @@ use crate::{
     connection::Connection,
     hall::{Counts, Hall, Job, connects},
     header::header,
-    lobby::Waiting,
+    lobby::{Waiting, too_many_pending},
+    porch::{Arrival, Received},
     speaker::frame,
 };
 
@@ -51,23 +52,19 @@ impl Client {
             self.send(&Response::<()>::error(&said, &error));
             return Ok(());
         }
-        let room = said.command.session().and_then(|session| self.hall.rooms.get(session));
-        if let Some(room) = &room
-            && room.is_changed_elsewhere()
-        {
-            // Before the command, which may be right for an earlier version only.
-            self.engine.changed(room.id().as_str().into()).await.map_err(|_| Ended)?;
-        }
-        let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
-        let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));
-        let class = said.command.class(activity, has_command);
-        let header = header(&said, &self.connection.identity, activity, has_command);
-        let Frame { head, command, extra: _ } = said;
-        let connection = Arc::clone(&self.connection);
-        let waiting = Waiting { connection: Arc::clone(&connection), id: head.id, connects: connects(&command) };
+        let id = said.head.id.clone();
+        let waiting = Waiting { connection: Arc::clone(&self.connection), id, connects: connects(&said.command) };
         let request = self.hall.lobby.wait(waiting);
-        let admission = Admission { request, header, command: Job { command, class, connection } };
-        self.engine.admit(admission).await.map_err(|_| Ended)
+        let arrival = Arrival { request, frame: said, connection: Arc::clone(&self.connection) };
+        match self.hall.porch.receive(arrival, |session| self.hall.rooms.get(session).is_some()) {
+            Received::Passes(arrival) => admit(&self.hall, &self.engine, arrival).await,
+            Received::Waits => Ok(()),
+            Received::Full(arrival) => {
+                self.hall.lobby.take(request);
+                self.send(&Response::<()>::error(&arrival.frame, &too_many_pending(self.hall.settings.pending)));
+                Ok(())
+            }
+        }
     }
 
     /// Whether it may send one more.
@@ -102,8 +99,26 @@ impl Client {
     }
 }
 
+/// Hands a command to the engine, with all that decides when it runs.
+pub(crate) async fn admit(hall: &Hall, engine: &Mailbox<Job, Answer>, arrival: Arrival) -> Result<(), Ended> {
+    let Arrival { request, frame, connection } = arrival;
+    let room = frame.command.session().and_then(|session| hall.rooms.get(session));
+    if let Some(room) = &room
+        && room.is_changed_elsewhere()
+    {
+        // Before the command, which may be right for an earlier version only.
+        engine.changed(room.id().as_str().into()).await.map_err(|_| Ended)?;
+    }
+    let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
+    let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));
+    let class = frame.command.class(activity, has_command);
+    let header = header(&frame, &connection.identity, activity, has_command);
+    let job = Job { command: frame.command, class, connection };
+    engine.admit(Admission { request, header, command: job }).await.map_err(|_| Ended)
+}
+
 /// Whether it ends or answers a run. Keys for a component are many, and are counted as everything else.
-fn is_urgent(command: &Command) -> bool {
+pub(crate) fn is_urgent(command: &Command) -> bool {
     let Command::Session(_, command) = command else { return false };
     matches!(
         command,

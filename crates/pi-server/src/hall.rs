@@ -40,6 +40,7 @@ use crate::{
     gauges::Gauges,
     journal::Book,
     lobby::Lobby,
+    porch::Porch,
     rates::Rates,
     room::{Room, Turns},
     rooms::Rooms,
@@ -88,6 +89,7 @@ type Outcome = Result<Done, Undone>;
 /// What the server's handlers share.
 pub struct Hall {
     pub lobby: Arc<Lobby>,
+    pub porch: Porch,
     pub rooms: Rooms,
     pub workshop: Arc<dyn Workshop>,
     pub roots: Roots,
@@ -184,12 +186,14 @@ impl Host for Hall {
                     self.lobby.answer(waiting, &header, &outcome, replay);
                 }
                 self.follow(waiting.as_ref(), &header, &outcome, replay);
+                self.porch.answered(request);
             }
             Event::Refused { request, header, refusal } => {
                 Counts::count(&self.counts.refused_busy);
                 if let Some(waiting) = self.lobby.take(request) {
                     self.lobby.refuse(&waiting, &header, &refusal);
                 }
+                self.porch.answered(request);
             }
             Event::Announced(announcement) => self.lobby.announce(&announcement),
             Event::JournalLost { error } => {

@@ -4,7 +4,7 @@
 //! `pi-engine` says when it runs, `pi-session` does it. It never sees a guest, and reaches a model only through a session.
 //!
 //! Start with [`server::Server`], which everything else hangs on, then [`hall`], where commands are done. A frame goes
-//! [`transport`] → [`client`] → the engine → [`hall`] → [`lobby`] → [`outbox`] → [`speaker`] → [`transport`].
+//! [`transport`] → [`client`] → [`porch`] → the engine → [`hall`] → [`lobby`] → [`outbox`] → [`speaker`] → [`transport`].
 
 pub mod answer;
 pub mod circuit;
@@ -19,6 +19,7 @@ pub mod journal;
 pub mod lobby;
 pub mod outbox;
 mod places;
+pub mod porch;
 pub mod rates;
 pub mod room;
 pub mod rooms;

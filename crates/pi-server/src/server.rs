@@ -30,7 +30,7 @@ use tokio::{
 
 use crate::{
     answer::Answer,
-    client::Client,
+    client::{self, Client},
     connection::{Connection, Identity},
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
     gauges::Gauges,
@@ -38,6 +38,7 @@ use crate::{
     journal::{self, Book, DAMAGED, JournalError, Opened, Recovery},
     lobby::{Crowded, Lobby},
     outbox::Outbox,
+    porch::Porch,
     rates::Rates,
     room::Room,
     rooms::Rooms,
@@ -61,6 +62,8 @@ pub struct Server {
     hall: Arc<Hall>,
     engine: Mailbox<Job, Answer>,
     task: Mutex<Option<JoinHandle<()>>>,
+    /// Lets those in who wait for a session; ends with the server.
+    porter: JoinHandle<()>,
 }
 
 /// Why a server does not start.
@@ -125,6 +128,7 @@ impl Server {
         let ties = rooms.ties();
         let hall = Arc::new(Hall {
             lobby: Arc::new(Lobby::new(settings.connections)),
+            porch: Porch::new(settings.pending),
             rooms,
             workshop,
             roots,
@@ -152,7 +156,8 @@ impl Server {
         }
         // It was just made and nobody else sets it.
         drop(hall.turns.set(engine.clone()));
-        Self { hall, engine, task: Mutex::new(Some(task)) }
+        let porter = tokio::spawn(receive(Arc::clone(&hall), engine.clone()));
+        Self { hall, engine, task: Mutex::new(Some(task)), porter }
     }
 
     pub fn hall(&self) -> &Arc<Hall> {
@@ -243,6 +248,22 @@ impl Server {
         while self.hall.lobby.count() > 0 && Instant::now() < deadline {
             sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.porter.abort();
+    }
+}
+
+/// Hands the engine what waited for a session.
+async fn receive(hall: Arc<Hall>, engine: Mailbox<Job, Answer>) {
+    loop {
+        let (session, arrival) = hall.porch.next().await;
+        // An engine that has ended has answered everything that it ever will.
+        let _ = client::admit(&hall, &engine, arrival).await;
+        hall.porch.passed(&session);
     }
 }
 

@@ -187,11 +187,28 @@ impl Episode {
         self.say(stage, burst).await;
     }
 
-    async fn say(&mut self, stage: &mut Stage, mut burst: Vec<Said>) {
+    async fn say(&mut self, stage: &mut Stage, burst: Vec<Said>) {
+        let makes_a_session = burst.iter().any(|said| said.kind() == "create_session");
         let mut clients: Vec<usize> = burst.iter().map(|said| said.client).collect();
         clients.dedup();
+        self.say_and_wait(stage, burst, &clients).await;
+        if makes_a_session {
+            // What waited for the session comes behind what was said after it, and may be refused. A session that is made
+            // after a run comes when somebody ends that.
+            for _ in 0..100 {
+                if self.judge.has_heard_everything(&self.serving.log()) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(3)).await;
+            }
+            self.say_and_wait(stage, Vec::new(), &clients).await;
+        }
+    }
+
+    /// Says all of this, and waits until each of the clients was heard.
+    async fn say_and_wait(&mut self, stage: &mut Stage, mut burst: Vec<Said>, clients: &[usize]) {
         let mut fences = Vec::new();
-        for client in clients {
+        for client in clients.iter().copied() {
             let fence = self.chooser.particular(client, json!({"type": "health_check"}));
             fences.push((client, fence.id().expect("it was given one").to_owned()));
             burst.push(fence);
@@ -242,6 +259,8 @@ impl Episode {
                 }
             }
             self.say(stage, ends).await;
+            // Everybody: something that waited for a session may have been refused meanwhile.
+            self.say_and_wait(stage, Vec::new(), &[0, 1, 2]).await;
             self.look(stage);
             for _ in 0..5 {
                 if self.in_flight == 0 {

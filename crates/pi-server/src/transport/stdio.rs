@@ -25,6 +25,8 @@ pub async fn serve(
     let mut voice = Lines { output: BufWriter::new(output) };
     let listening = async {
         listen(&client, input).await;
+        // A server that ends refuses what waits for a session; here it was asked before the end.
+        hall.porch.emptied().await;
         ended.cancel();
         std::future::pending::<()>().await;
     };

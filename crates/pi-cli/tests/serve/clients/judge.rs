@@ -113,6 +113,13 @@ impl Judge {
         self.count("restart");
     }
 
+    /// Whether the engine was given every frame that was sent. Some wait for a session that is being made.
+    pub(super) fn has_heard_everything(&self, log: &str) -> bool {
+        let is_admission = |line: &&str| line.contains("\"message\":\"admit\"") && line.contains(INPUTS);
+        let heard = log.lines().skip(self.lines).filter(is_admission).count();
+        heard == self.sent.iter().map(VecDeque::len).sum::<usize>()
+    }
+
     /// Tells the model what is new in the log.
     fn read(&mut self, log: &str) {
         for line in log.lines().skip(self.lines) {
@@ -169,10 +176,26 @@ impl Judge {
     fn admission(&mut self, line: &Value) -> Event {
         let name = line["client"].as_str().and_then(|name| name.strip_prefix("token\0")).expect("a client by token");
         let client = CLIENTS.iter().position(|known| *known == name).expect("one of ours");
-        let request = self.sent[client].pop_front().unwrap_or_else(|| panic!("nobody said {line}"));
+        let sent = &self.sent[client];
+        let is_it = |request: &u64| is_told_by(&self.said[request], line);
+        let place = sent.iter().position(is_it).unwrap_or_else(|| panic!("nobody said {line}\n{}", self.report()));
+        let said = &self.said[&sent[place]];
+        for passed in sent.iter().take(place) {
+            self.check_passed(&self.said[passed], said);
+        }
+        let request = self.sent[client].remove(place).expect("it was just found");
         let said = &self.said[&request];
-        assert!(line["id"] == said.frame["id"] && line["kind"] == *said.kind(), "{line} is not {}", said.frame);
         Event::Admit(Admission { request: Request(request), header: said.header.clone(), command: request })
+    }
+
+    /// A command that was said earlier may come later only if it waits for a session that is being made. What is about the
+    /// same session stays behind it, but for what makes it.
+    fn check_passed(&self, earlier: &Said, later: &Said) {
+        let waits = earlier.header.subject().is_some() || !earlier.header.depends_on.is_empty();
+        let makes = matches!(later.kind(), "create_session" | "load_session");
+        let is_about_the_same = later.header.subject().is_some() && earlier.header.subject() == later.header.subject();
+        let may = waits && (makes || !is_about_the_same);
+        assert!(may, "{} came before {}\n{}", later.frame, earlier.frame, self.report());
     }
 
     fn completion(&mut self, ticket: Ticket, line: &Value) -> Event {
@@ -331,6 +354,12 @@ impl Judge {
         let lines: Vec<&str> = self.history.iter().map(String::as_str).collect();
         format!("the last that happened:\n  {}", lines.join("\n  "))
     }
+}
+
+/// Whether a line of the log tells of this frame. Frames that are alike here come in the order in which they were sent.
+fn is_told_by(said: &Said, line: &Value) -> bool {
+    let about = said.header.subject().map(SessionName::as_str);
+    line["id"] == said.frame["id"] && line["kind"] == *said.kind() && line["about"].as_str() == about
 }
 
 /// How work ends that did not end by itself.
