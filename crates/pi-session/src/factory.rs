@@ -28,7 +28,10 @@ use crate::{
     mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth, switched},
     models::{Choice, Models},
     offer::{ActiveTools, Offer},
-    queue::{Delivery, Queues},
+    queue::{
+        Delivery, Queues,
+        slate::{self, Slate},
+    },
     retry::RetrySettings,
     run::Parts,
     session::Session,
@@ -143,18 +146,19 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         Mode::Server => Worth::Anything,
         Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
     };
-    let (scribe, tree, header, reader, finished) = match blueprint.storage {
+    let (scribe, tree, header, reader, (finished, waits)) = match blueprint.storage {
         Storage::File(opened) => {
-            let Opened { header, tree, reader, log, finished, notices: _ } = *opened;
-            (Scribe::on_disk(log).worth(worth), tree, header, Some(Arc::new(reader)), finished)
+            let Opened { header, tree, reader, log, finished, waits, notices: _ } = *opened;
+            (Scribe::on_disk(log).worth(worth), tree, header, Some(Arc::new(reader)), (finished, waits))
         }
         Storage::Memory => {
             let tree = Tree::new(Destination::Memory, fastrand::Rng::new());
             let header = Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
-            (Scribe::in_memory(), tree, header, None, Vec::new())
+            (Scribe::in_memory(), tree, header, None, Default::default())
         }
     };
     let (questions, drawings) = people(blueprint.mode, &blueprint.id, emit);
+    let slate = reader.as_ref().filter(|_| blueprint.mode == Mode::Server).map(|reader| Slate::new(reader.neighbour()));
     let parts = Parts {
         session: blueprint.id,
         models: blueprint.models,
@@ -165,6 +169,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         brake: Brake::new(),
         notebook: Notebook::new(reader.as_ref().map(|reader| reader.neighbour())),
         archive: Archive::start(reader.as_ref().map(|reader| reader.neighbour())),
+        slate: slate.map(Arc::new),
         reader,
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
@@ -176,6 +181,11 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     let Offer { tools: chosen, switches } = context::build(&tree.entries()).offer;
     let mut tools = Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, chosen, blueprint.workspace);
     tools.switch(&switches);
+    let mut queues = Queues::new(blueprint.steering, blueprint.follow_up);
+    if parts.slate.is_some() {
+        // Nothing is said by itself: it waits for the next run.
+        slate::unsaid(waits, &tree.entries()).for_each(|(when, saying)| queues.push(when, saying));
+    }
     let mut mailbox = Mailbox {
         parts: Arc::new(parts),
         tree,
@@ -187,7 +197,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         own_models: blueprint.own_models,
         retry: blueprint.retry,
         compaction: blueprint.compaction,
-        queues: Queues::new(blueprint.steering, blueprint.follow_up),
+        queues,
         tools,
         system: switched(&whole_system, &switches),
         whole_system,

@@ -47,6 +47,7 @@ pub(crate) use self::{
 };
 use crate::{
     finished::{self, Finished},
+    queue::slate::{self, Waits},
     tree::{Destination, Tree},
 };
 
@@ -68,6 +69,8 @@ pub struct Opened {
     pub log: Log<Box<dyn Medium>>,
     /// Results that were told of before a crash and do not stand in the file.
     pub finished: Vec<Finished>,
+    /// What waited to be said when a server ended.
+    pub waits: Vec<Waits>,
     pub notices: Vec<Notice>,
 }
 
@@ -137,7 +140,15 @@ pub fn create(path: &Path, header: Header, random: fastrand::Rng) -> Opened {
     log.push(line.as_bytes());
     let mut tree = Tree::new(Destination::File { end }, random);
     tree.move_leaf(None);
-    Opened { header, tree, reader: Reader::new(path), log, finished: Vec::new(), notices: Vec::new() }
+    Opened {
+        header,
+        tree,
+        reader: Reader::new(path),
+        log,
+        finished: Vec::new(),
+        waits: Vec::new(),
+        notices: Vec::new(),
+    }
 }
 
 /// Opens a session to write to it. An old one is rewritten first, and a torn end is cut off; what was there stays beside it.
@@ -186,7 +197,8 @@ fn open_by(links: Links, path: &Path, place: &Path, now: Moment, random: fastran
     let Scan { header, mut tree, .. } = scanned;
     load(&mut tree, &reader).map_err(|error| error.into_open(path))?;
     let finished = finished::read(place).map_err(io)?;
-    Ok(Opened { header, tree, reader, log, finished, notices })
+    let waits = slate::read(place).map_err(io)?;
+    Ok(Opened { header, tree, reader, log, finished, waits, notices })
 }
 
 /// Opens a session to read it. Nothing is locked or changed; an old version is brought up to date in memory.

@@ -22,7 +22,7 @@ mod show;
 mod source;
 mod tree;
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use pi_envelope::SystemPart;
 use pi_exthost::port::Mode;
@@ -254,6 +254,11 @@ impl Mailbox {
             self.tell(vec![event]);
         }
         let unsaid = self.take_unsaid();
+        if let Some(kept) = self.keep_queues()
+            && let Err(error) = kept.await
+        {
+            tracing::warn!(%error, "what waits to be said is not on the disk");
+        }
         self.scribe.close().await;
         self.parts.archive.sync().await;
         for closed in self.closed {
@@ -263,13 +268,33 @@ impl Mailbox {
 
     /// What waited to be said and never will be. Everybody is told, so that nothing is lost in silence.
     fn take_unsaid(&mut self) -> Vec<Saying> {
-        let mut unsaid = self.queues.clear();
+        // What is written down waits on, unless the conversation is left for another.
+        let is_kept = self.parts.slate.is_some() && matches!(self.departure, None | Some(Departure::Quit));
+        let mut unsaid = if is_kept { Vec::new() } else { self.queues.clear() };
         unsaid.append(&mut self.riding);
         unsaid.append(&mut self.unsaid);
         if !unsaid.is_empty() {
             self.tell(vec![left_unsaid(&unsaid)]);
         }
         unsaid
+    }
+
+    /// Writes down what waits, where that is kept. It is begun at once; the answer is how it went.
+    fn keep_queues(&self) -> Option<impl Future<Output = io::Result<()>> + use<>> {
+        let slate = Arc::clone(self.parts.slate.as_ref()?);
+        let (revision, waits) = self.queues.written();
+        Some(slate.keep(revision, waits))
+    }
+
+    /// The same, and nobody waits for it.
+    fn keep_queues_aside(&mut self) {
+        if let Some(kept) = self.keep_queues() {
+            self.asides.spawn(async move {
+                if let Err(error) = kept.await {
+                    tracing::warn!(%error, "what waits to be said is not on the disk");
+                }
+            });
+        }
     }
 
     fn tell_queues(&mut self) {

@@ -5,14 +5,19 @@
 //! nothing else has changed meanwhile: every change moves the revision.
 
 mod edit;
+pub(crate) mod slate;
 
 use std::{collections::VecDeque, fmt, str::FromStr};
 
 use pi_envelope::{Origin, Provenance, Span, SpanSource};
 use pi_exthost::GuestId;
 use pi_transcript::{Block, Message};
+use serde::{Deserialize, Serialize};
 
-pub use self::edit::{Edit, EditError, Item, ItemId, Line};
+pub use self::{
+    edit::{Edit, EditError, Item, ItemId, Line},
+    slate::Waits,
+};
 use crate::attached;
 
 /// A message that will be said, with the stretches of it that came from elsewhere.
@@ -40,7 +45,8 @@ pub struct UnknownDelivery {
 }
 
 /// When a message is said that comes during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum When {
     /// After the calls of the current turn.
     Steer,
@@ -56,6 +62,8 @@ pub(crate) struct Queues {
     revision: u64,
     /// Messages that ever waited.
     count: u64,
+    /// What was handed over and may not stand in the conversation yet.
+    taken: Vec<Waits>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +89,7 @@ pub struct Waiting {
 impl Queues {
     pub(crate) fn new(steering: Delivery, follow_up: Delivery) -> Self {
         let queue = |delivery| Queue { waiting: VecDeque::new(), delivery };
-        Self { steering: queue(steering), follow_up: queue(follow_up), revision: 0, count: 0 }
+        Self { steering: queue(steering), follow_up: queue(follow_up), revision: 0, count: 0, taken: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, when: When, saying: Saying) {
@@ -95,7 +103,14 @@ impl Queues {
     pub(crate) fn take(&mut self, when: When) -> Vec<Saying> {
         let due = self.queue(when).take();
         self.revision += u64::from(!due.is_empty());
+        self.taken.extend(due.iter().map(|saying| Waits::new(when, saying)));
         due
+    }
+
+    /// What was handed over stands in the conversation.
+    pub(crate) fn settle(&mut self) {
+        self.revision += u64::from(!self.taken.is_empty());
+        self.taken.clear();
     }
 
     pub(crate) fn set_delivery(&mut self, when: When, delivery: Delivery) {
@@ -115,6 +130,15 @@ impl Queues {
 
     pub(crate) fn waiting(&self) -> Waiting {
         Waiting { steering: self.steering.texts(), follow_up: self.follow_up.texts() }
+    }
+
+    /// What waits as it is written down, with what may not have been said, and which state of it that is.
+    pub(crate) fn written(&self) -> (u64, Vec<Waits>) {
+        let of = |when: When, queue: &Queue| -> Vec<Waits> {
+            queue.waiting.iter().map(|queued| Waits::new(when, &queued.saying)).collect()
+        };
+        let waits = [of(When::Steer, &self.steering), of(When::FollowUp, &self.follow_up)].concat();
+        (self.revision, [self.taken.clone(), waits].concat())
     }
 
     fn queue(&mut self, when: When) -> &mut Queue {

@@ -146,7 +146,7 @@ impl Service {
                 // Whoever misspelt something corrects it.
                 self.tell(Report::TakenBack(vec![text])).await;
             }
-            Err(error @ (PromptError::Busy | PromptError::Gone(_))) => {
+            Err(error @ (PromptError::Busy | PromptError::Unwritten { .. } | PromptError::Gone(_))) => {
                 self.tell(Report::Failed(error.to_string())).await
             }
         }

@@ -31,6 +31,7 @@ mod shared;
 mod starting;
 mod stdio;
 mod storm;
+mod waiting;
 
 /// How often something is done: `usual`, or as often as the variable says. `cargo xtask test --full` sets it.
 fn times(variable: &str, usual: usize) -> usize {

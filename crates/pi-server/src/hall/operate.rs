@@ -194,7 +194,9 @@ impl Hall {
         self.rooms.remove(id);
         self.bash.forget(id);
         if let Some(session) = room.loaded() {
-            let unsaid = session.close().await.unwrap_or_default();
+            // One that has ended has nothing left to say.
+            let mut unsaid = session.clear_queue().await.unwrap_or_default();
+            unsaid.extend(session.close().await.unwrap_or_default());
             if !unsaid.is_empty() {
                 tracing::info!(session = %id, messages = unsaid.len(), "what waited to be said went with the session");
             }

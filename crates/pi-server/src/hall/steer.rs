@@ -60,6 +60,7 @@ async fn run(
         match prompted {
             Err(PromptError::Busy) => session.idle().await.map_err(gone(room.id()))?,
             Err(PromptError::Input(fault)) => return Err(Error::Refused { reason: fault.to_string() }.into()),
+            Err(fault @ PromptError::Unwritten { .. }) => return Err(unwritten(&fault)),
             Err(PromptError::Gone(SessionGone)) => return Err(Error::SessionNotFound(room.id().clone()).into()),
             Ok(prompted) => return ended(prompted, session).await,
         }
@@ -83,6 +84,7 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) 
         said = saying => match said {
             Ok(Ok(prompted)) => ended(prompted, session).await,
             Ok(Err(PromptError::Gone(SessionGone))) => Err(Error::SessionNotFound(id).into()),
+            Ok(Err(fault @ PromptError::Unwritten { .. })) => Err(unwritten(&fault)),
             Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
         },
@@ -115,6 +117,11 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
             Err(changed(Error::ExtensionFailed { extension: by.to_string(), message: trouble }))
         }
     }
+}
+
+/// It waits, and is lost if the server ends before it is said.
+fn unwritten(fault: &PromptError) -> Undone {
+    changed(Error::StorageFailed { reason: fault.to_string() })
 }
 
 /// It failed, but what was said is in the conversation.

@@ -11,7 +11,7 @@ use super::{
     Disk, Fault, Links, Log, Medium, Notice, OpenError, Opened, Source, Tail, Viewed, cannot, check_place, lock_file,
     open, open_exactly, scan_file, view,
 };
-use crate::finished;
+use crate::{finished, queue::slate};
 
 /// Opens a session to go on with it: as [`open`] does, or in memory where it cannot be written. A notice says so then, and
 /// the file stays as it is until it can be.
@@ -47,6 +47,7 @@ fn in_memory(path: &Path, now: Moment, why: io::Error, random: fastrand::Rng) ->
     let (length, end, tail) = (scanned.length(), scanned.end, scanned.tail);
     let Viewed { header, tree, reader, mut notices } = view(path, random)?;
     let finished = finished::read(path).unwrap_or_default();
+    let waits = slate::read(path).unwrap_or_default();
     notices.push(Notice::Unwritable { why: Fault::from(io::Error::from(kind)).to_string() });
     let source: Source<Box<dyn Medium>> = match scanned.old_version() {
         // Its lines are other ones than those in memory, so there is no place in it for what is said now.
@@ -60,7 +61,7 @@ fn in_memory(path: &Path, now: Moment, why: io::Error, random: fastrand::Rng) ->
     if tail == Tail::Unterminated {
         log.push(b"\n");
     }
-    Ok(Opened { header, tree, reader, log, finished, notices })
+    Ok(Opened { header, tree, reader, log, finished, waits, notices })
 }
 
 /// Opens the file to write to it behind `end`, if it still ends as it did.

@@ -190,6 +190,7 @@ impl Mailbox {
             (Some(_), Some(when), _) => {
                 self.queues.push(when, saying);
                 self.tell_queues();
+                self.keep_queues_aside();
             }
             (_, None, _) => self.riding.push(saying),
             (None, Some(_), Trigger::Run) => self.start_run(vec![saying], None),

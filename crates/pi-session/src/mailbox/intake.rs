@@ -218,6 +218,7 @@ impl Mailbox {
             let mut back = self.queues.clear();
             back.extend(unsaid);
             self.tell_queues();
+            self.keep_queues_aside();
             answer(reply, back);
         }
     }
@@ -259,11 +260,21 @@ impl Mailbox {
                 (Some(_), Some(when)) => {
                     self.queues.push(when, saying);
                     self.tell_queues();
-                    answer(reply, Ok(Prompted::Queued(when)));
+                    self.answer_queued(when, reply);
                 }
                 (Some(_), None) => answer(reply, Err(PromptError::Busy)),
             },
         }
+    }
+
+    /// Says that it waits, once that is on the disk where it is kept.
+    fn answer_queued(&mut self, when: When, reply: oneshot::Sender<Result<Prompted, PromptError>>) {
+        let queued = Ok(Prompted::Queued(when));
+        let Some(kept) = self.keep_queues() else { return answer(reply, queued) };
+        self.asides.spawn(async move {
+            let unwritten = |error: std::io::Error| PromptError::Unwritten { reason: error.to_string() };
+            answer(reply, kept.await.map_err(unwritten).and(queued));
+        });
     }
 
     fn source(&self, arrival: &Arrival) -> InputSource {

@@ -118,6 +118,7 @@ impl Mailbox {
     pub(super) fn end_run(&mut self, ending: &Ending) {
         let Some(running) = self.running.take() else { return };
         self.say_what_ran();
+        self.queues.settle();
         for waiting in running.waiting {
             answer(waiting, Ok(Prompted::Ran(ending.clone())));
         }
@@ -127,6 +128,8 @@ impl Mailbox {
             let due = self.due(when);
             self.start_run(due, None);
         }
+        // What was said stands in the conversation now, and waits no more.
+        self.keep_queues_aside();
         self.look_whether_idle();
     }
 }

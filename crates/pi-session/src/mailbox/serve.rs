@@ -38,7 +38,7 @@ impl Mailbox {
             Request::ContextSources(reply) => self.list_sources(reply),
             Request::SetContextSource(id, switch, reply) => self.set_source(id, switch, reply),
             Request::Queue(reply) => answer(reply, self.queues.line()),
-            Request::EditQueue(revision, edits, reply) => answer(reply, self.edit_queue(revision, &edits)),
+            Request::EditQueue(revision, edits, reply) => self.edit_queue(revision, &edits, reply),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
             Request::MissingCredential(provider, model, reply) => {
@@ -63,6 +63,7 @@ impl Mailbox {
             Request::ClearQueue(reply) => {
                 let cleared = self.queues.clear();
                 self.tell_queues();
+                self.keep_queues_aside();
                 answer(reply, cleared);
             }
             Request::TakeBack(reply) => self.take_back(reply),
@@ -122,10 +123,24 @@ impl Mailbox {
     }
 
     /// Changes what waits; whoever listens is told what waits now.
-    fn edit_queue(&mut self, revision: u64, edits: &[Edit]) -> Result<Line, EditError> {
-        self.queues.edit(revision, edits)?;
+    fn edit_queue(
+        &mut self,
+        revision: u64,
+        edits: &[Edit],
+        reply: tokio::sync::oneshot::Sender<Result<Line, EditError>>,
+    ) {
+        if let Err(error) = self.queues.edit(revision, edits) {
+            return answer(reply, Err(error));
+        }
         self.tell_queues();
-        Ok(self.queues.line())
+        let line = self.queues.line();
+        let Some(kept) = self.keep_queues() else { return answer(reply, Ok(line)) };
+        self.asides.spawn(async move {
+            if let Err(error) = kept.await {
+                tracing::warn!(%error, "what waits to be said is not on the disk as it was changed");
+            }
+            answer(reply, Ok(line));
+        });
     }
 
     fn take_stranded(&mut self) -> Vec<Saying> {
@@ -134,6 +149,7 @@ impl Mailbox {
         }
         let stranded = self.queues.clear();
         self.tell_queues();
+        self.keep_queues_aside();
         stranded
     }
 

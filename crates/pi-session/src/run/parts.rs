@@ -24,6 +24,7 @@ use crate::{
     finished::Notebook,
     herald::Brake,
     models::{Choice, Models},
+    queue::slate::Slate,
 };
 
 /// What all runs of a session share.
@@ -39,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) archive: Archive,
     /// Where results are until they stand in the file.
     pub(crate) notebook: Notebook,
+    /// Where a server writes down what waits to be said.
+    pub(crate) slate: Option<Arc<Slate>>,
     /// Reads what is in the file and not held; a conversation without a file holds everything.
     pub(crate) reader: Option<Arc<Reader>>,
     /// Requests to models so far.

@@ -79,6 +79,9 @@ pub enum PromptError {
     Busy,
     #[error(transparent)]
     Input(#[from] InputError),
+    /// It waits, and will be said unless the process ends first.
+    #[error("the message waits, but could not be written down: {reason}")]
+    Unwritten { reason: String },
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }

@@ -259,7 +259,7 @@ impl<'a> Talk<'a> {
 fn unsaid(error: PromptError) -> SessionFailure {
     match error {
         PromptError::Input(error) => SessionFailure::Input(error),
-        PromptError::Busy | PromptError::Gone(_) => SessionFailure::Prompt(error),
+        PromptError::Busy | PromptError::Unwritten { .. } | PromptError::Gone(_) => SessionFailure::Prompt(error),
     }
 }
 
