@@ -183,6 +183,9 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     tools.switch(&switches);
     let mut queues = Queues::new(blueprint.steering, blueprint.follow_up);
     if parts.slate.is_some() {
+        if matches!(blueprint.beginning, Beginning::Resume { .. }) {
+            queues.count_from((parts.now)().unix_millis());
+        }
         // Nothing is said by itself: it waits for the next run.
         slate::unsaid(waits, &tree.entries()).for_each(|(when, saying)| queues.push(when, saying));
     }

@@ -279,11 +279,12 @@ impl Mailbox {
         unsaid
     }
 
-    /// Writes down what waits, where that is kept. It is begun at once; the answer is how it went.
+    /// Writes down what waits, where that is kept and not done. The answer is how it went.
     fn keep_queues(&self) -> Option<impl Future<Output = io::Result<()>> + use<>> {
-        let slate = Arc::clone(self.parts.slate.as_ref()?);
-        let (revision, waits) = self.queues.written();
-        Some(slate.keep(revision, waits))
+        let slate = self.parts.slate.as_ref().filter(|slate| !slate.has(self.queues.edition()))?;
+        let slate = Arc::clone(slate);
+        let (edition, waits) = self.queues.written();
+        Some(slate.keep(edition, waits))
     }
 
     /// The same, and nobody waits for it.

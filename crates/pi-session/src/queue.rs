@@ -64,6 +64,8 @@ pub(crate) struct Queues {
     count: u64,
     /// What was handed over and may not stand in the conversation yet.
     taken: Vec<Waits>,
+    /// Moves with every change of what is written down, in which that stands too.
+    edition: u64,
 }
 
 #[derive(Debug, Default)]
@@ -89,11 +91,24 @@ pub struct Waiting {
 impl Queues {
     pub(crate) fn new(steering: Delivery, follow_up: Delivery) -> Self {
         let queue = |delivery| Queue { waiting: VecDeque::new(), delivery };
-        Self { steering: queue(steering), follow_up: queue(follow_up), revision: 0, count: 0, taken: Vec::new() }
+        Self {
+            steering: queue(steering),
+            follow_up: queue(follow_up),
+            revision: 0,
+            count: 0,
+            taken: Vec::new(),
+            edition: 0,
+        }
+    }
+
+    /// Counts from here on: whoever saw the queue of an earlier process must not take what waits now for that.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        (self.revision, self.count) = (number, number);
     }
 
     pub(crate) fn push(&mut self, when: When, saying: Saying) {
         self.revision += 1;
+        self.edition += 1;
         self.count += 1;
         let id = ItemId(format!("q{}", self.count));
         self.queue(when).waiting.push_back(Queued { id, saying });
@@ -103,13 +118,14 @@ impl Queues {
     pub(crate) fn take(&mut self, when: When) -> Vec<Saying> {
         let due = self.queue(when).take();
         self.revision += u64::from(!due.is_empty());
+        self.edition += u64::from(!due.is_empty());
         self.taken.extend(due.iter().map(|saying| Waits::new(when, saying)));
         due
     }
 
     /// What was handed over stands in the conversation.
     pub(crate) fn settle(&mut self) {
-        self.revision += u64::from(!self.taken.is_empty());
+        self.edition += u64::from(!self.taken.is_empty());
         self.taken.clear();
     }
 
@@ -120,6 +136,7 @@ impl Queues {
     /// Empties both queues: what was steered first, then what was to follow.
     pub(crate) fn clear(&mut self) -> Vec<Saying> {
         self.revision += u64::from(!self.is_empty());
+        self.edition += u64::from(!self.is_empty());
         let all = self.steering.waiting.drain(..).chain(self.follow_up.waiting.drain(..));
         all.map(|queued| queued.saying).collect()
     }
@@ -132,13 +149,17 @@ impl Queues {
         Waiting { steering: self.steering.texts(), follow_up: self.follow_up.texts() }
     }
 
-    /// What waits as it is written down, with what may not have been said, and which state of it that is.
+    pub(crate) fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// What waits as it is written down, with what may not have been said, and which edition that is.
     pub(crate) fn written(&self) -> (u64, Vec<Waits>) {
         let of = |when: When, queue: &Queue| -> Vec<Waits> {
             queue.waiting.iter().map(|queued| Waits::new(when, &queued.saying)).collect()
         };
         let waits = [of(When::Steer, &self.steering), of(When::FollowUp, &self.follow_up)].concat();
-        (self.revision, [self.taken.clone(), waits].concat())
+        (self.edition, [self.taken.clone(), waits].concat())
     }
 
     fn queue(&mut self, when: When) -> &mut Queue {

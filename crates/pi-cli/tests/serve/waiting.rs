@@ -116,6 +116,13 @@ fn what_waits_as_it_was_edited_is_there_after_a_crash() {
     serving.block_on(async {
         let mut client = serving.connect("?clientId=c").await;
         assert_eq!(waiting(&mut client, "q1").await, [("followUp".to_owned(), "Other words".to_owned())]);
+        // Whoever saw the queue before the crash does not know this one.
+        for revision in 0..6 {
+            let id = format!("old-{revision}");
+            let edit = json!({"type": "edit_queue", "id": id, "sessionId": "s", "revision": revision, "items": []});
+            let refused = client.ask(&edit).await;
+            assert!(fits(&refused, &json!({"success": false, "code": "queue_changed"})), "{refused}");
+        }
     });
 }
 

@@ -85,6 +85,7 @@ impl Queues {
             self.queue(edit.when.unwrap_or(when)).waiting.push_back(queued);
         }
         self.revision += 1;
+        self.edition += 1;
         Ok(left.into_iter().map(|(_, queued)| queued.saying).collect())
     }
 }
@@ -225,6 +226,9 @@ mod tests {
     fn revision_moves_with_every_change_and_with_nothing_else() {
         let mut queues = queues();
         queues.take(When::Steer);
+        assert_eq!(told(&queues), "4: q2=b/s q3=c/f*");
+        // What was handed over is no news to whoever looks at what waits.
+        queues.settle();
         assert_eq!(told(&queues), "4: q2=b/s q3=c/f*");
         queues.clear();
         assert_eq!(told(&queues), "5:");

@@ -6,7 +6,10 @@
 use std::{
     io::{self, Read as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use pi_envelope::Span;
@@ -36,8 +39,10 @@ pub(crate) struct Slate {
     path: PathBuf,
     /// What the path may lead through.
     _session: Neighbour,
-    /// The state that is in the file, once that is known. Not a message: held by whoever writes, on a thread that may wait.
-    written: Mutex<Option<u64>>,
+    /// One more than the edition that is in the file; 0 as long as nobody knows what is.
+    written: AtomicU64,
+    /// Not a message: held by whoever writes, on a thread that may wait.
+    pen: Mutex<()>,
 }
 
 fn path_of(session: &Path) -> PathBuf {
@@ -83,19 +88,24 @@ impl Waits {
 impl Slate {
     pub(crate) fn new(session: Neighbour) -> Self {
         let path = path_of(&session.place());
-        let written = (!path.exists()).then_some(0);
-        Self { path, _session: session, written: Mutex::new(written) }
+        let written = u64::from(!path.exists()).into();
+        Self { path, _session: session, written, pen: Mutex::default() }
     }
 
-    /// Returns when this, or something later, is in the file and on the disk. `revision` says what is later.
-    pub(crate) async fn keep(self: Arc<Self>, revision: u64, waits: Vec<Waits>) -> io::Result<()> {
-        let writing = tokio::task::spawn_blocking(move || self.write(revision, &waits));
+    /// Whether this, or something later, is in the file.
+    pub(crate) fn has(&self, edition: u64) -> bool {
+        self.written.load(Ordering::Acquire) > edition
+    }
+
+    /// Returns when this, or something later, is in the file and on the disk. `edition` says what is later.
+    pub(crate) async fn keep(self: Arc<Self>, edition: u64, waits: Vec<Waits>) -> io::Result<()> {
+        let writing = tokio::task::spawn_blocking(move || self.write(edition, &waits));
         writing.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
     }
 
-    fn write(&self, revision: u64, waits: &[Waits]) -> io::Result<()> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if written.is_some_and(|written| written >= revision) {
+    fn write(&self, edition: u64, waits: &[Waits]) -> io::Result<()> {
+        let _pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.has(edition) {
             return Ok(());
         }
         if waits.is_empty() {
@@ -106,7 +116,7 @@ impl Slate {
         } else {
             replace(&self.path, |file| Ok(serde_json::to_writer(file, waits)?))?;
         }
-        *written = Some(revision);
+        self.written.store(edition + 1, Ordering::Release);
         Ok(())
     }
 }
@@ -129,17 +139,17 @@ mod tests {
         let mut queues = Queues::default();
         queues.push(When::FollowUp, Saying::new(Message::user("later", 1)));
         queues.push(When::Steer, Saying { typed: Some("/now".to_owned()), ..Saying::new(Message::user("now", 2)) });
-        let (revision, waits) = queues.written();
-        Arc::clone(&slate).keep(revision, waits.clone()).await.expect("it is written");
+        let (edition, waits) = queues.written();
+        Arc::clone(&slate).keep(edition, waits.clone()).await.expect("it is written");
         assert_eq!(read(&session).expect("it is there"), waits);
         let found: Vec<_> = unsaid(waits.clone(), &[]).map(|(when, saying)| (when, saying.written())).collect();
         assert_eq!(found, [(When::Steer, "/now".to_owned()), (When::FollowUp, "later".to_owned())]);
         // What is older comes too late.
-        Arc::clone(&slate).keep(revision - 1, Vec::new()).await.expect("nothing is done");
+        Arc::clone(&slate).keep(edition - 1, Vec::new()).await.expect("nothing is done");
         assert_eq!(read(&session).expect("it is there"), waits);
         queues.clear();
-        let (revision, waits) = queues.written();
-        slate.keep(revision, waits).await.expect("it is removed");
+        let (edition, waits) = queues.written();
+        slate.keep(edition, waits).await.expect("it is removed");
         assert_eq!(read(&session).expect("none"), []);
         assert!(!path_of(&session).exists());
     }
@@ -155,7 +165,8 @@ mod tests {
             Arc::new(Kept::from(entry))
         };
         let waits = |text: &str, time| Waits::new(When::Steer, &Saying::new(Message::user(text, time)));
-        let left = unsaid(vec![waits("go on", 1), waits("go on", 2)], &[entry("go on", 1), entry("other", 2)]);
+        let path = [entry("go on", 1), entry("other", 2)];
+        let left = unsaid(vec![waits("go on", 1), waits("go on", 2)], &path);
         assert_eq!(left.map(|(_, saying)| saying.message).collect::<Vec<_>>(), [Message::user("go on", 2)]);
     }
 }
