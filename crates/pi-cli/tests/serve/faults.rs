@@ -104,7 +104,9 @@ fn command_that_timed_out_does_nothing_later() {
     let serving = Serving::with(Script::new(), &["--set", "extendedTimeoutMs=200", "--set", "killAfterMs=200"]);
     serving.block_on(async {
         let mut client = serving.with_session("").await;
-        let slow = json!({"type": "bash", "id": "slow", "sessionId": "s", "command": "sleep 20; echo late > late"});
+        // Goes on when the test says so, which is after its time.
+        let command = "while [ ! -e go ]; do sleep 0.02; done; echo late > late";
+        let slow = json!({"type": "bash", "id": "slow", "sessionId": "s", "command": command});
         client.send(&slow).await;
         // It waits behind the other one for longer than it may run, which is no time of its own.
         let behind = json!({"type": "bash", "id": "behind", "sessionId": "s", "command": "echo done"});
@@ -115,8 +117,10 @@ fn command_that_timed_out_does_nothing_later() {
         check(&again, &json!({"success": false, "timedOut": true, "replayed": true}));
         let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
         check(&state, &json!({"sessionVersion": 1}));
+        room::write(&serving.room.project().join("go"), b"");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     });
-    assert!(!serving.room.project().join("late").exists());
+    assert!(!serving.room.project().join("late").exists(), "it goes on although it was answered as timed out");
 }
 
 #[test]

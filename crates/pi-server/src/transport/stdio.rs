@@ -1,6 +1,6 @@
 //! One client on the process's own input and output: a frame is a line.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufWriter};
@@ -11,6 +11,9 @@ use crate::{
     server::Server,
     speaker::{End, Transport, speak},
 };
+
+/// How long the end of the input waits for sessions that are being made.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves a client until the server ends. When the input ends, `ended` is told: whoever started us ends the server, and
 /// what was asked is answered before that.
@@ -25,8 +28,9 @@ pub async fn serve(
     let mut voice = Lines { output: BufWriter::new(output) };
     let listening = async {
         listen(&client, input).await;
-        // A server that ends refuses what waits for a session; here it was asked before the end.
-        hall.porch.emptied().await;
+        // A server that ends refuses what waits for a session; here it was asked before the end. What waits for longer than
+        // that is refused all the same.
+        let _ = tokio::time::timeout(PATIENCE, hall.porch.emptied()).await;
         ended.cancel();
         std::future::pending::<()>().await;
     };
