@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use pi_transcript::json::{Digest, Extra, present};
+use pi_transcript::json::present;
+pub use pi_transcript::json::{Digest, Extra, canonical};
 
 use crate::{
     capability::{Capability, CapabilityManifest},
@@ -80,6 +81,12 @@ pub struct Finding {
     pub message: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub place: Option<SourcePlace>,
+    /// The line that it is about, as it is written.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// What the author can do about it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// How much a finding matters. Ordered: the worst finding is the verdict on the artifact.

@@ -216,7 +216,7 @@ mod tests {
                               "follow_redirects": true, "stream": true });
         check("http", Capability::Http, &request);
         let message = json!({ "op": "send_user_message", "content": [{ "type": "text", "text": "hi" }],
-                              "delivery": "follow_up" });
+                              "delivery": "follow_up", "expand": false });
         check("session", Capability::Session, &message);
         check("ui", Capability::Ui, &json!({ "op": "notify", "message": "m", "level": "warning" }));
         let interview = json!({ "op": "interview", "questions": [
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(refused("fs", &nested), r#"params.content: expected {"text": …} or {"base64": …}"#);
         let state = json!({ "op": "get_state", "selection": "all" });
         assert_eq!(refused("session", &state), "params.selection: there is no such member");
-        let block = json!({ "op": "send_user_message", "delivery": "steer",
+        let block = json!({ "op": "send_user_message", "delivery": "steer", "expand": true,
                             "content": [{ "type": "text", "text": "a", "signature": "b" }] });
         assert_eq!(refused("session", &block), "params.content[0].signature: there is no such member");
     }

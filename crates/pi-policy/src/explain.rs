@@ -13,6 +13,7 @@ use crate::{
     moment::Moment,
     policy::{Entry, Mode, Policy},
     request::{Action, Request, Requirement, Subject},
+    resolve::REMEMBERED,
     risk::{Assessment, Choice, PRIOR, WEIGHTS},
     rule::Rule,
     target::{Admission, Target},
@@ -199,10 +200,22 @@ fn hint(action: &Action, decision: &Decision) -> Hint {
         Decision::Ask(_) => grant_hint(action),
         Decision::Deny(denial) => match denial.reason() {
             Reason::Untrusted => plain("trust the project first".to_owned()),
+            Reason::Denied { source_path } if source_path.starts_with(REMEMBERED) => lift_hint(action),
             Reason::Denied { source_path } => plain(format!("remove {source_path} from the settings")),
             Reason::NotDeclared(_) => plain("the extension must declare it in its capability manifest".to_owned()),
             Reason::DeniedByDefault | Reason::Secret | Reason::Strict => grant_hint(action),
             Reason::Refused | Reason::Dismissed | Reason::Unanswered => grant_hint(action),
+        },
+    }
+}
+
+/// Only a grant without a scope takes a remembered deny away, whatever its scope is.
+fn lift_hint(action: &Action) -> Hint {
+    match &action.subject {
+        Subject::Agent => grant_hint(action),
+        Subject::Extension(extension) => Hint {
+            text: "take back what was decided".to_owned(),
+            command: Some(format!("pi ext allow {} {}", quote(extension.id()), quote(action.capability.as_str()))),
         },
     }
 }

@@ -182,6 +182,11 @@ impl Grant {
         self.warning.as_ref()
     }
 
+    /// Whether somebody named the target itself in a grant: it does not merely lie where the capability leads.
+    pub fn is_named(&self) -> bool {
+        self.entry.is_some()
+    }
+
     /// Whether this grant is for `action`, and still holds.
     pub fn covers(&self, action: &Action, now: Moment) -> bool {
         self.holds(now) && *self.action == *action

@@ -32,6 +32,8 @@ const DEFAULT_MEMORY_MB: u64 = 256;
 const EXTENSIONS: &str = "extensions.policy";
 const AGENT_POLICY: &str = "agent.policy";
 const EVERYBODY: &str = "*";
+/// Where decisions stand that nobody wrote into settings.
+pub(crate) const REMEMBERED: &str = "remembered";
 
 impl Settings {
     /// Compiles the settings; refuses them with every problem if anything in them cannot be understood.
@@ -75,6 +77,32 @@ impl Policy {
             max_memory_mb: extensions.max_memory_mb.map_or(self.max_memory_mb, |size| size.min(self.max_memory_mb)),
             answers: self.answers.clone(),
         };
+        resolver.finish(policy)
+    }
+}
+
+impl Policy {
+    /// Adds what a person decided about extensions elsewhere than in the settings: grants and denies by name, which are
+    /// called `remembered` where a decision names its source. Everything else that is written there is ignored.
+    pub fn with_remembered(&self, remembered: &Settings) -> Result<Noted<Self>, Invalid> {
+        let mut resolver = Resolver::default();
+        let (mut policy, written) = (self.clone(), remembered.extensions());
+        for (name, entries) in &written.denies {
+            let denies = resolver.denies(&format!("{REMEMBERED}.denies[{name:?}]"), entries);
+            match name.as_str() {
+                EVERYBODY => policy.extensions.global_denies.extend(denies),
+                name => policy.extensions.by_name.entry(name.to_owned()).or_default().denies.extend(denies),
+            }
+        }
+        for (name, entries) in &written.grants {
+            let source = format!("{REMEMBERED}.grants[{name:?}]");
+            if name == EVERYBODY {
+                resolver.problem(source, Fault::Star);
+                continue;
+            }
+            let grants = resolver.grants(&source, entries);
+            policy.extensions.by_name.entry(name.to_owned()).or_default().grants.extend(grants);
+        }
         resolver.finish(policy)
     }
 }
@@ -389,5 +417,49 @@ impl Resolver {
 
     fn notice(&mut self, path: String, fault: Fault) {
         self.notices.push(Problem { path, fault });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Decision, Extension, Provenance, Request, Subject, Target, config, decide, explain, moment::Moment,
+        request::Action,
+    };
+    use pi_extproto::capability::{Capability, Declared, Method};
+
+    use super::Policy;
+
+    fn settings(policy: &str) -> config::Settings {
+        config::parse(format!(r#"{{"extensions":{{"policy":{policy}}}}}"#).as_bytes()).expect("settings").value
+    }
+
+    fn request() -> Request {
+        let extension = Extension::new("g", "1.0.0", Provenance::Trusted, &Declared::new(None, None));
+        let subject = Subject::Extension(extension.into());
+        let target = Target::Variable("A".to_owned());
+        let action = Action { subject, capability: Capability::Env, method: Method::Env, target };
+        Request::new(action, Moment::from_unix_millis(0))
+    }
+
+    #[test]
+    fn remembered_decisions_count_like_written_ones_and_a_project_still_takes_away() {
+        let granted = settings(r#"{"grants":{"g":[{"capability":"env","scope":{"env":["A"]}}]},"mode":"permissive"}"#);
+        let denied = settings(r#"{"denies":{"g":[{"capability":"env"}]}}"#);
+        let with =
+            |remembered: &config::Settings| Policy::default().with_remembered(remembered).expect("they fit").value;
+
+        let policy = with(&granted);
+        assert_eq!(policy.mode(), Policy::default().mode());
+        let Decision::Allow(grant) = decide(&policy, &request()) else { panic!("not allowed") };
+        assert!(grant.is_named());
+        let restricted = policy.restrict_by(&denied).expect("it fits").value;
+        assert!(matches!(decide(&restricted, &request()), Decision::Deny(_)));
+
+        let explanation = explain(&with(&denied), &request());
+        assert_eq!(explanation.reason, r#"denied by remembered.denies["g"][0]"#);
+        assert_eq!(explanation.hint.command.as_deref(), Some("pi ext allow g env"));
+        let everybody = settings(r#"{"denies":{"*":[{"capability":"env"}]}}"#);
+        assert!(matches!(decide(&with(&everybody), &request()), Decision::Deny(_)));
     }
 }

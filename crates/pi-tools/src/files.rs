@@ -4,9 +4,11 @@
 //! here is that path, name by name from the root of the grant; a link that appears in between is refused and not
 //! followed. On Linux this is one call of `openat2` where the kernel has it.
 
+mod errno;
 mod fault;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod operation;
 mod queue;
 mod real;
 mod replace;
@@ -27,9 +29,10 @@ use pi_policy::{Grant, Location, Target};
 
 pub(crate) use self::real::{exists, real_path};
 pub use self::{
+    errno::errno,
     fault::FileFault,
     queue::FileQueue,
-    real::{Folders, real_location},
+    real::{Folders, real_location, real_text},
 };
 
 /// A folder that a grant permits to enter, opened.

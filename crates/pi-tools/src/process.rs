@@ -1,6 +1,7 @@
 //! The seam to processes: every process that a tool or an extension wants is started in [`start`], with a grant.
 //!
-//! A process has no input, writes both streams into one pipe, and is the first of its own tree. The tree is killed when
+//! A process of a tool has no input and writes both streams into one pipe; one that [`start_apart`] starts may be given
+//! input and keeps its streams apart. Either is the first of its own tree. The tree is killed when
 //! [`Process::kill`] is called or when the process is dropped while it runs; what it started and left behind on purpose
 //! lives on when it ends by itself. On Unix a guard does the same when we are killed ourselves; on Windows the job object
 //! ends with us. An OS sandbox would be put around the command in this file and nowhere else.
@@ -16,6 +17,8 @@ mod windows;
 
 use std::{ffi::OsString, io, path::PathBuf, process::ExitStatus};
 
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
 use pi_policy::{Grant, Target};
 
 use crate::environment::Environment;
@@ -24,6 +27,9 @@ use crate::environment::Environment;
 use self::unix::{Child, Output};
 #[cfg(windows)]
 use self::windows::{Child, Output};
+
+/// The three streams of a process, where they are ours.
+type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 /// The variable by which a tree recognises its members, whatever they do about their parents. Its value is the mark of the
 /// command, behind those of the commands that it is part of, with dots between them.
@@ -47,8 +53,43 @@ pub struct Process {
     _grant: Grant,
 }
 
+/// A process whose streams are apart.
+#[derive(Debug)]
+pub struct ApartProcess {
+    child: Child,
+    /// Both until somebody takes them.
+    pub stdout: Option<ChildStdout>,
+    pub stderr: Option<ChildStderr>,
+    /// Only if there is input; dropping it ends the input.
+    pub stdin: Option<ChildStdin>,
+    _grant: Grant,
+}
+
+/// Whether a process is given something to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    Nothing,
+    Piped,
+}
+
 /// Starts a process. The grant must be one for a command; what exactly is run is for the caller to take from it.
 pub fn start(grant: Grant, start: &Start<'_>) -> io::Result<Process> {
+    let (command, mark) = prepare(&grant, start)?;
+    let (child, output) = Child::spawn(command, mark)?;
+    Ok(Process { child, output, _grant: grant })
+}
+
+/// The same with streams that are kept apart.
+pub fn start_apart(grant: Grant, start: &Start<'_>, input: Input) -> io::Result<ApartProcess> {
+    let (mut command, mark) = prepare(&grant, start)?;
+    if input == Input::Piped {
+        command.stdin(std::process::Stdio::piped());
+    }
+    let (child, (stdin, stdout, stderr)) = Child::spawn_apart(command, mark)?;
+    Ok(ApartProcess { child, stdout, stderr, stdin, _grant: grant })
+}
+
+fn prepare(grant: &Grant, start: &Start<'_>) -> io::Result<(tokio::process::Command, String)> {
     let is_command = match grant.action().target {
         Target::Command(_) => true,
         Target::Nothing
@@ -75,8 +116,19 @@ pub fn start(grant: Grant, start: &Start<'_>) -> io::Result<Process> {
         .env(MARK, &marks)
         .stdin(std::process::Stdio::null())
         .kill_on_drop(true);
-    let (child, output) = Child::spawn(command, mark)?;
-    Ok(Process { child, output, _grant: grant })
+    Ok((command, mark))
+}
+
+impl ApartProcess {
+    /// Waits for the end. Nothing is lost if it is dropped.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Kills the process with everything that it started.
+    pub async fn kill(&mut self) {
+        self.child.kill().await;
+    }
 }
 
 /// What [`Process::next`] saw.

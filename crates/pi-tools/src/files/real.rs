@@ -42,6 +42,11 @@ pub fn real_location(places: &Places, location: Location) -> Location {
     found.and_then(|real| places.locate(&real, location.extent()).ok()).unwrap_or(location)
 }
 
+/// The real path as policy reads it; nothing if it is no text. Looks at the disk.
+pub fn real_text(path: &Path) -> Option<String> {
+    as_text(&real_path(path))
+}
+
 /// Whether there is anything under this path.
 pub(crate) fn exists(path: &str) -> bool {
     Path::new(path).symlink_metadata().is_ok()
@@ -67,7 +72,7 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
 }
 
 /// The path as policy reads it; Windows writes real paths in a form that other programs do not understand.
-fn as_text(path: &Path) -> Option<String> {
+pub(super) fn as_text(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let plain = match text.strip_prefix(r"\\?\") {
         Some(rest) => match rest.strip_prefix(r"UNC\") {

@@ -22,9 +22,24 @@ struct Draft<'a> {
     name: String,
 }
 
+/// Whether the new content took the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    Done,
+    GivenUp,
+}
+
 impl Spot {
     /// Replaces the content, or makes the file. Gives up when `cancel` is set before the new content takes the name.
     pub(crate) fn replace(&self, content: &[u8], cancel: &CancellationToken) -> Result<(), Failure> {
+        match self.put(content, cancel)? {
+            Put::Done => Ok(()),
+            Put::GivenUp => Err(Failure::aborted()),
+        }
+    }
+
+    /// The same, for whoever wants to know how it failed.
+    pub(super) fn put(&self, content: &[u8], cancel: &CancellationToken) -> Result<Put, FileFault> {
         let old = self.replaceable()?;
         let failed = |error| FileFault::writing(&self.shown, error);
         let dir = &self.folder.dir;
@@ -35,14 +50,14 @@ impl Spot {
         }
         file.sync_all().map_err(failed)?;
         if cancel.is_cancelled() {
-            return Err(Failure::aborted());
+            return Ok(Put::GivenUp);
         }
         draft.take_place_of(&self.name).map_err(failed)?;
         // The name is on the disk when the folder is. Where folders cannot be synced the system does it in its own time.
         if let Err(error) = sync_folder(dir) {
             tracing::debug!(%error, path = self.shown, "folder was not synced");
         }
-        Ok(())
+        Ok(Put::Done)
     }
 
     /// What is there now, if it is something whose content can be replaced.

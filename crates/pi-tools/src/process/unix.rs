@@ -1,8 +1,15 @@
 //! Processes in groups of their own, with one pipe for both streams so that lines stay in the order in which they came.
 
-use std::{io, os::fd::OwnedFd, process::ExitStatus};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    process::{ExitStatus, Stdio},
+};
 
-use super::guard::{self, Watched};
+use super::{
+    Streams,
+    guard::{self, Watched},
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{io::AsyncReadExt, net::unix::pipe, process::Command};
 
@@ -25,7 +32,22 @@ impl Child {
     pub(super) fn spawn(mut command: Command, mark: String) -> io::Result<(Self, Output)> {
         let (reader, writer) = io::pipe()?;
         let output = Output(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
-        command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        command.stdout(writer.try_clone()?).stderr(writer);
+        let child = Self::begin(&mut command, mark)?;
+        // The command holds the writing ends: the pipe would never end while we had them.
+        drop(command);
+        Ok((child, output))
+    }
+
+    pub(super) fn spawn_apart(mut command: Command, mark: String) -> io::Result<(Self, Streams)> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Self::begin(&mut command, mark)?;
+        let streams = (child.child.stdin.take(), child.child.stdout.take(), child.child.stderr.take());
+        Ok((child, streams))
+    }
+
+    fn begin(command: &mut Command, mark: String) -> io::Result<Self> {
+        command.process_group(0);
         let watched = guard::watch(&mark);
         let child = match command.spawn() {
             Ok(child) => child,
@@ -36,13 +58,11 @@ impl Child {
                 return Err(error);
             }
         };
-        // The command holds the writing ends: the pipe would never end while we had them.
-        drop(command);
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(group) = group {
             watched.is_group(group);
         }
-        Ok((Self { child, group, mark, has_ended: false, watched: Some(watched) }, output))
+        Ok(Self { child, group, mark, has_ended: false, watched: Some(watched) })
     }
 
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {

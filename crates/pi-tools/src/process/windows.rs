@@ -8,6 +8,8 @@ use tokio::{
     process::{ChildStderr, ChildStdout, Command},
 };
 
+use super::Streams;
+
 /// The first process of a job.
 #[derive(Debug)]
 pub(super) struct Child {
@@ -23,12 +25,17 @@ pub(super) struct Output {
 }
 
 impl Child {
-    pub(super) fn spawn(mut command: Command, _mark: String) -> io::Result<(Self, Output)> {
+    pub(super) fn spawn(command: Command, mark: String) -> io::Result<(Self, Output)> {
+        let (child, (_, out, error)) = Self::spawn_apart(command, mark)?;
+        Ok((child, Output { out, error }))
+    }
+
+    pub(super) fn spawn_apart(mut command: Command, _mark: String) -> io::Result<(Self, Streams)> {
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let mut command = CommandWrap::from(command);
         let mut child = command.wrap(KillOnDrop).wrap(JobObject).spawn()?;
-        let output = Output { out: child.stdout().take(), error: child.stderr().take() };
-        Ok((Self { child, has_ended: false }, output))
+        let streams = (child.stdin().take(), child.stdout().take(), child.stderr().take());
+        Ok((Self { child, has_ended: false }, streams))
     }
 
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
