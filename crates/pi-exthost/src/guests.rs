@@ -6,6 +6,7 @@
 
 mod asking;
 mod offer;
+mod witness;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -24,12 +25,15 @@ use pi_extproto::hook::{
 };
 
 pub use self::offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind};
+use self::witness::{Watch, Witness};
 use crate::{
     chain::{Chain, Flow},
     guest::{Ask, Guest, GuestFault, GuestId, Registration, Rendering},
     incident::{During, Incident, Trouble},
     isolation::isolate,
+    ledger::Ledger,
     stopwatch::Stopwatch,
+    trace::Trace,
     verdict::Verdict,
 };
 
@@ -57,6 +61,7 @@ pub struct Guests {
     guests: Vec<Attached>,
     patience: Patience,
     report: Reporter,
+    witness: Option<Witness>,
 }
 
 /// A second guest wants to be the one that is already attached.
@@ -68,7 +73,14 @@ pub struct DuplicateGuest {
 
 impl Guests {
     pub fn new(patience: Patience, report: Reporter) -> Self {
-        Self { guests: Vec::new(), patience, report }
+        Self { guests: Vec::new(), patience, report, witness: None }
+    }
+
+    /// The same, with a ledger that records what is asked of those who are attached from here on, and with a trace of the
+    /// protocol if there is one.
+    #[must_use]
+    pub fn recorded(self, ledger: Ledger, trace: Option<Trace>) -> Self {
+        Self { witness: Some(Witness { ledger, trace }), ..self }
     }
 
     /// Nobody: every event proceeds.
@@ -82,7 +94,8 @@ impl Guests {
         if self.guests.iter().any(|other| other.guest.registration().id == id) {
             return Err(DuplicateGuest { id });
         }
-        self.guests.push(Attached { guest, patience: self.patience, report: self.report.clone() });
+        let watch = self.witness.as_ref().map(|witness| witness.of(&id)).unwrap_or_default();
+        self.guests.push(Attached { guest, patience: self.patience, report: self.report.clone(), watch });
         Ok(())
     }
 
@@ -176,6 +189,7 @@ pub(crate) struct Attached {
     guest: Arc<dyn Guest>,
     patience: Patience,
     report: Reporter,
+    watch: Watch,
 }
 
 impl Attached {
@@ -194,7 +208,9 @@ impl Attached {
             return Flow::Break(());
         }
         let (event, ask) = (chain.event().clone(), self.timed(cancel));
+        let watched = self.watch.event(&event);
         let answer = self.run(during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)).await;
+        watched.heard(answer.as_ref().err());
         let taken = match answer {
             Ok(outcome) => chain.take(id, outcome).inspect_err(|trouble| self.report(&during, trouble)),
             Err(trouble) => Err(trouble),

@@ -2,28 +2,44 @@
 //!
 //! It knows no engine, neither WebAssembly nor JavaScript, and no session: guests are behind the trait [`Guest`], a
 //! conversation is behind [`SessionPort`], and both are implemented above it. That cut is what keeps the workspace free
-//! of cycles. It decides nothing that the hooks do not decide, and holds no conversation.
+//! of cycles. It decides nothing that the hooks do not decide, and holds no conversation: whether a guest may do
+//! something is decided in `pi-policy`, files and processes are those of `pi-tools`.
 //!
-//! Start with [`Guest`], then [`Guests`], which hands events out, and [`Conversation`].
+//! Start with [`Guest`], then [`Guests`], which hands events out, and [`Desk`], through which every effect of a guest goes:
+//! derived, decided, done and recorded in the [`Ledger`].
 
 mod chain;
+mod connector;
+pub mod consent;
 pub mod content;
+pub mod desk;
+pub mod dispatcher;
 pub mod drawings;
 pub mod guest;
 pub mod guests;
 pub mod incident;
 mod isolation;
+pub mod launcher;
+pub mod ledger;
 pub mod port;
 pub mod questions;
 pub mod stopwatch;
+pub mod trace;
 pub mod verdict;
 
 pub use self::{
+    connector::http::{Resolver, SystemResolver},
+    consent::{GrantsFile, Rulebook},
+    desk::{Desk, Feed, Figures, Occasion, Output, Terms},
+    dispatcher::{Dispatcher, Fittings, Limits},
     drawings::Drawings,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
     guests::{Guests, Patience},
     incident::{Incident, Trouble},
+    launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
+    ledger::Ledger,
     port::{Conversation, SessionPort},
     questions::Questions,
     stopwatch::Stopwatch,
+    trace::Trace,
 };

@@ -201,7 +201,11 @@ impl GuestTool {
     /// failure says is for the model to read; whatever is more than a tool that threw has been reported.
     pub async fn call(&self, call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
         let during = During::Tool { name: call.name.clone() };
-        self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask)).await
+        let watched = self.attached.watch.tool(&call);
+        let answer =
+            self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask)).await;
+        watched.answered_tool(&answer);
+        answer
     }
 
     /// Draws a call or a result of the tool as its guest wants it; nothing if it does not, or fails at it.
@@ -221,8 +225,12 @@ impl GuestCommand {
         let _end = ended.clone().drop_guard();
         let name = self.offer.definition.name.clone();
         let during = During::Command { name: name.clone() };
+        let watched = self.attached.watch.command(&name, &arguments);
         let call = CommandCall { name, arguments, control: ControlPass::new(ended) };
-        self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.run_command(call, ask)).await
+        let done =
+            self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.run_command(call, ask)).await;
+        watched.answered_command(&done);
+        done
     }
 
     /// What could stand in the place of the argument; nothing where the guest knows nothing or fails.

@@ -1,0 +1,179 @@
+//! What the host does for a guest, connector by connector. Each gets a call that was checked, asks for a grant, and does
+//! what the grant says.
+
+mod environment;
+mod events;
+mod exec;
+mod fs;
+pub(crate) mod http;
+mod session;
+mod tool;
+mod ui;
+
+use serde_json::json;
+
+use pi_extproto::{
+    Object,
+    capability::{Capability, derive},
+    connector::{Call, fs::FsCall, tool::ToolUse},
+    host::{CheckedCall, ErrorCode, HostError},
+};
+use pi_policy::Action;
+
+use crate::{
+    desk::{Desk, Output, Sluice, Terms},
+    port::Refusal,
+};
+
+/// Does what a call asks for, if it may.
+pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) -> Result<Output, HostError> {
+    let action = aim(desk, &checked)?;
+    match checked.into_call() {
+        Call::Fs(call) => fs::perform(desk, call, action, terms).await,
+        Call::Exec(command) => exec::run(desk, command, action, terms).await.map(Output::from),
+        Call::Http(request) => http::fetch(desk, request, action, terms).await.map(Output::from),
+        Call::Tool(call) => tool::run(desk, call, terms).await.map(Output::from),
+        Call::Env(call) => environment::look(desk, call, terms).await,
+        Call::Credentials(call) => {
+            desk.authorize(action, terms).await?;
+            environment::unlock(desk, call).await
+        }
+        Call::Session(call) => {
+            desk.authorize(action, terms).await?;
+            session::perform(desk, call, terms).await
+        }
+        Call::Ui(call) => {
+            desk.authorize(action, terms).await?;
+            ui::perform(desk, call).await
+        }
+        Call::Events(call) => {
+            desk.authorize(action, terms).await?;
+            events::perform(desk, call).await
+        }
+        Call::Log(note) => {
+            desk.authorize(action, terms).await?;
+            desk.events().note(note, &terms.occasion);
+            Ok(Output::Empty)
+        }
+        Call::Mcp(call) => {
+            desk.authorize(action, terms).await?;
+            Err(invalid(format!("no MCP server {} is connected", call.server)))
+        }
+        Call::Other(call) => {
+            desk.authorize(action, terms).await?;
+            Err(HostError::from(&call))
+        }
+    }
+}
+
+/// The same for output that is wanted while it comes.
+pub(crate) async fn stream(
+    desk: &Desk,
+    checked: CheckedCall,
+    terms: &Terms,
+    sluice: &mut Sluice,
+) -> Result<(), HostError> {
+    let action = aim(desk, &checked)?;
+    match checked.into_call() {
+        Call::Exec(command) => exec::stream(desk, command, action, terms, sluice).await,
+        Call::Http(request) => http::stream(desk, request, action, terms, sluice).await,
+        other => Err(invalid(format!("the output of {} does not come in pieces", other.method()))),
+    }
+}
+
+/// What a call asks for, as policy judges it.
+fn aim(desk: &Desk, checked: &CheckedCall) -> Result<Action, HostError> {
+    let aimed = Action::from_host_call(desk.inner.subject.clone(), &desk.inner.places, checked);
+    aimed.map_err(|bad| bad.to_host_error())
+}
+
+/// The capability that a call needs, without its parameters in JSON.
+pub(crate) fn needed(call: &Call) -> Capability {
+    let word = |name: &str, value: &str| Object::from_iter([(name.to_owned(), json!(value))]);
+    let selector = match call {
+        Call::Tool(ToolUse { name, .. }) => word("name", name),
+        Call::Fs(FsCall::Write { .. }) => word("op", "write"),
+        Call::Fs(FsCall::Append { .. }) => word("op", "append"),
+        _ => Object::new(),
+    };
+    derive(&call.method(), &selector).unwrap_or(Capability::Tool)
+}
+
+/// About how many bytes a call brings along.
+pub(crate) fn weigh(call: &Call) -> usize {
+    match call {
+        Call::Fs(FsCall::Write { content, .. } | FsCall::Append { content, .. }) => content.0.len(),
+        Call::Fs(_) | Call::Env(_) | Call::Credentials(_) => 0,
+        Call::Exec(command) => {
+            command.stdin.as_ref().map_or(0, |input| input.0.len())
+                + command.args.iter().map(String::len).sum::<usize>()
+                + command.env.values().map(String::len).sum::<usize>()
+        }
+        Call::Http(request) => {
+            request.body.as_ref().map_or(0, |body| body.0.len())
+                + request.headers.iter().map(|header| header.value.len()).sum::<usize>()
+        }
+        Call::Tool(call) => size(&json!(call.input)),
+        Call::Mcp(call) => size(&json!(call.input)),
+        Call::Session(_) | Call::Ui(_) | Call::Events(_) | Call::Log(_) | Call::Other(_) => {
+            size(&serde_json::Value::Object(call.params()))
+        }
+    }
+}
+
+/// About how many bytes a value has, without writing it.
+fn size(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(members) => members.iter().map(|(name, member)| name.len() + 3 + size(member)).sum::<usize>() + 2,
+    }
+}
+
+/// What the caller of something that was stopped is told.
+pub(crate) fn cancelled() -> HostError {
+    let details = Object::from_iter([("cancelled".to_owned(), json!(true))]);
+    HostError {
+        details: Some(details),
+        retryable: Some(false),
+        ..HostError::new(ErrorCode::Timeout, "the call was cancelled")
+    }
+}
+
+/// What a conversation did not want to do.
+pub(crate) fn refused(refusal: &Refusal) -> HostError {
+    let code = match refusal {
+        Refusal::Gone | Refusal::Failed { .. } => ErrorCode::Io,
+        Refusal::NotFound { .. } | Refusal::NotNow { .. } | Refusal::Invalid { .. } => ErrorCode::InvalidRequest,
+    };
+    HostError {
+        retryable: Some(matches!(refusal, Refusal::NotNow { .. })),
+        ..HostError::new(code, refusal.to_string())
+    }
+}
+
+/// The caller wrote something that cannot be done.
+pub(crate) fn invalid(message: impl Into<String>) -> HostError {
+    HostError::new(ErrorCode::InvalidRequest, message)
+}
+
+/// A connector met the outside and it failed; the system's word for it goes along.
+pub(crate) fn failed(what: &str, error: &std::io::Error) -> HostError {
+    let name = pi_tools::files::errno(error);
+    let mut details = Object::new();
+    if let Some(name) = name {
+        details.insert("errno".to_owned(), json!(name));
+    }
+    let message = match name {
+        Some(name) => format!("{name}: {what}: {error}"),
+        None => format!("{what}: {error}"),
+    };
+    let permanent = name.is_some_and(|name| !["EAGAIN", "EBUSY", "EINTR", "ETIMEDOUT", "EMFILE"].contains(&name));
+    HostError {
+        details: (!details.is_empty()).then_some(details),
+        retryable: permanent.then_some(false),
+        ..HostError::new(ErrorCode::Io, message)
+    }
+}

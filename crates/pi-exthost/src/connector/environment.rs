@@ -1,0 +1,61 @@
+//! `env` and `credentials`: variables of the program, and raw keys.
+
+use pi_extproto::{
+    capability::{Capability, Method},
+    connector::environment::{CredentialsCall, EnvCall, Variable, Variables},
+    host::{ErrorCode, HostError},
+};
+use pi_policy::{Grant, Rule, Target};
+
+use super::invalid;
+use crate::desk::{Desk, Output, Terms};
+
+pub(super) async fn look(desk: &Desk, call: EnvCall, terms: &Terms) -> Result<Output, HostError> {
+    let variables = &desk.inner.house.fittings.variables;
+    let action = |target| desk.action(Capability::Env, Method::Env, target);
+    match call {
+        EnvCall::Get { name } => {
+            let grant = desk.authorize(action(Target::Variable(name.clone())), terms).await?;
+            let value = variables.get(&name);
+            match value {
+                Some(value) if !is_open(&grant, &name, value) => Err(HostError::new(
+                    ErrorCode::Denied,
+                    format!(
+                        "{name} holds a secret; a grant has to name it: pi ext allow {} env --env {name}",
+                        desk.guest()
+                    ),
+                )),
+                value => Ok(Variable { value: value.cloned() }.into()),
+            }
+        }
+        EnvCall::List => {
+            // Who may not see the whole sees what it may; only a deny that somebody wrote is an answer for all of it.
+            if desk.would_allow(action(Target::Environment)).is_none() && is_denied(desk) {
+                desk.authorize(action(Target::Environment), terms).await?;
+            }
+            let may_see = |(name, value): &(&String, &String)| {
+                let grant = desk.would_allow(action(Target::Variable((*name).clone())));
+                grant.is_some_and(|grant| is_open(&grant, name, value))
+            };
+            Ok(Variables { names: variables.iter().filter(may_see).map(|(name, _)| name.clone()).collect() }.into())
+        }
+    }
+}
+
+pub(super) async fn unlock(desk: &Desk, call: CredentialsCall) -> Result<Output, HostError> {
+    let CredentialsCall::Get { provider } = call;
+    let keys = desk.inner.house.fittings.keys.as_ref().ok_or_else(|| invalid("there are no keys here"))?;
+    let found = keys(provider.clone()).await;
+    found.map(Output::from).ok_or_else(|| invalid(format!("there is no key for {provider}")))
+}
+
+/// A secret is handed out only if somebody named it.
+fn is_open(grant: &Grant, name: &str, value: &str) -> bool {
+    grant.is_named() || grant.rule() == Rule::Given || !pi_redact::is_withheld_variable(name, value)
+}
+
+/// Whether even what everybody is given is denied.
+fn is_denied(desk: &Desk) -> bool {
+    let home = desk.action(Capability::Env, Method::Env, Target::Variable("HOME".to_owned()));
+    desk.would_allow(home).is_none()
+}

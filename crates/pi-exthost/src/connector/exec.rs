@@ -1,0 +1,271 @@
+//! `exec`: processes, without a shell, with a deadline, and ended together with their children.
+
+use std::{path::PathBuf, process::ExitStatus, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    time::{Instant, sleep_until},
+};
+
+use pi_extproto::{
+    connector::{
+        data::Data,
+        exec::{Command, CommandOutput, Exit},
+        stream::{Channel, Piece, StreamEnd, StreamItem},
+    },
+    host::{ErrorCode, HostError},
+};
+use pi_policy::{Action, Target};
+use pi_tools::{
+    files::real_location,
+    process::{self, ApartProcess, Input, Start},
+};
+
+use super::{cancelled, failed};
+use crate::desk::{Desk, Sluice, Terms};
+
+/// How much is read at once.
+const PIECE: usize = 64 << 10;
+/// When the process has ended, something in the background may still hold its pipes. After so long a silence we go on.
+const SILENCE: Duration = Duration::from_millis(100);
+/// However much it still says, after so long we go on without it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What becomes of a piece of output.
+enum Taken {
+    Kept,
+    /// Nobody wants more, or there was too much: the process is ended.
+    Enough,
+}
+
+/// Where output goes: into memory, or to a reader. Two implementations.
+trait Outlet: Send {
+    fn take(&mut self, channel: Channel, bytes: Vec<u8>) -> impl Future<Output = Taken> + Send;
+}
+
+/// Output that is kept until the end.
+struct Kept {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    truncated: bool,
+    /// Of each of the two.
+    most: usize,
+    total: u64,
+    /// Of all that is said, kept or not.
+    most_total: u64,
+}
+
+/// Output that is handed on.
+struct Passed<'a> {
+    sluice: &'a mut Sluice,
+    stdout: u64,
+    stderr: u64,
+    truncated: bool,
+    most: u64,
+}
+
+pub(super) async fn run(
+    desk: &Desk,
+    command: Command,
+    action: Action,
+    terms: &Terms,
+) -> Result<CommandOutput, HostError> {
+    let limits = desk.inner.house.fittings.limits;
+    let mut kept = Kept {
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        truncated: false,
+        most: bound(&command, limits.process_bytes),
+        total: 0,
+        most_total: limits.stream_bytes,
+    };
+    let exit = drive(desk, command, action, terms, &mut kept).await?;
+    let Kept { stdout, stderr, truncated, .. } = kept;
+    Ok(CommandOutput { stdout: Data(stdout), stderr: Data(stderr), exit, truncated })
+}
+
+pub(super) async fn stream(
+    desk: &Desk,
+    command: Command,
+    action: Action,
+    terms: &Terms,
+    sluice: &mut Sluice,
+) -> Result<(), HostError> {
+    let limits = desk.inner.house.fittings.limits;
+    let most = command.max_output_bytes.unwrap_or(limits.stream_bytes).min(limits.stream_bytes);
+    let mut passed = Passed { sluice, stdout: 0, stderr: 0, truncated: false, most };
+    let exit = drive(desk, command, action, terms, &mut passed).await?;
+    let Passed { sluice, truncated, .. } = passed;
+    // Who does not listen any more has what it wanted.
+    let _ = sluice.send(StreamItem::End(StreamEnd { exit: Some(exit), truncated })).await;
+    Ok(())
+}
+
+impl Outlet for Kept {
+    async fn take(&mut self, channel: Channel, bytes: Vec<u8>) -> Taken {
+        let kept = match channel {
+            Channel::Stdout | Channel::Body => &mut self.stdout,
+            Channel::Stderr => &mut self.stderr,
+        };
+        let room = self.most - kept.len();
+        self.truncated |= bytes.len() > room;
+        kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.total += bytes.len() as u64;
+        if self.total > self.most_total { Taken::Enough } else { Taken::Kept }
+    }
+}
+
+impl Outlet for Passed<'_> {
+    async fn take(&mut self, channel: Channel, mut bytes: Vec<u8>) -> Taken {
+        let total = match channel {
+            Channel::Stdout | Channel::Body => &mut self.stdout,
+            Channel::Stderr => &mut self.stderr,
+        };
+        let room = usize::try_from(self.most - *total).unwrap_or(usize::MAX);
+        self.truncated |= bytes.len() > room;
+        bytes.truncate(room);
+        *total += bytes.len() as u64;
+        if bytes.is_empty() {
+            return Taken::Kept;
+        }
+        match self.sluice.send(StreamItem::Piece(Piece { channel, data: Data(bytes) })).await {
+            Ok(()) => Taken::Kept,
+            Err(_) => Taken::Enough,
+        }
+    }
+}
+
+fn bound(command: &Command, most: usize) -> usize {
+    command.max_output_bytes.map_or(most, |bytes| usize::try_from(bytes).unwrap_or(most).min(most))
+}
+
+/// Starts the process, hands out what it says, and waits for its end or ends it.
+async fn drive(
+    desk: &Desk,
+    command: Command,
+    action: Action,
+    terms: &Terms,
+    outlet: &mut impl Outlet,
+) -> Result<Exit, HostError> {
+    let deadline = command.timeout_ms.map(|timeout| Instant::now() + Duration::from_millis(timeout));
+    let begun = terms.cancel.run_until_cancelled(begin(desk, &command, action, terms)).await;
+    let mut process = begun.ok_or_else(cancelled)??;
+    let (mut out, mut err) = (process.stdout.take(), process.stderr.take());
+    let input = command.stdin.map(|data| data.0).zip(process.stdin.take());
+    let feeding = async {
+        if let Some((bytes, mut pipe)) = input {
+            // A process need not read what it is given.
+            let _ = pipe.write_all(&bytes).await;
+        }
+    };
+    tokio::pin!(feeding);
+    let stop = async {
+        tokio::select! {
+            () = terms.cancel.cancelled() => {}
+            () = until(deadline) => {}
+        }
+    };
+    tokio::pin!(stop);
+    let (mut is_fed, mut killed, mut ended) = (false, false, None::<ExitStatus>);
+    let (mut silence, mut last) = (None::<Instant>, None::<Instant>);
+    let (mut out_bytes, mut err_bytes) = (vec![0; PIECE], vec![0; PIECE]);
+    loop {
+        if ended.is_some() && out.is_none() && err.is_none() {
+            break;
+        }
+        let said = tokio::select! {
+            read = read(&mut out, &mut out_bytes), if out.is_some() => Some((Channel::Stdout, read)),
+            read = read(&mut err, &mut err_bytes), if err.is_some() => Some((Channel::Stderr, read)),
+            status = process.wait(), if ended.is_none() => {
+                ended = Some(status.map_err(|error| failed(&command.command, &error))?);
+                (silence, last) = (Some(Instant::now() + SILENCE), Some(Instant::now() + LAST_WORDS));
+                None
+            }
+            () = &mut stop, if !killed && ended.is_none() => {
+                killed = true;
+                process.kill().await;
+                None
+            }
+            () = &mut feeding, if !is_fed => {
+                is_fed = true;
+                None
+            }
+            () = until(silence), if silence.is_some() => break,
+            () = until(last), if last.is_some() => break,
+        };
+        let Some((channel, read)) = said else { continue };
+        let count = read.unwrap_or_default();
+        if silence.is_some() {
+            silence = Some(Instant::now() + SILENCE);
+        }
+        if count == 0 {
+            match channel {
+                Channel::Stdout | Channel::Body => out = None,
+                Channel::Stderr => err = None,
+            }
+            continue;
+        }
+        let bytes = match channel {
+            Channel::Stdout | Channel::Body => out_bytes[..count].to_vec(),
+            Channel::Stderr => err_bytes[..count].to_vec(),
+        };
+        let taken = tokio::select! {
+            taken = outlet.take(channel, bytes) => taken,
+            // A reader that does not read does not keep a process alive beyond its time.
+            () = &mut stop, if !killed => Taken::Enough,
+        };
+        if matches!(taken, Taken::Enough) && !killed {
+            killed = true;
+            process.kill().await;
+        }
+    }
+    Ok(Exit { code: ended.and_then(|status| status.code()), killed })
+}
+
+async fn begin(desk: &Desk, command: &Command, mut action: Action, terms: &Terms) -> Result<ApartProcess, HostError> {
+    let here = desk.clone();
+    if let Target::Command(aim) = &action.target
+        && let Some(folder) = aim.folder().cloned()
+    {
+        // Links are followed before anybody decides, as everywhere.
+        let real = tokio::task::spawn_blocking(move || real_location(&here.inner.places, folder)).await;
+        let real = real.map_err(|broken| HostError::new(ErrorCode::Internal, broken.to_string()))?;
+        action.target = Target::Command(aim.clone().within(real));
+    }
+    let folder = match &action.target {
+        Target::Command(aim) => aim.folder().map(|folder| folder.absolute().to_owned()),
+        _ => None,
+    };
+    let grant = desk.authorize(action, terms).await?;
+    let workspace = &desk.inner.workspace;
+    let folder = PathBuf::from(folder.as_deref().unwrap_or(workspace.project()));
+    let environment = command
+        .env
+        .iter()
+        .fold(workspace.settings().environment.clone(), |environment, (name, value)| environment.with(name, value));
+    // A path counts from the folder in which the program runs.
+    let is_path = command.command.contains('/') || (cfg!(windows) && command.command.contains('\\'));
+    let program = if is_path { folder.join(&command.command) } else { PathBuf::from(&command.command) };
+    let arguments = command.args.iter().map(Into::into).collect();
+    let input = if command.stdin.is_some() { Input::Piped } else { Input::Nothing };
+    // Starting a process takes long enough to hold up everybody else on this thread, and needs the runtime.
+    let started = tokio::task::spawn_blocking(move || {
+        process::start_apart(grant, &Start { program, arguments, folder, environment: &environment }, input)
+    });
+    let started = started.await.map_err(|broken| HostError::new(ErrorCode::Internal, broken.to_string()))?;
+    started.map_err(|error| failed(&command.command, &error))
+}
+
+async fn read(stream: &mut Option<impl AsyncRead + Unpin>, bytes: &mut [u8]) -> std::io::Result<usize> {
+    match stream {
+        Some(stream) => stream.read(bytes).await,
+        None => Ok(0),
+    }
+}
+
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}

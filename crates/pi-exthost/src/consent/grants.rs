@@ -1,0 +1,222 @@
+//! The file in which decisions about extensions are remembered.
+//!
+//! It has the grants and denies of the settings, in the same words, and lies beside them because programs write it and
+//! people write settings. It is replaced as a whole, readable by its owner only, and changed under a lock, so that two
+//! programs that remember at once both do.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use serde_json::{Value, json};
+
+use pi_policy::config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem};
+
+/// The version of the file that this program writes.
+const VERSION: u64 = 1;
+
+/// Where decisions are remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantsFile {
+    path: PathBuf,
+}
+
+/// What is to be remembered about an extension.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Grants, in the place of denies of the same capability that they contradict.
+    Allow(Vec<GrantEntry>),
+    /// A deny, in the place of grants of the same capability that it contradicts.
+    Deny(DenyEntry),
+}
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// Entries that were not there before.
+    pub added: usize,
+    /// Entries that said the opposite.
+    pub removed: usize,
+}
+
+/// Why decisions cannot be read or remembered.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantsFault {
+    #[error("cannot use {path}: {source}")]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error("{path} is not a file of decisions: {message}")]
+    Malformed { path: PathBuf, message: String },
+    #[error("{path} was written by a newer version")]
+    Newer { path: PathBuf },
+    #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid { problems: Vec<Problem> },
+}
+
+/// By which a changed file is recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl GrantsFile {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The usual place in an agent directory.
+    pub fn in_folder(agent: &Path) -> Self {
+        Self::new(agent.join("extension-grants.json"))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything that is remembered. Nothing if there is no file.
+    pub fn read(&self) -> Result<ExtensionPolicy, GrantsFault> {
+        let (settings, _) = self.load()?;
+        Ok(settings.extensions.and_then(|section| section.policy).unwrap_or_default())
+    }
+
+    /// Remembers something about an extension; `*` is all of them and can only be denied something.
+    pub fn change(&self, extension: &str, change: Change) -> Result<Changed, GrantsFault> {
+        let unusable = |source| self.unusable(source);
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        make_folder(folder).map_err(unusable)?;
+        // Held until the new file has its name.
+        let lock = private(&self.path.with_extension("lock")).map_err(unusable)?;
+        lock.lock().map_err(unusable)?;
+        let mut policy = self.read()?;
+        let changed = apply(&mut policy, extension, change);
+        let text = json!({ "version": VERSION, "grants": policy.grants, "denies": policy.denies });
+        // What is written must be readable, or nothing of it counts.
+        self.parse(&text)?.resolve().map_err(|invalid| GrantsFault::Invalid { problems: invalid.problems })?;
+        self.replace(&text).map_err(unusable)?;
+        Ok(changed)
+    }
+
+    pub(super) fn load(&self) -> Result<(config::Settings, Option<Stamp>), GrantsFault> {
+        let stamp = self.stamp();
+        let text = match open(&self.path) {
+            Ok(mut file) => {
+                let mut text = String::new();
+                file.read_to_string(&mut text).map_err(|source| self.unusable(source))?;
+                text
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((config::Settings::default(), stamp)),
+            Err(error) => return Err(self.unusable(error)),
+        };
+        let document: Value = serde_json::from_str(&text).map_err(|error| self.malformed(&error.to_string()))?;
+        Ok((self.parse(&document)?, stamp))
+    }
+
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })
+    }
+
+    fn parse(&self, document: &Value) -> Result<config::Settings, GrantsFault> {
+        match document.get("version").and_then(Value::as_u64) {
+            Some(VERSION) => {}
+            Some(_) => return Err(GrantsFault::Newer { path: self.path.clone() }),
+            None => return Err(self.malformed("it has no version")),
+        }
+        let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({}));
+        let settings = json!({ "extensions": { "policy": { "grants": part("grants"), "denies": part("denies") } } });
+        let read = config::parse(settings.to_string().as_bytes());
+        read.map(|noted| noted.value).map_err(|invalid| GrantsFault::Invalid { problems: invalid.problems })
+    }
+
+    fn replace(&self, document: &Value) -> io::Result<()> {
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = private(&draft)?;
+        file.set_len(0)?;
+        file.write_all(format!("{document:#}\n").as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.path)
+    }
+
+    fn unusable(&self, source: io::Error) -> GrantsFault {
+        GrantsFault::Unusable { path: self.path.clone(), source }
+    }
+
+    fn malformed(&self, message: &str) -> GrantsFault {
+        GrantsFault::Malformed { path: self.path.clone(), message: message.to_owned() }
+    }
+}
+
+fn apply(policy: &mut ExtensionPolicy, extension: &str, change: Change) -> Changed {
+    let name = extension.to_owned();
+    let mut changed = Changed::default();
+    match change {
+        Change::Allow(grants) => {
+            let own = policy.grants.entry(name).or_default();
+            let before = own.len();
+            for grant in &grants {
+                // The same thing for another time takes the place of the old one.
+                own.retain(|old| {
+                    GrantEntry { expires: None, ..old.clone() } != GrantEntry { expires: None, ..grant.clone() }
+                });
+            }
+            let replaced = before - own.len();
+            own.extend(grants.iter().cloned());
+            changed.added = grants.len() - replaced;
+            if let Some(denies) = policy.denies.get_mut(extension) {
+                let before = denies.len();
+                denies.retain(|deny| !grants.iter().any(|grant| is_lifted(deny, grant)));
+                changed.removed = before - denies.len();
+            }
+        }
+        Change::Deny(deny) => {
+            if let Some(grants) = policy.grants.get_mut(extension) {
+                let before = grants.len();
+                grants.retain(|grant| !is_taken(grant, &deny));
+                changed.removed = before - grants.len();
+            }
+            let own = policy.denies.entry(name).or_default();
+            if !own.contains(&deny) {
+                own.push(deny);
+                changed.added = 1;
+            }
+        }
+    }
+    policy.grants.retain(|_, entries| !entries.is_empty());
+    policy.denies.retain(|_, entries| !entries.is_empty());
+    changed
+}
+
+/// Whether a grant says the opposite of a deny. One with a scope lifts only a deny with the same one: what a deny holds back
+/// beyond that was not spoken of.
+fn is_lifted(deny: &DenyEntry, grant: &GrantEntry) -> bool {
+    deny.capability == grant.capability && (grant.scope.is_none() || grant.scope == deny.scope)
+}
+
+fn is_taken(grant: &GrantEntry, deny: &DenyEntry) -> bool {
+    grant.capability == deny.capability && (deny.scope.is_none() || deny.scope == grant.scope)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where decisions are read")]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "decisions lie in the agent directory, which may not be there yet")]
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// Opens a file that only its owner may read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path)
+}

@@ -1,0 +1,461 @@
+//! A guest's counter at its host: its identity is inside, and every effect goes through it.
+//!
+//! [`Desk::call`] is the one way: derive what is needed, compare it with what was claimed, decide, do, record. The JSON form
+//! is [`Desk::exchange`]; streams are [`Desk::open`]. A guest cannot say who it is: it gets the desk that knows.
+
+mod authority;
+mod feed;
+mod figures;
+mod output;
+mod record;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
+
+use pi_extproto::{
+    Object,
+    capability::{Capability, Method, derive},
+    connector::Call,
+    host::{CheckedCall, ErrorCode, HostCall, HostError, HostResult},
+    log::{self, ledger::Start},
+    message::Payload,
+};
+use pi_policy::{Action, Extension, PathFault, Places, Root, Subject, Target};
+use pi_tools::Workspace;
+use pi_transcript::{ToolCallId, ToolOutput};
+
+pub(crate) use self::feed::Sluice;
+pub(crate) use self::figures::Counters;
+use self::record::Record;
+pub use self::{feed::Feed, figures::Figures, output::Output};
+pub use crate::ledger::Occasion;
+use crate::{
+    connector::{self, http},
+    consent::asking::Gates,
+    dispatcher::{House, NoDesk},
+    guest::GuestId,
+    launcher::Identity,
+    ledger::Pen,
+    port::{Canvas, ControlPass, Conversation, Drawing},
+    stopwatch::Stopwatch,
+};
+
+/// One guest's counter at its host. Clones are the same.
+#[derive(Clone)]
+pub struct Desk {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// Under which conditions something is asked.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// Signalled any number of times; the call ends soon after the first.
+    pub cancel: CancellationToken,
+    /// Of the call as a whole; where its parameters have one of their own, the smaller one counts.
+    pub timeout: Option<Duration>,
+    /// Stands still while the host works.
+    pub stopwatch: Option<Stopwatch>,
+    pub occasion: Occasion,
+    /// What a command got, and nothing else has: the right to leave the session.
+    pub control: Option<ControlPass>,
+}
+
+impl Terms {
+    /// Without limits, for something that goes on by itself.
+    pub fn background() -> Self {
+        Self {
+            cancel: CancellationToken::new(),
+            timeout: None,
+            stopwatch: None,
+            occasion: Occasion::Background,
+            control: None,
+        }
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) house: Arc<House>,
+    pub(crate) identity: Identity,
+    pub(crate) subject: Subject,
+    pub(crate) places: Places,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) conversation: Conversation,
+    pub(crate) pen: Pen,
+    pub(crate) counters: Counters,
+    pub(crate) gates: Gates,
+    pub(crate) clients: http::Clients,
+    /// Capabilities whose denial a person has been told of.
+    told: Mutex<BTreeSet<String>>,
+    slots: Semaphore,
+    waiting: AtomicUsize,
+    calls: AtomicU64,
+    // Locks and no tasks, all of them: each is held for a look-up.
+    cancels: Mutex<HashMap<String, CancellationToken>>,
+    channels: Mutex<BTreeSet<String>>,
+    running: Mutex<HashMap<ToolCallId, mpsc::Sender<ToolOutput>>>,
+}
+
+/// A tool call that was handed to the guest and may send news. It may not any more when this is dropped.
+#[must_use = "news are refused as soon as this is dropped"]
+pub struct Hosting {
+    desk: Desk,
+    call: ToolCallId,
+}
+
+impl Desk {
+    pub(crate) fn new(house: Arc<House>, identity: Identity) -> Result<Self, NoDesk> {
+        let fittings = &house.fittings;
+        let bad = |folder: &std::path::Path| {
+            let folder = folder.to_owned();
+            move |fault| NoDesk::Folder { folder, fault }
+        };
+        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?;
+        for (root, folder) in
+            [(Root::Own, &identity.folder), (Root::Data, &identity.data), (Root::Temporary, &identity.temporary)]
+        {
+            let real = pi_tools::files::real_text(folder).ok_or(PathFault::NotAbsolute).map_err(bad(folder))?;
+            places = places.with(root, &real).map_err(bad(folder))?;
+        }
+        let extension =
+            Extension::new(identity.id.as_str(), &identity.version, identity.provenance, &identity.declared);
+        let workspace = Workspace::new(places.clone(), fittings.tooling.clone(), Arc::clone(&fittings.queue));
+        let inner = Inner {
+            conversation: Conversation::new(Arc::clone(&fittings.port), identity.id.clone()),
+            pen: Pen::new(fittings.ledger.clone(), identity.id.clone(), identity.artifact.clone()),
+            subject: Subject::Extension(Arc::new(extension)),
+            places,
+            workspace: Arc::new(workspace),
+            counters: Counters::default(),
+            gates: Gates::default(),
+            clients: http::Clients::default(),
+            told: Mutex::default(),
+            slots: Semaphore::new(fittings.limits.in_flight),
+            waiting: AtomicUsize::new(0),
+            calls: AtomicU64::new(0),
+            cancels: Mutex::default(),
+            channels: Mutex::default(),
+            running: Mutex::default(),
+            identity,
+            house,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub fn guest(&self) -> &GuestId {
+        &self.inner.identity.id
+    }
+
+    pub fn identity(&self) -> &Identity {
+        &self.inner.identity
+    }
+
+    /// The log of the guest: registrations, tool calls, events, warnings.
+    pub fn events(&self) -> &Pen {
+        &self.inner.pen
+    }
+
+    /// What the guest has asked for so far.
+    pub fn figures(&self) -> Figures {
+        self.inner.counters.read()
+    }
+
+    /// The channels that the guest subscribed to by host calls; its registration names them.
+    pub fn channels(&self) -> BTreeSet<String> {
+        lock(&self.inner.channels).clone()
+    }
+
+    /// Asks the host to do something. One start and one end record, whatever happens, also when the future is dropped:
+    /// then the work is stopped.
+    pub async fn call(&self, call: Call, terms: Terms) -> Result<Output, HostError> {
+        let size = connector::weigh(&call);
+        let limit = self.inner.house.fittings.limits.params_bytes;
+        let checked = if size <= limit {
+            CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis))
+        } else {
+            return self.too_large(&call, size, &terms).await;
+        };
+        self.perform(checked, &terms).await
+    }
+
+    /// The same in the JSON form of the protocol: for traces, tests and tiers that have no other.
+    pub async fn exchange(&self, call: HostCall, terms: Terms) -> HostResult {
+        let call_id = call.call_id.clone();
+        let limit = self.inner.house.fittings.limits.params_bytes;
+        let checked = match call.check() {
+            Ok(checked) if connector::weigh(checked.call()) <= limit => checked,
+            Ok(checked) => {
+                let size = connector::weigh(checked.call());
+                let refused = self.too_large(checked.call(), size, &terms).await;
+                let error = refused.err().unwrap_or_else(|| HostError::new(ErrorCode::Internal, "too large"));
+                return HostResult::failure(call_id, error);
+            }
+            Err(bad) => return HostResult::failure(call_id, self.refuse(&call, &HostError::from(&bad), &terms).await),
+        };
+        // That of the parameters may be the connector's to keep; this one is for all of the call.
+        let allowed = call.timeout_ms.as_ref().map(|timeout| Duration::from_millis(timeout.get()));
+        let timeout = [terms.timeout, allowed].into_iter().flatten().min();
+        let terms = self.cancellable(&checked, Terms { timeout, ..terms });
+        let result = self.perform(checked, &terms).await;
+        match result {
+            Ok(output) => HostResult::success(call_id, output.to_object()),
+            Err(error) => HostResult::failure(call_id, error),
+        }
+    }
+
+    /// The same for a process or a request whose output is wanted while it comes. The reader's pace is the sender's: what
+    /// is not taken is not produced. Dropping the feed stops the work.
+    pub fn open(&self, call: Call, terms: Terms) -> Feed {
+        Feed::start(self.clone(), call, terms)
+    }
+
+    /// Room to draw in, recorded as a call of `ui`; nothing where nobody could see it.
+    pub async fn draw(&self, drawing: Drawing, terms: Terms) -> Result<Option<Canvas>, HostError> {
+        let params =
+            Object::from_iter([("op".to_owned(), json!("draw")), ("place".to_owned(), json!(format!("{drawing:?}")))]);
+        let start = Start {
+            capability: Capability::Ui,
+            method: Method::Ui,
+            params_hash: log::params_hash(&Method::Ui, &params),
+            timeout_ms: terms.timeout.map(crate::ledger::millis),
+        };
+        let action = self.action(Capability::Ui, Method::Ui, Target::Nothing);
+        let work = async {
+            self.authorize(action, &terms).await?;
+            self.inner.conversation.draw(drawing).await.map_err(|refusal| connector::refused(&refusal))
+        };
+        self.run(self.next_id(), start, &terms, false, work).await
+    }
+
+    /// Cancels the call that named this token. Any number of times, also when it is over.
+    pub fn cancel(&self, token: &str) {
+        if let Some(cancel) = lock(&self.inner.cancels).get(token) {
+            cancel.cancel();
+        }
+    }
+
+    /// Lets the guest send news about a tool call, as long as the result lives.
+    pub fn host_tool_call(&self, call: ToolCallId, updates: mpsc::Sender<ToolOutput>) -> Hosting {
+        lock(&self.inner.running).insert(call.clone(), updates);
+        Hosting { desk: self.clone(), call }
+    }
+
+    async fn perform(&self, checked: CheckedCall, terms: &Terms) -> Result<Output, HostError> {
+        let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
+        let has_own_end = matches!(checked.call(), Call::Exec(_));
+        self.trace_call(&checked);
+        self.inner.counters.sent(connector::weigh(checked.call()) as u64);
+        let result = self.run(id.clone(), start, terms, has_own_end, connector::execute(self, checked, terms)).await;
+        if let Ok(output) = &result {
+            self.inner.counters.received(output.bytes());
+        }
+        self.trace_result(&id, &result);
+        result
+    }
+
+    /// Runs work between its two records, within its time and unless it is cancelled.
+    pub(crate) async fn run<T>(
+        &self,
+        id: String,
+        start: Start,
+        terms: &Terms,
+        has_own_end: bool,
+        work: impl Future<Output = Result<T, HostError>>,
+    ) -> Result<T, HostError> {
+        let _pause = terms.stopwatch.as_ref().map(Stopwatch::pause);
+        let own = start.timeout_ms.filter(|_| !has_own_end).map(Duration::from_millis);
+        let deadline = [terms.timeout, own].into_iter().flatten().min();
+        let record = self.record(id, start, &terms.occasion).await?;
+        let cancelled = async {
+            match has_own_end {
+                true => std::future::pending().await,
+                false => terms.cancel.cancelled().await,
+            }
+        };
+        let late = async {
+            match deadline {
+                Some(deadline) => sleep(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let result = tokio::select! {
+            biased;
+            () = cancelled => Err(connector::cancelled()),
+            () = late => Err(HostError::new(ErrorCode::Timeout, "the deadline passed")),
+            result = self.in_turn(work) => result,
+        };
+        record.end(result.as_ref().err().map(|error| error.code));
+        result
+    }
+
+    /// Waits for a place among the calls that are at work.
+    async fn in_turn<T>(&self, work: impl Future<Output = Result<T, HostError>>) -> Result<T, HostError> {
+        let limits = &self.inner.house.fittings.limits;
+        let slot = match self.inner.slots.try_acquire() {
+            Ok(slot) => slot,
+            Err(_) => {
+                let _queued = Queued::join(&self.inner.waiting, limits.waiting).ok_or_else(|| {
+                    let message = format!(
+                        "more than {} calls of this extension are at work and {} wait; await some of them first",
+                        limits.in_flight, limits.waiting
+                    );
+                    HostError { retryable: Some(true), ..HostError::new(ErrorCode::InvalidRequest, message) }
+                })?;
+                self.inner
+                    .slots
+                    .acquire()
+                    .await
+                    .map_err(|_| HostError::new(ErrorCode::Internal, "the desk is closed"))?
+            }
+        };
+        let result = work.await;
+        drop(slot);
+        result
+    }
+
+    async fn record(&self, id: String, start: Start, occasion: &Occasion) -> Result<Record, HostError> {
+        let admission = self.inner.pen.ledger().admit().await.map_err(|fault| {
+            let message = format!("{fault}; calls are refused until it can be");
+            HostError { retryable: Some(true), ..HostError::new(ErrorCode::Internal, message) }
+        })?;
+        Ok(Record::begin(self.clone(), admission, id, start, occasion.clone()))
+    }
+
+    /// Records a call that is refused before anybody is asked.
+    async fn refuse(&self, call: &HostCall, error: &HostError, terms: &Terms) -> HostError {
+        let needed = derive(&call.method, &call.params).unwrap_or_else(|_| call.capability.clone());
+        let start = Start {
+            capability: needed,
+            method: call.method.clone(),
+            params_hash: log::params_hash(&call.method, &call.params),
+            timeout_ms: None,
+        };
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            trace.write(&call.call_id, Payload::HostCall(call.clone()));
+        }
+        let refused = async { Err::<(), HostError>(error.clone()) };
+        let result = self.run(call.call_id.clone(), start, terms, false, refused).await;
+        let error = result.err().unwrap_or_else(|| error.clone());
+        self.trace_result(&call.call_id, &Err(error.clone()));
+        error
+    }
+
+    async fn too_large(&self, call: &Call, size: usize, terms: &Terms) -> Result<Output, HostError> {
+        let limit = self.inner.house.fittings.limits.params_bytes;
+        let message = format!("the parameters have {size} bytes, and {limit} is the limit; pass them in parts");
+        let error = HostError::new(ErrorCode::InvalidRequest, message);
+        // Without its bulk: nobody hashes what is refused for its size.
+        let params = Object::from_iter([("bytes".to_owned(), json!(size))]);
+        let start = Start {
+            capability: connector::needed(call),
+            method: call.method(),
+            params_hash: log::params_hash(&call.method(), &params),
+            timeout_ms: None,
+        };
+        self.run(self.next_id(), start, terms, false, async { Err(error) }).await
+    }
+
+    /// Gives the call a token of its own that others know by name.
+    fn cancellable(&self, call: &CheckedCall, terms: Terms) -> Terms {
+        let Some(name) = call.cancel_token() else { return terms };
+        let cancel = terms.cancel.child_token();
+        let mut cancels = lock(&self.inner.cancels);
+        // Those that are over are forgotten here, so that the map does not grow.
+        cancels.retain(|_, known| !known.is_cancelled());
+        cancels.insert(name.to_owned(), cancel.clone());
+        Terms { cancel, ..terms }
+    }
+
+    fn trace_call(&self, checked: &CheckedCall) {
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            let mut call = HostCall::new(checked.call_id(), checked.call());
+            call.timeout_ms = checked.deadline_ms().map(Into::into);
+            trace.write(checked.call_id(), Payload::HostCall(call));
+        }
+    }
+
+    fn trace_result(&self, id: &str, result: &Result<Output, HostError>) {
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            let result = match result {
+                Ok(Output::Credential(credential)) => {
+                    HostResult::success(id, Output::Credential(credential.redacted()).to_object())
+                }
+                Ok(output) => HostResult::success(id, output.to_object()),
+                Err(error) => HostResult::failure(id, error.clone()),
+            };
+            trace.write(id, Payload::HostResult(result));
+        }
+    }
+
+    pub(crate) fn next_id(&self) -> String {
+        format!("h{}", self.inner.calls.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn action(&self, capability: Capability, method: Method, target: Target) -> Action {
+        Action { subject: self.inner.subject.clone(), capability, method, target }
+    }
+
+    pub(crate) fn subscribe(&self, channel: String) -> bool {
+        lock(&self.inner.channels).insert(channel)
+    }
+
+    pub(crate) fn unsubscribe(&self, channel: &str) -> bool {
+        lock(&self.inner.channels).remove(channel)
+    }
+
+    /// Where news of a tool call go that the guest runs.
+    pub(crate) fn updates_of(&self, call: &ToolCallId) -> Option<mpsc::Sender<ToolOutput>> {
+        lock(&self.inner.running).get(call).cloned()
+    }
+
+    /// Whether this is the first denial of its kind.
+    pub(crate) fn is_first_denial(&self, kind: String) -> bool {
+        lock(&self.inner.told).insert(kind)
+    }
+}
+
+/// One call in the queue.
+struct Queued<'a>(&'a AtomicUsize);
+
+impl<'a> Queued<'a> {
+    fn join(queue: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let joined = queue.fetch_add(1, Ordering::Relaxed);
+        let queued = Self(queue);
+        (joined < most).then_some(queued)
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Hosting {
+    fn drop(&mut self) {
+        lock(&self.desk.inner.running).remove(&self.call);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("guest", self.guest()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,69 @@
+//! How much a guest has asked of its host.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use pi_extproto::host::ErrorCode;
+
+/// What was counted since the guest was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    pub calls: u64,
+    /// Calls that failed for another reason than a refusal.
+    pub errors: u64,
+    pub denials: u64,
+    /// Spent on calls, waiting included.
+    pub time: Duration,
+    /// Bytes handed to the guest, and taken from it.
+    pub received: u64,
+    pub sent: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    calls: AtomicU64,
+    errors: AtomicU64,
+    denials: AtomicU64,
+    micros: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn call(&self, error: Option<ErrorCode>, time: Duration) {
+        self.calls.fetch_add(1, Relaxed);
+        self.micros.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Relaxed);
+        match error {
+            None => {}
+            Some(ErrorCode::Denied) => drop(self.denials.fetch_add(1, Relaxed)),
+            Some(ErrorCode::Timeout | ErrorCode::Io | ErrorCode::InvalidRequest | ErrorCode::Internal) => {
+                self.errors.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    pub(crate) fn received(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn sent(&self, bytes: u64) {
+        self.sent.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn denials(&self) -> u64 {
+        self.denials.load(Relaxed)
+    }
+
+    pub(crate) fn read(&self) -> Figures {
+        Figures {
+            calls: self.calls.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+            denials: self.denials.load(Relaxed),
+            time: Duration::from_micros(self.micros.load(Relaxed)),
+            received: self.received.load(Relaxed),
+            sent: self.sent.load(Relaxed),
+        }
+    }
+}

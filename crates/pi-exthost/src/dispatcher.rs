@@ -1,0 +1,204 @@
+//! What the desks of a session share: the one place where host calls are decided, done and recorded.
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
+
+use pi_extproto::connector::environment::Credential;
+use pi_policy::{Moment, PathFault};
+use pi_tools::{Registry, files::FileQueue, files::Folders};
+use pi_transcript::ProviderId;
+
+use crate::{
+    connector::http::Resolver,
+    consent::Rulebook,
+    desk::{Desk, Figures, Inner},
+    guest::GuestId,
+    guests::Guests,
+    launcher::Identity,
+    ledger::Ledger,
+    port::SessionPort,
+    trace::Trace,
+};
+
+/// What a dispatcher is made of.
+pub struct Fittings {
+    pub port: Arc<dyn SessionPort>,
+    pub rulebook: Rulebook,
+    pub ledger: Ledger,
+    /// The tools of the host that guests may use.
+    pub tools: Registry,
+    /// How those work, and what processes are given.
+    pub tooling: pi_tools::Settings,
+    /// Shared by all who change files in this process.
+    pub queue: Arc<FileQueue>,
+    pub folders: Folders,
+    /// The environment of the program.
+    pub variables: BTreeMap<String, String>,
+    pub resolver: Arc<dyn Resolver>,
+    /// A proxy for requests; without it they go straight to the address that was checked.
+    pub proxy: Option<String>,
+    /// Where raw keys come from; without it there are none.
+    pub keys: Option<KeyRing>,
+    pub trace: Option<Trace>,
+    pub limits: Limits,
+    pub now: fn() -> Moment,
+}
+
+/// Finds the key of a provider; nothing if there is none.
+pub type KeyRing = Arc<dyn Fn(ProviderId) -> BoxFuture<'static, Option<Credential>> + Send + Sync>;
+
+/// Bounds for every guest. What goes beyond them is refused, with a word about the bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls at work at the same time; others wait.
+    pub in_flight: usize,
+    /// Calls that may wait for their turn.
+    pub waiting: usize,
+    /// Of the parameters of one call.
+    pub params_bytes: usize,
+    /// Of what one call gives back.
+    pub output_bytes: usize,
+    /// Of each of the two outputs of a process, unless the call wants less.
+    pub process_bytes: usize,
+    /// Of a whole stream.
+    pub stream_bytes: u64,
+    /// How often a request may be sent elsewhere.
+    pub redirects: usize,
+    /// How long a call may take that does not say it, where it speaks to another machine.
+    pub request_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            in_flight: 64,
+            waiting: 1024,
+            params_bytes: 32 << 20,
+            output_bytes: 64 << 20,
+            process_bytes: 16 << 20,
+            stream_bytes: 1 << 30,
+            redirects: 20,
+            request_time: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The dispatcher of one session. Clones are the same.
+#[derive(Clone)]
+pub struct Dispatcher {
+    pub(crate) house: Arc<House>,
+}
+
+pub(crate) struct House {
+    pub(crate) fittings: Fittings,
+    pub(crate) handle: Handle,
+    /// Known once all guests are there; they own what owns us.
+    pub(crate) guests: OnceLock<Weak<Guests>>,
+    /// Desks own us, so we do not own them. A lock and no task: they are made and looked at now and then.
+    desks: Mutex<Vec<Known>>,
+}
+
+/// What is known of a desk, as long as it is there and afterwards.
+struct Known {
+    desk: Weak<Inner>,
+    temporary: PathBuf,
+}
+
+/// Why a guest gets no desk.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDesk {
+    #[error("{folder}: {fault}")]
+    Folder { folder: PathBuf, fault: PathFault },
+    #[error("cannot make {folder}: {source}")]
+    NotMade { folder: PathBuf, source: io::Error },
+}
+
+impl Dispatcher {
+    /// Needs a tokio runtime: streams are driven there.
+    pub fn new(fittings: Fittings) -> Self {
+        let house = House { fittings, handle: Handle::current(), guests: OnceLock::new(), desks: Mutex::default() };
+        Self { house: Arc::new(house) }
+    }
+
+    /// A desk for a guest. Makes its folders.
+    pub fn desk(&self, identity: Identity) -> Result<Desk, NoDesk> {
+        for folder in [&identity.data, &identity.temporary] {
+            make_folder(folder).map_err(|source| NoDesk::NotMade { folder: folder.clone(), source })?;
+        }
+        let temporary = identity.temporary.clone();
+        let desk = Desk::new(Arc::clone(&self.house), identity)?;
+        self.house.desks().push(Known { desk: Arc::downgrade(&desk.inner), temporary });
+        Ok(desk)
+    }
+
+    /// Lets guests use each other's tools. Once: the guests of a session do not change under it.
+    pub fn introduce(&self, guests: &Arc<Guests>) {
+        // Guests that are introduced twice are those that are known.
+        let _ = self.house.guests.set(Arc::downgrade(guests));
+    }
+
+    /// What each guest has asked for so far.
+    pub fn figures(&self) -> Vec<(GuestId, Figures)> {
+        let desks = self.house.desks();
+        let desks = desks.iter().filter_map(|known| known.desk.upgrade()).map(|inner| Desk { inner });
+        desks.map(|desk| (desk.guest().clone(), desk.figures())).collect()
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.house.fittings.ledger
+    }
+
+    /// Removes the temporary folders of the guests, and closes the ledger. Call it when they have ended.
+    pub async fn close(&self) {
+        let desks = std::mem::take(&mut *self.house.desks());
+        for inner in desks.iter().filter_map(|known| known.desk.upgrade()) {
+            inner.pen.settle();
+        }
+        let folders: Vec<PathBuf> = desks.into_iter().map(|known| known.temporary).collect();
+        let swept = tokio::task::spawn_blocking(move || folders.iter().for_each(|folder| sweep(folder))).await;
+        if let Err(broken) = swept {
+            tracing::warn!(%broken, "temporary folders of extensions were not removed");
+        }
+        if let Err(fault) = self.house.fittings.ledger.close().await {
+            tracing::warn!(%fault, "the ledger was not closed");
+        }
+    }
+}
+
+impl House {
+    fn desks(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        (self.fittings.now)()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the folders of a guest are made where it gets its desk")]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the temporary folder of a guest is removed where it was made")]
+fn sweep(folder: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(folder)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, folder = %folder.display(), "the temporary folder of an extension was not removed");
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatcher").field("ledger", &self.house.fittings.ledger).finish_non_exhaustive()
+    }
+}

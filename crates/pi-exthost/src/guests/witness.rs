@@ -1,0 +1,121 @@
+//! Writes down what is asked of guests: in the ledger always, in the trace if there is one.
+
+use serde_json::json;
+
+use pi_extproto::{
+    Object,
+    hook::event::Event,
+    message::{EventHook, Payload, SlashCommand, SlashResult, ToolCall, ToolResult},
+};
+use pi_transcript::json::Extra;
+
+use crate::{
+    content,
+    guest::{GuestId, ToolAnswer, ToolInvocation},
+    incident::Trouble,
+    ledger::{Ledger, Occasion, Pen, Span},
+    trace::Trace,
+};
+
+/// Sees everything that is asked of the guests of a session.
+#[derive(Debug, Clone)]
+pub(super) struct Witness {
+    pub(super) ledger: Ledger,
+    pub(super) trace: Option<Trace>,
+}
+
+/// The same for one guest; one that sees nothing where nobody wants to know.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watch {
+    seen: Option<(Pen, Option<Trace>)>,
+}
+
+/// Something that was asked and is not answered yet.
+pub(crate) struct Watched {
+    span: Option<Span>,
+    trace: Option<Trace>,
+    id: String,
+}
+
+impl Witness {
+    pub(super) fn of(&self, guest: &GuestId) -> Watch {
+        let pen = Pen::new(self.ledger.clone(), guest.clone(), None);
+        Watch { seen: Some((pen, self.trace.clone())) }
+    }
+}
+
+impl Watch {
+    pub(crate) fn tool(&self, call: &ToolInvocation) -> Watched {
+        let id = call.call_id.to_string();
+        self.see(Occasion::ToolCall(call.call_id.clone()), &call.name, id, || {
+            Payload::ToolCall(ToolCall {
+                call_id: call.call_id.clone(),
+                name: call.name.clone(),
+                input: call.input.clone(),
+                context: None,
+                extra: Extra::new(),
+            })
+        })
+    }
+
+    pub(crate) fn command(&self, name: &str, arguments: &str) -> Watched {
+        self.see(Occasion::SlashCommand(name.to_owned()), name, name.to_owned(), || {
+            let args = Some(arguments.split_whitespace().map(str::to_owned).collect());
+            Payload::SlashCommand(SlashCommand { name: name.to_owned(), args, input: None, extra: Extra::new() })
+        })
+    }
+
+    pub(crate) fn event(&self, event: &Event) -> Watched {
+        if self.seen.is_none() {
+            return Watched { span: None, trace: None, id: String::new() };
+        }
+        let name = event.hook().map_or("", |hook| hook.as_str()).to_owned();
+        self.see(Occasion::Event(name.clone()), &name, name.clone(), || {
+            let (name, data) = event.write();
+            Payload::EventHook(EventHook { event: name.to_owned(), data, extra: Extra::new() })
+        })
+    }
+
+    fn see(&self, occasion: Occasion, name: &str, id: String, message: impl FnOnce() -> Payload) -> Watched {
+        let Some((pen, trace)) = &self.seen else { return Watched { span: None, trace: None, id } };
+        if let Some(trace) = trace {
+            trace.write(&id, message());
+        }
+        Watched { span: Some(pen.begin(occasion, name)), trace: trace.clone(), id }
+    }
+}
+
+impl Watched {
+    pub(crate) fn answered_tool(self, result: &Result<ToolAnswer, Trouble>) {
+        let (is_error, output) = match result {
+            Ok(answer) => (answer.is_error, json!(content::output_to_protocol(&answer.output))),
+            Err(trouble) => (true, json!({ "content": [{ "type": "text", "text": trouble.to_string() }] })),
+        };
+        if let Some(trace) = &self.trace {
+            let output = output.as_object().cloned().unwrap_or_default();
+            let call_id = self.id.clone().into();
+            trace.write(&self.id, Payload::ToolResult(ToolResult { call_id, output, is_error, extra: Extra::new() }));
+        }
+        self.ended(result.as_ref().err(), is_error.then_some("the tool failed"));
+    }
+
+    pub(crate) fn answered_command(self, result: &Result<(), Trouble>) {
+        if let Some(trace) = &self.trace {
+            let (output, is_error) = (Object::new(), result.is_err());
+            trace.write(&self.id, Payload::SlashResult(SlashResult { output, is_error, extra: Extra::new() }));
+        }
+        self.ended(result.as_ref().err(), None);
+    }
+
+    /// What a guest answers to an event is no message of the protocol.
+    pub(crate) fn heard(self, trouble: Option<&Trouble>) {
+        self.ended(trouble, None);
+    }
+
+    fn ended(self, trouble: Option<&Trouble>, otherwise: Option<&str>) {
+        if let Some(span) = self.span {
+            let told = trouble.map(ToString::to_string);
+            span.end(told.as_deref().or(otherwise));
+        }
+    }
+}

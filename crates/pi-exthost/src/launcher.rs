@@ -1,0 +1,80 @@
+//! From a source to a guest.
+//!
+//! Two steps, because a decision about what an extension may do needs to know what it is: first it is looked at, then it
+//! gets a desk that knows that, and only then any of its code runs.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use futures_util::future::BoxFuture;
+
+use pi_extproto::capability::Declared;
+pub use pi_policy::{Evidence, Feature, Provenance};
+
+use crate::{
+    desk::Desk,
+    guest::{Guest, GuestFault, GuestId},
+};
+
+/// Where an extension is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// A file or a folder.
+    pub path: PathBuf,
+    pub provenance: Provenance,
+}
+
+/// Who a guest is: what decisions, grants and the ledger know of it. The guest itself cannot change any of it.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub id: GuestId,
+    pub version: String,
+    /// The digest of what runs, as `sha256:…`.
+    pub artifact: Option<String>,
+    pub provenance: Provenance,
+    pub declared: Declared,
+    pub evidence: Evidence,
+    /// The folder that it was loaded from, which it may read.
+    pub folder: PathBuf,
+    /// What it keeps between runs; made if it is not there.
+    pub data: PathBuf,
+    /// Made if it is not there, and removed when its dispatcher is closed.
+    pub temporary: PathBuf,
+}
+
+/// An extension that was looked at. None of its code has run.
+pub struct Prepared {
+    pub identity: Identity,
+    /// Starts it at its desk. Dropping the future stops it.
+    pub launch: Launch,
+}
+
+/// Starts a guest at its desk.
+pub type Launch = Box<dyn FnOnce(Desk) -> Launching + Send>;
+
+/// A guest that is being started. Dropping it stops it.
+pub type Launching = BoxFuture<'static, Result<Arc<dyn Guest>, LaunchFault>>;
+
+/// Makes guests of sources. Implemented by the tiers, and by the scripted guests of tests.
+pub trait Launcher: Send + Sync {
+    /// Looks at a source: builds it if it must, scans it, and says who it is.
+    fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>>;
+}
+
+/// Why there is no guest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchFault {
+    #[error("there is no extension at {path}")]
+    Missing { path: String },
+    /// It cannot be built, or is blocked by what the scanner found.
+    #[error("{message}")]
+    Unusable { message: String },
+    /// Its code ran and failed.
+    #[error(transparent)]
+    Failed(#[from] GuestFault),
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,265 @@
+//! A ledger in the hands of one guest: it knows in whose name it writes.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use pi_extproto::{
+    Object,
+    count::Count,
+    log::{Component, Correlation, Level, LogEntry, LogEvent, LogNote, LogSchema, Source},
+};
+use pi_transcript::{ToolCallId, json::Extra};
+
+use super::{
+    Ledger,
+    flood::{Flood, Passage},
+};
+use crate::guest::GuestId;
+
+/// What a guest is doing when it asks or says something: the id by which lines are joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Occasion {
+    Loading,
+    ToolCall(ToolCallId),
+    /// The id of the run of a command.
+    SlashCommand(String),
+    /// The id of an event.
+    Event(String),
+    /// A timer, or whatever goes on by itself.
+    Background,
+}
+
+/// Writes in the name of one guest. Clones are the same.
+#[derive(Clone)]
+pub struct Pen {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    ledger: Ledger,
+    guest: GuestId,
+    artifact: Option<String>,
+    /// A lock and no task: it is held for a count.
+    flood: Mutex<Flood>,
+}
+
+/// Something that a guest was asked to do and has not done yet. Dropping it says that nobody waits for it any more.
+#[must_use = "it ends as soon as this is dropped"]
+#[derive(Debug)]
+pub struct Span {
+    pen: Pen,
+    occasion: Occasion,
+    name: String,
+    end: LogEvent,
+    began: Instant,
+    is_over: bool,
+}
+
+impl Pen {
+    pub fn new(ledger: Ledger, guest: GuestId, artifact: Option<String>) -> Self {
+        let flood = Mutex::new(Flood::new(ledger.allowance(), ledger.now()));
+        Self { shared: Arc::new(Shared { ledger, guest, artifact, flood }) }
+    }
+
+    pub fn guest(&self) -> &GuestId {
+        &self.shared.guest
+    }
+
+    /// Writes a line about the guest. Never waits.
+    pub fn write(
+        &self,
+        event: LogEvent,
+        level: Level,
+        message: impl Into<String>,
+        occasion: &Occasion,
+        data: Option<Object>,
+    ) {
+        let entry = self.entry(event, level, message.into(), occasion, data);
+        self.shared.ledger.write(entry);
+    }
+
+    /// The guest was loaded and offers something.
+    pub fn registered(&self, data: Object) {
+        self.write(LogEvent::ExtensionRegister, Level::Info, "registered", &Occasion::Loading, Some(data));
+    }
+
+    /// The guest can be asked.
+    pub fn ready(&self, took: Duration) {
+        let data = object(json!({ "duration_ms": millis(took) }));
+        self.write(LogEvent::ExtensionReady, Level::Info, "ready", &Occasion::Loading, data);
+    }
+
+    /// Something about the guest will not work as its author thinks.
+    pub fn warn(&self, message: impl Into<String>, data: Option<Object>) {
+        self.write(LogEvent::CompatWarning, Level::Warn, message, &Occasion::Loading, data);
+    }
+
+    /// What the guest says itself. What is too much is left out and counted, what is too long is cut.
+    pub fn note(&self, note: LogNote, occasion: &Occasion) {
+        let LogNote { level, event, message, data } = note;
+        let passage = {
+            let mut flood = self.shared.flood.lock().unwrap_or_else(PoisonError::into_inner);
+            flood.next(self.shared.ledger.now())
+        };
+        match passage {
+            Passage::LeftOut => {}
+            Passage::Written { left_out } => {
+                self.tell_left_out(left_out);
+                let bytes = self.shared.ledger.allowance().bytes;
+                let mut entry =
+                    self.entry(event, level, cut(message, bytes), occasion, data.map(|it| small(it, bytes)));
+                entry.source = source(Component::Extension);
+                self.shared.ledger.write(entry);
+            }
+        }
+    }
+
+    /// What the guest wrote to one of its standard streams.
+    pub fn output(&self, stream: &str, text: &str, occasion: &Occasion) {
+        let (event, level) = (LogEvent::from(format!("extension.{stream}").as_str()), Level::Info);
+        self.note(LogNote { level, event, message: text.to_owned(), data: None }, occasion);
+    }
+
+    /// A tool call, a command or an event begins; what follows is its end.
+    pub fn begin(&self, occasion: Occasion, name: &str) -> Span {
+        let (start, end, what) = match &occasion {
+            Occasion::ToolCall(_) => (LogEvent::ToolCallStart, LogEvent::ToolCallEnd, "tool call"),
+            Occasion::SlashCommand(_) => (LogEvent::SlashCommandStart, LogEvent::SlashCommandEnd, "command"),
+            Occasion::Event(_) => (LogEvent::EventHookStart, LogEvent::EventHookEnd, "event"),
+            Occasion::Loading | Occasion::Background => {
+                (LogEvent::from("extension.work.start"), LogEvent::from("extension.work.end"), "work")
+            }
+        };
+        self.write(start, Level::Info, format!("{what} {name}"), &occasion, object(json!({ "name": name })));
+        Span { pen: self.clone(), occasion, name: name.to_owned(), end, began: Instant::now(), is_over: false }
+    }
+
+    /// Says how many lines were left out, if that was not said yet.
+    pub fn settle(&self) {
+        let left_out = self.shared.flood.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.tell_left_out(left_out);
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.shared.ledger
+    }
+
+    pub(crate) fn entry(
+        &self,
+        event: LogEvent,
+        level: Level,
+        message: String,
+        occasion: &Occasion,
+        data: Option<Object>,
+    ) -> LogEntry {
+        let Shared { ledger, guest, artifact, .. } = &*self.shared;
+        let mut correlation = Correlation::new(guest.as_str(), ledger.scenario());
+        correlation.session_id = Some(ledger.session().to_owned());
+        correlation.artifact_id.clone_from(artifact);
+        match occasion {
+            Occasion::ToolCall(id) => correlation.tool_call_id = Some(id.to_string()),
+            Occasion::SlashCommand(id) => correlation.slash_command_id = Some(id.clone()),
+            Occasion::Event(id) => correlation.event_id = Some(id.clone()),
+            Occasion::Loading | Occasion::Background => {}
+        }
+        LogEntry {
+            schema: LogSchema::V1,
+            ts: ledger.now().to_string(),
+            level,
+            event,
+            message,
+            correlation,
+            source: source(Component::Runtime),
+            data,
+            extra: Extra::new(),
+        }
+    }
+
+    fn tell_left_out(&self, left_out: u64) {
+        if left_out == 0 {
+            return;
+        }
+        let message = format!("{left_out} lines were left out: the extension logs too much");
+        let data = object(json!({ "left_out": left_out }));
+        self.write(LogEvent::from("log.flood"), Level::Warn, message, &Occasion::Background, data);
+    }
+}
+
+impl Span {
+    /// It was done, or went wrong in the way that `error` says.
+    pub fn end(mut self, error: Option<&str>) {
+        self.finish(error);
+    }
+
+    fn finish(&mut self, error: Option<&str>) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        let mut data =
+            json!({ "name": self.name, "duration_ms": millis(self.began.elapsed()), "is_error": error.is_some() });
+        if let Some(error) = error {
+            data["error"] = json!({ "message": cut(error.to_owned(), self.pen.ledger().allowance().bytes) });
+        }
+        let level = if error.is_some() { Level::Warn } else { Level::Info };
+        let message = format!("{} {}", self.name, if error.is_some() { "failed" } else { "done" });
+        self.pen.write(self.end.clone(), level, message, &self.occasion, object(data));
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        self.finish(Some("nobody waits for it any more"));
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let left_out = self.flood.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if left_out > 0 {
+            // The pen that would say it is gone, so it is said without one.
+            tracing::warn!(guest = %self.guest, left_out, "lines of an extension's log were left out");
+        }
+    }
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn object(value: Value) -> Option<Object> {
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+fn source(component: Component) -> Option<Source> {
+    Some(Source { component, host: None, pid: Some(Count::from(u64::from(std::process::id()))), extra: Extra::new() })
+}
+
+fn cut(mut text: String, bytes: usize) -> String {
+    let length = text.len();
+    if length > bytes {
+        text.truncate(text.floor_char_boundary(bytes));
+        text.push_str(&format!("… ({length} bytes)"));
+    }
+    text
+}
+
+/// The data, or how large it was.
+fn small(data: Object, bytes: usize) -> Object {
+    let length = serde_json::to_string(&data).map_or(usize::MAX, |text| text.len());
+    if length <= bytes { data } else { Object::from_iter([("left_out_bytes".to_owned(), json!(length))]) }
+}
+
+impl fmt::Debug for Pen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pen").field("guest", &self.shared.guest).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,293 @@
+//! Reading ledgers: what is in them, whether all of it is there, and what it adds up to.
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use pi_extproto::log::{LogEntry, LogEvent};
+use pi_transcript::json::Digest;
+
+use super::{book, chain::Link};
+
+/// The lines of a session's ledger, the oldest first, across its files.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    pub entries: Vec<LogEntry>,
+    /// Lines that cannot be read, by file and number.
+    pub unreadable: Vec<(PathBuf, usize)>,
+}
+
+/// Whether a ledger is what was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verification {
+    pub files: usize,
+    pub lines: u64,
+    /// The number of the first line that is there; older files may have been removed.
+    pub first: u64,
+    /// Whether its writer said that this is the end.
+    pub is_closed: bool,
+    pub breaks: Vec<Break>,
+}
+
+/// Where a ledger is not what was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Break {
+    pub file: PathBuf,
+    /// Counts from one.
+    pub line: usize,
+    pub fault: Fault,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum Fault {
+    /// It ends in the middle: a crash, which the next writer repairs.
+    Torn,
+    /// It is no line of a ledger.
+    Unreadable,
+    /// It has no place in the chain.
+    Unchained,
+    /// Lines before it are missing, or it was put elsewhere.
+    Misplaced { expected: u64, found: u64 },
+    /// The line before it is not the one that was there.
+    PreviousChanged,
+    /// Lines after it were cut off.
+    CutOff { missing: u64 },
+    /// It is not the line that was written last.
+    LastChanged,
+}
+
+/// What a ledger adds up to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Statistics {
+    pub lines: u64,
+    pub extensions: BTreeMap<String, ExtensionStatistics>,
+}
+
+/// What one extension did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ExtensionStatistics {
+    pub calls: u64,
+    /// Calls that began and of whose end nothing is known.
+    pub unfinished: u64,
+    pub denials: u64,
+    pub errors: u64,
+    pub duration_ms: u64,
+    pub methods: BTreeMap<String, u64>,
+    pub tool_calls: u64,
+    pub events: u64,
+    pub notes: u64,
+    /// Lines of its own that were left out.
+    pub left_out: u64,
+}
+
+/// The files of a session's ledger, the oldest first. Looks at the disk.
+pub fn files(folder: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = book::segments(folder, session)?.into_iter().map(|(_, path)| path).collect();
+    let current = book::path(folder, session);
+    if current.exists() {
+        files.push(current);
+    }
+    Ok(files)
+}
+
+/// Sessions that have a ledger in a folder, the one that was written last at the end. Looks at the disk.
+pub fn sessions(folder: &Path) -> io::Result<Vec<String>> {
+    book::sessions(folder)
+}
+
+/// Reads everything that can be read.
+pub fn read(folder: &Path, session: &str) -> io::Result<Reading> {
+    let mut reading = Reading::default();
+    for path in files(folder, session)? {
+        let bytes = book::read(&path)?;
+        for (number, line) in lines(&bytes).enumerate() {
+            match parse(line.bytes) {
+                Some((entry, _)) => reading.entries.push(entry),
+                None => reading.unreadable.push((path.clone(), number + 1)),
+            }
+        }
+    }
+    Ok(reading)
+}
+
+/// Compares every line with the one before it, and the last one with the head.
+pub fn verify(folder: &Path, session: &str) -> io::Result<Verification> {
+    let files = files(folder, session)?;
+    let mut walk = Walk { expected: None, lines: 0, first: 0, last: None, breaks: Vec::new() };
+    for path in &files {
+        let bytes = book::read(path)?;
+        for (number, line) in lines(&bytes).enumerate() {
+            walk.step(path, number + 1, &line, session);
+        }
+    }
+    let head = head(folder, session)?;
+    walk.compare_head(head, &book::path(folder, session));
+    let is_closed = walk.last.as_ref().is_some_and(|last| last.event == "ledger.close");
+    Ok(Verification { files: files.len(), lines: walk.lines, first: walk.first, is_closed, breaks: walk.breaks })
+}
+
+/// Adds up what extensions did.
+pub fn statistics(reading: &Reading) -> Statistics {
+    let mut statistics = Statistics { lines: reading.entries.len() as u64, ..Statistics::default() };
+    for entry in &reading.entries {
+        let own = statistics.extensions.entry(entry.correlation.extension_id.clone()).or_default();
+        let member = |name: &str| entry.data.as_ref().and_then(|data| data.get(name));
+        match &entry.event {
+            LogEvent::HostCallStart => {
+                own.calls += 1;
+                own.unfinished += 1;
+                let method = member("method").and_then(Value::as_str).unwrap_or("?");
+                *own.methods.entry(method.to_owned()).or_default() += 1;
+            }
+            LogEvent::HostCallEnd => {
+                own.unfinished = own.unfinished.saturating_sub(1);
+                own.duration_ms += member("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+                let code = member("error").and_then(|error| error.get("code")).and_then(Value::as_str);
+                match code {
+                    None => {}
+                    Some("denied") => own.denials += 1,
+                    Some(_) => own.errors += 1,
+                }
+            }
+            LogEvent::ToolCallStart => own.tool_calls += 1,
+            LogEvent::EventHookStart => own.events += 1,
+            LogEvent::ToolCallEnd
+            | LogEvent::EventHookEnd
+            | LogEvent::SlashCommandStart
+            | LogEvent::SlashCommandEnd
+            | LogEvent::ExtensionRegister
+            | LogEvent::ExtensionReady
+            | LogEvent::PolicyDecision
+            | LogEvent::CompatWarning => {}
+            LogEvent::Other(word) if word.as_str() == "log.flood" => {
+                own.left_out += member("left_out").and_then(Value::as_u64).unwrap_or_default();
+            }
+            LogEvent::Other(_) => own.notes += 1,
+        }
+    }
+    statistics
+}
+
+/// A line as it stands in a file.
+struct Line<'a> {
+    bytes: &'a [u8],
+    is_whole: bool,
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    bytes.split_inclusive(|byte| *byte == b'\n').map(|line| match line.strip_suffix(b"\n") {
+        Some(bytes) => Line { bytes, is_whole: true },
+        None => Line { bytes: line, is_whole: false },
+    })
+}
+
+fn parse(bytes: &[u8]) -> Option<(LogEntry, &str)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    Some((serde_json::from_str(text).ok()?, text))
+}
+
+/// The number of the line after the last one, and the digest of the last.
+fn head(folder: &Path, session: &str) -> io::Result<Option<Link>> {
+    let bytes = match book::read(&book::head(folder, session)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let link = text.trim_end().split_once(' ').and_then(|(index, digest)| {
+        Some(Link { index: index.parse().ok()?, previous: digest.parse::<Digest>().ok()? })
+    });
+    Ok(link)
+}
+
+struct Last {
+    event: String,
+    /// The place behind it.
+    next: Link,
+    line: usize,
+}
+
+struct Walk {
+    /// What the next line has to say; nothing before the first, and after one that says nothing.
+    expected: Option<Link>,
+    lines: u64,
+    first: u64,
+    last: Option<Last>,
+    breaks: Vec<Break>,
+}
+
+impl Walk {
+    fn step(&mut self, file: &Path, number: usize, line: &Line<'_>, session: &str) {
+        let mut report = |fault| self.breaks.push(Break { file: file.to_owned(), line: number, fault });
+        if !line.is_whole {
+            return report(Fault::Torn);
+        }
+        self.lines += 1;
+        let Some((entry, text)) = parse(line.bytes) else {
+            report(Fault::Unreadable);
+            self.expected = self.expected.map(|link| Link { index: link.index + 1, ..link });
+            return;
+        };
+        let Some(link) = Link::of(&entry) else {
+            report(Fault::Unchained);
+            return;
+        };
+        match self.expected {
+            None if link.index == 0 && link != Link::first(session) => report(Fault::PreviousChanged),
+            None => self.first = link.index,
+            Some(expected) if expected.index != link.index => {
+                report(Fault::Misplaced { expected: expected.index, found: link.index });
+            }
+            Some(expected) if expected.previous != link.previous => report(Fault::PreviousChanged),
+            Some(_) => {}
+        }
+        let next = Link::after(link.index, text);
+        self.expected = Some(next);
+        self.last = Some(Last { event: entry.event.as_str().to_owned(), next, line: number });
+    }
+
+    fn compare_head(&mut self, head: Option<Link>, file: &Path) {
+        let Some(head) = head else { return };
+        let (next, line) = match &self.last {
+            Some(last) => (last.next.index, last.line),
+            None => (0, 0),
+        };
+        let fault = if head.index > next {
+            Fault::CutOff { missing: head.index - next }
+        } else if head.index == next && self.last.as_ref().is_some_and(|last| last.next.previous != head.previous) {
+            Fault::LastChanged
+        } else {
+            return;
+        };
+        self.breaks.push(Break { file: file.to_owned(), line, fault });
+    }
+}
+
+impl Verification {
+    pub fn is_intact(&self) -> bool {
+        self.breaks.is_empty()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Torn => f.write_str("the line ends in the middle; the next writer repairs it"),
+            Self::Unreadable => f.write_str("the line cannot be read"),
+            Self::Unchained => f.write_str("the line has no place in the chain"),
+            Self::Misplaced { expected, found } => {
+                write!(f, "line number {found} stands where {expected} should: lines were removed, added or moved")
+            }
+            Self::PreviousChanged => f.write_str("the line before it is not the one that was written"),
+            Self::CutOff { missing } => write!(f, "{missing} lines after it were cut off"),
+            Self::LastChanged => f.write_str("it is not the line that was written last"),
+        }
+    }
+}

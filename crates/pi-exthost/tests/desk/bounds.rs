@@ -1,0 +1,95 @@
+//! Too many calls, too large, too long, given up.
+
+use std::time::Duration;
+
+use pi_exthost::{Limits, Terms, port::Settled};
+use pi_extproto::{
+    connector::{Call, data::Data, fs::FsCall, fs::WriteMode},
+    host::{ErrorCode, HostCall},
+};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::stage::{AGES, Plan, Stage};
+
+fn sleeper(seconds: u32) -> serde_json::Value {
+    json!({ "command": "sleep", "args": [seconds.to_string()], "env": {}, "stream": false })
+}
+
+fn allowed() -> serde_json::Value {
+    json!({ "grants": { "g1": [{ "capability": "exec" }] } })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_beyond_those_at_work_wait_and_those_beyond_that_are_refused() {
+    let limits = Limits { in_flight: 1, waiting: 2, ..Limits::default() };
+    let stage = Stage::new(Plan { limits, policy: allowed(), ..Plan::default() });
+    let call = || {
+        let call = Call::parse(&"exec".into(), sleeper(100).as_object().expect("an object")).expect("a call");
+        let terms = Terms { timeout: Some(Duration::from_millis(400)), ..Terms::background() };
+        stage.desk.call(call, terms)
+    };
+    let results = timeout(AGES, futures_util::future::join_all((0..5).map(|_| call()))).await.expect("in time");
+    let mut codes: Vec<_> = results.into_iter().map(|result| result.expect_err("none is done").code).collect();
+    codes.sort_by_key(|code| format!("{code:?}"));
+    let (refused, late) = (ErrorCode::InvalidRequest, ErrorCode::Timeout);
+    assert_eq!(codes, [refused, refused, late, late, late]);
+    assert_eq!(stage.ledger().await, "5 calls, 0 unfinished, 0 denied, 5 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn giant_parameters_and_giant_files_are_refused_with_a_word_about_the_bound() {
+    let limits = Limits { params_bytes: 100, output_bytes: 10, ..Limits::default() };
+    let stage = Stage::new(Plan { limits, ..Plan::default() });
+    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 101]), mode: WriteMode::Replace };
+    let error = stage.desk.call(Call::Fs(write), Terms::background()).await.expect_err("too large");
+    assert_eq!(error.message, "the parameters have 101 bytes, and 100 is the limit; pass them in parts");
+    std::fs::write(stage.path("project/g"), "01234567890").expect("a file");
+    let told = stage.told("fs", json!({ "op": "read", "path": "g" })).await;
+    assert_eq!(told, "io EFBIG: g: 11 bytes are more than the 10 that may be read at once; read it in parts");
+    let told = stage.told("fs", json!({ "op": "read", "path": "g", "limit": 2, "offset": 9 })).await;
+    assert_eq!(told, r#"ok {"content":{"text":"90"}}"#);
+    assert_eq!(stage.ledger().await, "3 calls, 0 unfinished, 0 denied, 2 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_that_is_dropped_has_its_end_and_its_work_stops() {
+    let stage = Stage::new(Plan { policy: allowed(), ..Plan::default() });
+    let running = stage.ask("exec", sleeper(100));
+    assert!(timeout(Duration::from_millis(300), running).await.is_err());
+    assert_eq!(stage.ledger().await, "1 calls, 0 unfinished, 0 denied, 1 failed");
+    assert!(stage.lines().contains(r#""dropped":true"#));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_tokens_are_idempotent_and_deadlines_count() {
+    let stage = Stage::new(Plan { policy: allowed(), ..Plan::default() });
+    let call = |token: &str, timeout: Option<u64>| -> HostCall {
+        let mut call = json!({ "call_id": "c", "capability": "exec", "method": "exec", "params": sleeper(100),
+            "cancel_token": token });
+        if let Some(timeout) = timeout {
+            call["timeout_ms"] = json!(timeout);
+        }
+        serde_json::from_value(call).expect("a call")
+    };
+    stage.desk.cancel("nobody");
+    let running = stage.desk.exchange(call("one", None), Terms::background());
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        for _ in 0..3 {
+            stage.desk.cancel("one");
+        }
+    };
+    let (result, ()) = timeout(AGES, async { tokio::join!(running, stop) }).await.expect("in time");
+    assert_eq!(result.output["exit"]["killed"], json!(true), "{:?}", result.error);
+    let late = timeout(AGES, stage.desk.exchange(call("two", Some(200)), Terms::background())).await.expect("in time");
+    assert_eq!(late.error.expect("too late").code, ErrorCode::Timeout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn question_that_nobody_answers_is_a_timeout_and_a_dismissed_one_is_an_answer() {
+    let stage = Stage::new(Plan { answers: vec![Settled::TimedOut, Settled::Cancelled], ..Plan::default() });
+    let question = || stage.told("ui", json!({ "op": "confirm", "title": "t", "message": "m" }));
+    assert_eq!(question().await, "timeout nobody answered in time");
+    assert_eq!(question().await, r#"ok {"confirmed":false}"#);
+}

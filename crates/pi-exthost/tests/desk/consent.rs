@@ -1,0 +1,147 @@
+//! Being asked: once per capability, remembered as wished, and by nobody else than a person.
+
+use std::fs;
+
+use pi_exthost::{GrantsFile, consent::Change, port::Settled};
+use pi_extproto::capability::Capability;
+use pi_policy::{Provenance, config::GrantEntry};
+use serde_json::json;
+
+use crate::stage::{Plan, Stage, check, chose};
+
+fn tool(name: &str) -> serde_json::Value {
+    json!({ "name": name, "input": {} })
+}
+
+fn questions(stage: &Stage) -> usize {
+    stage.session.asked().iter().filter(|line| line.contains(" ask ")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_calls_ask_once_and_the_answer_holds_for_the_session() {
+    let stage = Stage::new(Plan { answers: vec![chose("Yes, tool for this session")], ..Plan::default() });
+    let calls = (0..8).map(|number| stage.ask("tool", tool(&format!("deploy{number}"))));
+    for result in futures_util::future::join_all(calls).await {
+        let error = result.error.expect("there is no such tool");
+        assert!(error.message.starts_with("there is no tool deploy"), "{}", error.message);
+    }
+    assert_eq!(questions(&stage), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_holds_for_the_session_and_is_announced_once() {
+    let stage = Stage::new(Plan { answers: vec![chose("No, not in this session")], ..Plan::default() });
+    for _ in 0..5 {
+        let error = stage.ask("tool", tool("deploy")).await.error.expect("refused");
+        assert_eq!(json!(error.code), "denied");
+        let details = error.details.expect("details");
+        assert_eq!(details["extension"], "g1");
+        assert_eq!(details["wanted"], "tool: deploy");
+        assert_eq!(details["command"], "pi ext allow g1 tool");
+    }
+    assert_eq!(questions(&stage), 1);
+    tokio::task::yield_now().await;
+    let told: Vec<_> = stage.session.asked().into_iter().filter(|line| line.contains("announce")).collect();
+    assert!(told.len() <= 1, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dismissed_question_is_not_put_again_at_once() {
+    let stage = Stage::new(Plan { answers: vec![Settled::Cancelled, chose("Yes, this once")], ..Plan::default() });
+    for _ in 0..3 {
+        let error = stage.ask("tool", tool("deploy")).await.error.expect("refused");
+        assert!(error.message.contains("dismissed"), "{}", error.message);
+    }
+    assert_eq!(questions(&stage), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lasting_answers_are_written_down_with_version_and_end() {
+    let stage = Stage::new(Plan { answers: vec![chose("Yes, tool for 30 days"), chose("Never")], ..Plan::default() });
+    stage.ask("tool", tool("deploy")).await;
+    stage.ask("fs", json!({ "op": "read", "path": "ROOT/home/x" })).await;
+    let path = stage.path("agent/extension-grants.json");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+    let policy = GrantsFile::new(&path).read().expect("decisions");
+    let grants = &policy.grants["g1"];
+    assert_eq!(
+        (grants.len(), &grants[0].capability, grants[0].versions.as_deref()),
+        (1, &Capability::Tool, Some("^1.2.3"))
+    );
+    assert!(grants[0].expires.is_some());
+    assert_eq!(policy.denies["g1"][0].capability, Capability::Read);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn grant_that_is_given_elsewhere_counts_at_the_next_call() {
+    let stage = Stage::new(Plan { policy: json!({ "mode": "strict" }), ..Plan::default() });
+    fs::write(stage.path("project/f"), "x").expect("a file");
+    let read = || stage.ask("fs", json!({ "op": "read", "path": "f" }));
+    assert!(read().await.error.is_some());
+    let grant = GrantEntry { capability: Capability::Read, methods: None, scope: None, versions: None, expires: None };
+    let file = GrantsFile::in_folder(&stage.path("agent"));
+    let changed = file.change("g1", Change::Allow(vec![grant])).expect("it is written");
+    assert_eq!((changed.added, changed.removed), (1, 0));
+    assert!(read().await.error.is_none());
+}
+
+#[test]
+fn project_takes_away_and_adds_nothing() {
+    check(
+        Plan {
+            policy: json!({ "grants": { "g1": [{ "capability": "exec" }] } }),
+            project: Some(json!({ "denies": { "g1": [{ "capability": "exec" }] },
+                                  "grants": { "g1": [{ "capability": "env" }] }, "mode": "permissive" })),
+            ..Plan::default()
+        },
+        r#"exec {"command":"true","args":[],"env":{},"stream":false}
+           env {"op":"get","name":"SECRET"}"#,
+        r#"denied Extension g1 wanted exec: true and may not (denied by extensions.policy.denies["g1"][0]). To change it, remove extensions.policy.denies["g1"][0] from the settings
+           denied Extension g1 wanted env: SECRET and may not (denied unless it is granted by name). To allow it: pi ext allow g1 env --env SECRET
+           2 calls, 0 unfinished, 2 denied, 0 failed"#,
+    );
+}
+
+#[test]
+fn extension_of_an_untrusted_project_gets_nothing() {
+    check(
+        Plan {
+            provenance: Provenance::UntrustedProject,
+            policy: json!({ "mode": "permissive", "grants": { "g1": [{ "capability": "read" }] } }),
+            ..Plan::default()
+        },
+        r#"file project/f x
+           fs {"op":"read","path":"f"}
+           log {"level":"info","event":"x","message":"m"}"#,
+        r#"denied Extension g1 wanted read: f and may not (the project that brings the extension is not trusted). To change it, trust the project first
+           denied Extension g1 wanted log and may not (the project that brings the extension is not trusted). To change it, trust the project first
+           2 calls, 0 unfinished, 2 denied, 0 failed"#,
+    );
+}
+
+#[test]
+fn declared_scope_binds_whatever_is_granted() {
+    check(
+        Plan {
+            policy: json!({ "mode": "permissive" }),
+            manifest: Some(json!({ "schema": "pi.ext.cap.v1", "capabilities": [
+                { "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } } ] })),
+            ..Plan::default()
+        },
+        r#"file project/src/a x
+           file project/b y
+           fs {"op":"read","path":"src/a"}
+           fs {"op":"read","path":"b"}
+           tool {"name":"read","input":{"path":"src/a"}}
+           fs {"op":"remove","path":"b","recursive":false}"#,
+        r#"ok {"content":{"text":"x"}}
+           denied Extension g1 wanted read: b and may not (outside the declared scope). To change it, the extension must declare it in its capability manifest
+           denied Extension g1 wanted read: src/a and may not (not declared for this method). To change it, the extension must declare it in its capability manifest
+           denied Extension g1 wanted write: b and may not (not declared). To change it, the extension must declare it in its capability manifest
+           4 calls, 0 unfinished, 3 denied, 0 failed"#,
+    );
+}

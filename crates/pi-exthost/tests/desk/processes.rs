@@ -1,0 +1,136 @@
+//! `exec`: no shell, a deadline, the whole tree, streams at the reader's pace.
+
+use std::time::Duration;
+
+use pi_exthost::{Limits, Output, Terms};
+use pi_extproto::connector::{
+    Call,
+    exec::Command,
+    stream::{Channel, StreamItem},
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::stage::{AGES, Plan, Stage, check};
+
+fn allowed() -> Plan {
+    Plan { policy: json!({ "grants": { "g1": [{ "capability": "exec" }] } }), ..Plan::default() }
+}
+
+fn shell(script: &str, stream: bool) -> Call {
+    Call::Exec(Command {
+        command: "sh".to_owned(),
+        args: vec!["-c".to_owned(), script.to_owned()],
+        cwd: None,
+        env: [("GREETING".to_owned(), "hello".to_owned())].into(),
+        stdin: None,
+        timeout_ms: None,
+        max_output_bytes: None,
+        stream,
+    })
+}
+
+#[test]
+fn programs_run_without_a_shell_and_their_end_is_a_result() {
+    check(
+        allowed(),
+        r#"exec {"command":"printf","args":["%s|","$HOME","a b"],"env":{},"stream":false}
+           exec {"command":"sh","args":["-c","echo out; echo err >&2; exit 3"],"env":{},"stream":false}
+           exec {"command":"cat","args":[],"env":{},"stdin":{"text":"fed"},"stream":false}
+           exec {"command":"sh","args":["-c","echo $A"],"env":{"A":"b"},"stream":false}
+           exec {"command":"no-such-program","args":[],"env":{},"stream":false}
+           exec {"command":"sh","args":["-c","pwd; sleep 100"],"cwd":".","env":{},"timeout_ms":300,"stream":false}"#,
+        r#"ok {"stdout":{"text":"$HOME|a b|"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"out\n"},"stderr":{"text":"err\n"},"exit":{"code":3,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"fed"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"b\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           io ENOENT: no-such-program: No such file or directory (os error 2)
+           ok {"stdout":{"text":"ROOT/project\n"},"stderr":{"text":""},"exit":{"killed":true},"truncated":false}
+           6 calls, 0 unfinished, 0 denied, 1 failed"#,
+    );
+}
+
+#[test]
+fn nothing_runs_without_a_grant_nor_in_a_folder_that_is_not_granted() {
+    check(
+        Plan::default(),
+        r#"exec {"command":"touch","args":["made"],"env":{},"stream":false}
+           tool {"name":"bash","input":{"command":"touch made"}}
+           show project/made"#,
+        r#"denied Extension g1 wanted exec: touch made and may not (denied unless it is granted by name). To allow it: pi ext allow g1 exec --command 'touch made'
+           denied Extension g1 wanted exec: touch made and may not (denied unless it is granted by name). To allow it: pi ext allow g1 exec --command 'touch made'
+           project/made: nothing
+           2 calls, 0 unfinished, 2 denied, 0 failed"#,
+    );
+    check(
+        Plan { policy: json!({ "mode": "strict", "grants": { "g1": [{ "capability": "exec" }] } }), ..Plan::default() },
+        r#"exec {"command":"touch","args":["made"],"cwd":"ROOT/home","env":{},"stream":false}
+           show home/made"#,
+        r#"denied Extension g1 wanted exec: touch made (in ROOT/home) and may not (denied unless it is granted by name). To allow it: pi ext allow g1 exec --path ROOT/home --command 'touch made'
+           home/made: nothing
+           1 calls, 0 unfinished, 1 denied, 0 failed"#,
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_beyond_the_limit_is_dropped_and_said_so() {
+    let stage = Stage::new(Plan { limits: Limits { process_bytes: 10, ..Limits::default() }, ..allowed() });
+    let output = stage.desk.call(shell("printf '%s' 0123456789abcdef", false), Terms::background()).await;
+    let Ok(Output::Command(output)) = output else { panic!("{output:?}") };
+    assert_eq!((output.stdout.0.as_slice(), output.truncated, output.exit.code), (&b"0123456789"[..], true, Some(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_waits_for_its_reader_and_ends_with_it() {
+    let stage = Stage::new(allowed());
+    let mut feed = stage.desk.open(shell("echo $GREETING; yes", true), Terms::background());
+    let mut first = Vec::new();
+    while first.len() < 6 {
+        let item = timeout(AGES, feed.next()).await.expect("in time").expect("an item").expect("no error");
+        let StreamItem::Piece(piece) = item else { panic!("{item:?}") };
+        assert_eq!(piece.channel, Channel::Stdout);
+        first.extend(piece.data.0);
+    }
+    assert_eq!(&first[..6], b"hello\n");
+    // Nobody reads, so `yes` cannot get far ahead; then nobody is there at all, and it ends.
+    drop(feed);
+    timeout(AGES, async {
+        while stage.ledger().await != "1 calls, 0 unfinished, 0 denied, 0 failed" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("the process ends with its reader");
+    assert!(stage.desk.figures().received < 64 << 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_process_is_killed_with_its_children_and_tells_what_it_said() {
+    let stage = Stage::new(allowed());
+    let terms = Terms::background();
+    let cancel = terms.cancel.clone();
+    let running = stage.desk.call(shell("(sleep 100; touch late) & echo begun; touch begun; wait", false), terms);
+    let begun = stage.path("project/begun");
+    let stop = async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        cancel.cancel();
+        cancel.cancel();
+    };
+    let (output, ()) = timeout(AGES, async { tokio::join!(running, stop) }).await.expect("in time");
+    let Ok(Output::Command(output)) = output else { panic!("{output:?}") };
+    assert_eq!((output.stdout.0.as_slice(), output.exit.killed), (&b"begun\n"[..], true));
+    assert_eq!(stage.ledger().await, "1 calls, 0 unfinished, 0 denied, 0 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streamed_call_of_another_connector_is_refused() {
+    let stage = Stage::new(Plan::default());
+    let call = Call::parse(&"env".into(), json!({ "op": "list" }).as_object().expect("an object")).expect("a call");
+    let mut feed = stage.desk.open(call, Terms::background());
+    let error = feed.next().await.expect("an item").expect_err("an error");
+    assert_eq!(error.message, "the output of env does not come in pieces");
+    assert!(feed.next().await.is_none());
+    let _: Value = json!(error);
+}
