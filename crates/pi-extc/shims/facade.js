@@ -1,0 +1,67 @@
+// What a bundle sees of a shim: its exports, and for every other name a stub that throws when it is used.
+//
+// A shim's default export stands for `module.exports`: a function (events, assert, stream) stays callable. There is no
+// `__esModule`, so that a default import gives the whole in both ways of reading CommonJS.
+
+const REMEDY = "remove the use, guard it with a feature test, or ask for it at the project of pi";
+// What engines, bundlers and promises ask of any object; a stub there would change what they do.
+const SILENT = new Set(["__esModule", "then", "toJSON", "$$typeof", "asymmetricMatch", "nodeType", "constructor", "prototype", "name", "length"]);
+
+/** The exports of a shim for the name that the extension imported. */
+export function facade(namespace, module) {
+  const whole = namespace.default;
+  let self;
+  const isFunction = typeof whole === "function";
+  const own = isFunction ? whole : Object.create(null);
+  const stubs = new Map();
+  const has = (key) => Object.hasOwn(namespace, key) || (whole !== undefined && whole !== null && key in Object(whole));
+  const read = (key) => (Object.hasOwn(namespace, key) ? namespace[key] : whole?.[key]);
+  self = new Proxy(own, {
+    get(target, key) {
+      if (key === "default") return isFunction ? whole : self;
+      if (typeof key === "symbol") return has(key) ? read(key) : target[key];
+      if (has(key)) return read(key);
+      if (SILENT.has(key)) return target[key];
+      if (!stubs.has(key)) stubs.set(key, stub(module, key, whole?.[Symbol.for("pi.remedy")]));
+      return stubs.get(key);
+    },
+    has: (target, key) => has(key) || key in target,
+    ownKeys: (target) => [...new Set([...Object.keys(namespace), ...(isFunction ? Reflect.ownKeys(target) : Object.keys(whole ?? {}))])],
+    getOwnPropertyDescriptor(target, key) {
+      const own = Reflect.getOwnPropertyDescriptor(target, key);
+      if (own && !own.configurable) return own;
+      return has(key) ? { value: read(key), enumerable: true, configurable: true, writable: true } : own;
+    },
+  });
+  return self;
+}
+
+/** A package that was not found: loading it is no error, using it is. */
+export function missing(module) {
+  return stub(module, undefined);
+}
+
+function stub(module, key, remedy = REMEDY) {
+  const what = key === undefined ? `the package "${module}"` : `"${key}" of "${module}"`;
+  const hint = key === undefined ? "install it next to the extension and build the extension again" : remedy;
+  const fault = (use) => Object.assign(new Error(`${what} is not available in this host, and the extension ${use} it; ${hint}`), { code: key === undefined ? "ERR_MODULE_NOT_FOUND" : "ERR_NOT_AVAILABLE", module, export: key });
+  const target = function () {};
+  return new Proxy(target, {
+    apply() { throw fault("called"); },
+    construct() { throw fault("constructed"); },
+    get(own, name) {
+      if (typeof name === "symbol") return name === Symbol.toPrimitive ? () => { throw fault("read"); } : own[name];
+      // A class may extend a stub; it fails when the first object is made.
+      if (name === "prototype") return own.prototype;
+      if (SILENT.has(name)) return undefined;
+      if (key === undefined && name === "default") return this.nested ??= stub(module, undefined);
+      return stubMember(module, key, name, fault);
+    },
+  });
+}
+
+// `import { a } from "lost"` reads `a` while loading: only its use is an error. Reading inside an export is a use.
+function stubMember(module, key, name, fault) {
+  if (key !== undefined) throw fault(`read .${name} of`);
+  return stub(module, name);
+}

@@ -1,0 +1,184 @@
+// ChildProcess: a streamed `exec` with Node's streams and events.
+//
+// The host takes standard input as a whole when it starts the process. So the start waits for a moment: input that was
+// written before is waited for until it ends, and who writes nothing gets a process with empty input. Writing later is an
+// error. Signals other than 0 all end the process; its number is our own, known to `process.kill` of this extension only.
+import host from "pi:host";
+import { EventEmitter } from "pi:shim/node/events";
+import { Buffer } from "pi:shim/node/buffer/bytes";
+import { paramsOf, startFault } from "pi:shim/node/child_process/command";
+import { Readable } from "pi:shim/node/stream/readable";
+import { Writable } from "pi:shim/node/stream/writable";
+import { setImmediate } from "pi:shim/node/timers";
+
+const alive = new Map();
+let lastNumber = 2 ** 30;
+
+export class ChildProcess extends EventEmitter {
+  #feed;
+  #input;
+  #wanted;
+  constructor(shape) {
+    super();
+    const { file, args, options } = shape;
+    this.spawnfile = file;
+    this.spawnargs = [options.argv0 ?? file, ...args];
+    this.pid = ++lastNumber;
+    this.exitCode = null;
+    this.signalCode = null;
+    this.killed = false;
+    this.connected = false;
+    const [input, output, errors] = stdioOf(options.stdio);
+    this.stdin = input === "pipe" ? this.#inputStream() : null;
+    this.stdout = output === "pipe" ? outputStream() : null;
+    this.stderr = errors === "pipe" ? outputStream() : null;
+    this.stdio = [this.stdin, this.stdout, this.stderr];
+    this.#wanted = { stdout: output, stderr: errors };
+    alive.set(this.pid, this);
+    options.signal?.addEventListener("abort", () => this.#abort(options), { once: true });
+    setImmediate(() => this.#prepare(shape));
+    if (options.signal?.aborted) setImmediate(() => this.#abort(options));
+  }
+
+  #inputStream() {
+    this.#input = { parts: [], isEnded: false, isStarted: false, onEnd: undefined };
+    const input = this.#input;
+    return new Writable({
+      write: (chunk, encoding, callback) => {
+        if (input.isStarted) return callback(Object.assign(new Error("write EPIPE (the process was started with what had been written before; write and end stdin right after spawn)"), { code: "EPIPE", errno: -32, syscall: "write" }));
+        input.parts.push(chunk);
+        return callback();
+      },
+      final: (callback) => {
+        input.isEnded = true;
+        input.onEnd?.();
+        callback();
+      },
+    });
+  }
+
+  #prepare(shape) {
+    const input = this.#input;
+    if (input && input.parts.length > 0 && !input.isEnded) input.onEnd = () => this.#start(shape);
+    else this.#start(shape);
+  }
+
+  async #start(shape) {
+    const input = this.#input;
+    if (input) input.isStarted = true;
+    const stdin = input && input.parts.length > 0 ? new Uint8Array(Buffer.concat(input.parts)) : undefined;
+    let exit = { killed: false };
+    try {
+      this.#feed = host.open("exec", paramsOf(shape, { stdin, isStream: true }));
+      if (this.killed) this.#feed.cancel();
+      let isAnnounced = false;
+      const announce = () => { if (!isAnnounced) { isAnnounced = true; this.emit("spawn"); } };
+      for (let { done, value } = await this.#feed.next(); !done; { done, value } = await this.#feed.next()) {
+        announce();
+        if (value.item === "piece") await this.#deliver(value);
+        else if (value.item === "end" && value.exit) exit = value.exit;
+      }
+      announce();
+    } catch (fault) {
+      if (!this.killed) return this.#fail(startFault(fault, "spawn", shape));
+      exit = { killed: true };
+    }
+    return this.#finish(exit, shape.options);
+  }
+
+  async #deliver({ channel, data }) {
+    const stream = this[channel];
+    if (stream) {
+      if (!stream.push(typeof data === "string" ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength))) await stream.room();
+    } else if (this.#wanted[channel] === "inherit") host.write(channel, typeof data === "string" ? data : host.utf8Decode(data, false));
+  }
+
+  #fail(problem) {
+    alive.delete(this.pid);
+    this.pid = undefined;
+    this.stdin?.destroy();
+    for (const stream of [this.stdout, this.stderr]) stream?.push(null);
+    for (const stream of [this.stdout, this.stderr]) stream?.resume();
+    this.emit("error", problem);
+    setImmediate(() => this.emit("close", problem.errno ?? -1, null));
+  }
+
+  #finish(exit, options) {
+    alive.delete(this.pid);
+    const isEnded = exit.code === undefined;
+    this.exitCode = isEnded ? null : exit.code;
+    this.signalCode = isEnded ? (this.signal ?? options.killSignal ?? (exit.killed ? "SIGTERM" : "SIGKILL")) : null;
+    if (exit.killed && isEnded) this.killed = true;
+    this.stdin?.destroy();
+    this.emit("exit", this.exitCode, this.signalCode);
+    const outputs = [this.stdout, this.stderr].filter((stream) => stream !== null);
+    let open = outputs.length;
+    const closed = () => { if (open-- <= 1) this.emit("close", this.exitCode, this.signalCode); };
+    for (const stream of outputs) {
+      stream.once("close", closed);
+      stream.push(null);
+      // Output that nobody reads must not keep the process from being over.
+      if (stream.readableFlowing === null && stream.listenerCount("readable") === 0) stream.resume();
+    }
+    if (outputs.length === 0) setImmediate(closed);
+  }
+
+  #abort({ signal, killSignal }) {
+    if (this.exitCode !== null || this.signalCode !== null) return;
+    this.kill(killSignal);
+    this.emit("error", Object.assign(new Error("The operation was aborted", { cause: signal.reason }), { name: "AbortError", code: "ABORT_ERR" }));
+  }
+
+  /** Ends the process with its children; `0` only asks whether it runs. */
+  kill(signal = "SIGTERM") {
+    const isAlive = this.exitCode === null && this.signalCode === null && this.pid !== undefined;
+    if (signal === 0 || !isAlive) return isAlive;
+    this.killed = true;
+    this.signal = nameOf(signal);
+    this.#feed?.cancel();
+    return true;
+  }
+
+  ref() {}
+  unref() {}
+  send() { throw noChannel(); }
+  disconnect() { throw noChannel(); }
+  [Symbol.dispose ?? Symbol.for("Symbol.dispose")]() { this.kill(); }
+}
+
+const noChannel = () => Object.assign(new Error("processes of an extension have no message channel; use stdin and stdout"), { code: "ERR_IPC_CHANNEL_CLOSED" });
+
+function nameOf(signal) {
+  if (typeof signal === "string") return signal;
+  const { signals } = host.load("pi:shim/node/os").constants;
+  return Object.keys(signals).find((name) => signals[name] === signal) ?? "SIGTERM";
+}
+
+function stdioOf(stdio = "pipe") {
+  const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+  return [0, 1, 2].map((at) => {
+    const kind = list[at] ?? "pipe";
+    return kind === "overlapped" ? "pipe" : typeof kind === "string" ? kind : typeof kind === "number" || kind?.fd <= 2 ? "inherit" : "ignore";
+  });
+}
+
+/** A stream that others push to, with a promise of room for those who want to go at its pace. */
+function outputStream() {
+  let wake;
+  const stream = new Readable({ read() { wake?.(); wake = undefined; } });
+  stream.room = () => new Promise((resolve) => {
+    wake = resolve;
+    stream.once("close", resolve);
+  });
+  return stream;
+}
+
+/** `process.kill` for the processes of this extension. A negative number means the group, which is the same. */
+export function killByNumber(pid, signal) {
+  const child = alive.get(Math.abs(pid));
+  if (child) return child.kill(signal);
+  if (signal === 0 && Math.abs(pid) === host.place.pid) return true;
+  const { systemFault } = host.load("pi:shim/node/fs/fault");
+  const isForeign = Math.abs(pid) <= 2 ** 30;
+  throw systemFault(isForeign ? "EPERM" : "ESRCH", "kill", { reason: isForeign ? "an extension can only signal processes that it started" : undefined });
+}

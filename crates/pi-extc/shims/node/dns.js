@@ -1,0 +1,2 @@
+// node:dns. Names are resolved by the host when it connects.
+export default { [Symbol.for("pi.remedy")]: "names are resolved by the host: use fetch with the name" };

@@ -1,0 +1,64 @@
+// `process.env`: variables are asked for when they are read, one by one, because each reading is decided and recorded.
+// What the extension sets or deletes stays with it; the host's environment never changes.
+import host from "pi:host";
+
+const own = new Map();
+const known = new Map();
+
+/** What was refused reads as unset, as a program would see a variable that is not there. */
+function ask(name) {
+  if (known.has(name)) return known.get(name);
+  let value;
+  try {
+    ({ value } = host.callSync("env", { op: "get", name }));
+  } catch (fault) {
+    if (fault?.name !== "HostFault") throw fault;
+  }
+  known.set(name, value);
+  return value;
+}
+
+function names() {
+  let listed = [];
+  try {
+    ({ names: listed } = host.callSync("env", { op: "list" }));
+  } catch (fault) {
+    if (fault?.name !== "HostFault") throw fault;
+  }
+  const all = new Set(listed);
+  for (const [name, value] of own) if (value === undefined) all.delete(name); else all.add(name);
+  return [...all];
+}
+
+const read = (name) => (own.has(name) ? own.get(name) : ask(name));
+
+export const environment = new Proxy({}, {
+  get: (target, name) => (typeof name === "string" && !(name in Object.prototype) ? read(name) : target[name]),
+  set(target, name, value) {
+    if (typeof name === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+    own.set(name, String(value));
+    return true;
+  },
+  deleteProperty(target, name) {
+    own.set(name, undefined);
+    return true;
+  },
+  has: (target, name) => typeof name === "string" && read(name) !== undefined,
+  ownKeys: names,
+  getOwnPropertyDescriptor(target, name) {
+    const value = typeof name === "string" ? read(name) : undefined;
+    return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true };
+  },
+  defineProperty(target, name, { value }) {
+    own.set(name, String(value));
+    return true;
+  },
+});
+
+/** What a process gets beside the host's environment: what the extension set, or what differs in an `env` of its own. */
+export function additions(env) {
+  if (env === undefined || env === null || env === environment) {
+    return Object.fromEntries([...own].filter(([, value]) => value !== undefined));
+  }
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]));
+}

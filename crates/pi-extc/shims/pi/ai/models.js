@@ -1,0 +1,52 @@
+// Models that the host knows. What it does not tell of one (prices, limits) are the usual defaults.
+import host from "pi:host";
+
+const APIS = {
+  anthropic: "anthropic-messages", google: "google-generative-ai", "google-vertex": "google-vertex", "amazon-bedrock": "bedrock-converse-stream", mistral: "mistral-conversations", openai: "openai-responses",
+  "openai-codex": "openai-codex-responses", "azure-openai-responses": "azure-openai-responses",
+};
+
+const complete = ({ provider, model, id = model, info }) => ({
+  id, name: id, api: APIS[provider] ?? "openai-completions", provider, baseUrl: "", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 128000, maxTokens: 16384, ...info,
+});
+
+/** Asking is an effect and may be refused; then there are none. */
+function all() {
+  try {
+    return host.callSync("session", { op: "get_models" }).models.map(complete);
+  } catch (fault) {
+    if (fault?.name !== "HostFault") throw fault;
+    return [];
+  }
+}
+
+export const getProviders = () => [...new Set(all().map((model) => model.provider))];
+export const getModels = (provider) => all().filter((model) => model.provider === provider);
+/** A model that is not there is named all the same: using it says why it cannot be had. */
+export const getModel = (provider, id) => all().find((model) => model.provider === provider && model.id === id) ?? complete({ provider, id });
+export const modelsAreEqual = (one, other) => !!one && !!other && one.id === other.id && one.provider === other.provider;
+
+const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
+
+/** A level is there unless the model's map says no; the highest must be named in it. */
+export function getSupportedThinkingLevels(model) {
+  if (!model.reasoning) return ["off"];
+  return LEVELS.filter((level) => {
+    const mapped = model.thinkingLevelMap?.[level];
+    return mapped === null ? false : level === "xhigh" ? mapped !== undefined : true;
+  });
+}
+export function clampThinkingLevel(model, level) {
+  const levels = getSupportedThinkingLevels(model);
+  if (levels.includes(level)) return level;
+  const at = LEVELS.indexOf(level);
+  return levels.find((own) => LEVELS.indexOf(own) >= at) ?? levels.findLast((own) => LEVELS.indexOf(own) <= at) ?? "off";
+}
+
+/** Sets the costs of a usage, in dollars, and gives them. */
+export function calculateCost(model, usage) {
+  const cost = (name) => (model.cost[name] / 1000000) * usage[name];
+  Object.assign((usage.cost ??= {}), { input: cost("input"), output: cost("output"), cacheRead: cost("cacheRead"), cacheWrite: cost("cacheWrite") });
+  usage.cost.total = usage.cost.input + usage.cost.output + usage.cost.cacheRead + usage.cost.cacheWrite;
+  return usage.cost;
+}

@@ -1,0 +1,25 @@
+// pi-ai/oauth. Providers that the extension registers are kept; signing in is the host's business (`pi login`).
+
+const providers = new Map();
+
+export const registerOAuthProvider = (provider) => void providers.set(provider.id, provider);
+export const unregisterOAuthProvider = (id) => void providers.delete(id);
+export const resetOAuthProviders = () => providers.clear();
+export const getOAuthProvider = (id) => providers.get(id);
+export const getOAuthProviders = () => [...providers.values()];
+export const getOAuthProviderInfoList = () => getOAuthProviders().map(({ id, name }) => ({ id, name, available: true }));
+
+export async function getOAuthApiKey(id, credentials) {
+  const provider = providers.get(id);
+  let own = credentials[id];
+  if (!provider || !own) return null;
+  if (own.expires <= Date.now()) own = await provider.refreshToken(own);
+  return { newCredentials: own, apiKey: provider.getApiKey(own) };
+}
+export async function refreshOAuthToken(id, credentials) {
+  const provider = providers.get(id);
+  if (!provider) throw new Error(`there is no provider "${id}" to sign in with`);
+  return provider.refreshToken(credentials);
+}
+
+export default { [Symbol.for("pi.remedy")]: "sign in with `pi login`; model calls through complete() then need no key" };

@@ -1,0 +1,220 @@
+// A double of `pi:host` on Node: the real file system, processes and network, and nothing that asks for leave.
+// It answers as crates/pi-extproto/src/connector spells parameters and outputs.
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+export const loaded = new Map();
+/** What the shims wrote to the log, newest last. */
+export const written = [];
+/** Answers of `session` and `tool` calls, set by tests: (params) => output. */
+export const answers = { session: undefined, tool: undefined };
+
+class HostFault extends Error {
+  name = "HostFault";
+  constructor(code, message, details) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+const data = (buffer) => new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
+const kind = (entry) => (entry.isSymbolicLink() ? "link" : entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other");
+const at = (file) => path.resolve(place.cwd, file);
+
+const fileCalls = {
+  read({ path: file, offset, limit }) {
+    if (offset === undefined && limit === undefined) return { content: data(fs.readFileSync(at(file))) };
+    const bytes = fs.readFileSync(at(file)).subarray(offset ?? 0);
+    return { content: data(limit === undefined ? bytes : bytes.subarray(0, limit)) };
+  },
+  list: ({ path: file }) => ({ entries: fs.readdirSync(at(file), { withFileTypes: true }).map((entry) => ({ name: entry.name, kind: kind(entry) })) }),
+  stat({ path: file, follow_links }) {
+    try {
+      const stats = follow_links ? fs.statSync(at(file)) : fs.lstatSync(at(file));
+      return { info: { kind: kind(stats), size: stats.size, modified_ms: Math.trunc(stats.mtimeMs), mode: stats.mode & 0o7777 } };
+    } catch (fault) {
+      if (fault.code === "ENOENT" || fault.code === "ENOTDIR") return {};
+      throw fault;
+    }
+  },
+  resolve: ({ path: file }) => ({ path: fs.realpathSync(at(file)) }),
+  write({ path: file, content, mode }) {
+    fs.writeFileSync(at(file), content, { flag: mode === "create_new" ? "wx" : "w" });
+    return {};
+  },
+  append({ path: file, content }) {
+    fs.appendFileSync(at(file), content);
+    return {};
+  },
+  make_directory({ path: file, parents }) {
+    fs.mkdirSync(at(file), { recursive: parents });
+    return {};
+  },
+  make_temporary: ({ prefix }) => ({ path: fs.mkdtempSync(path.join(os.tmpdir(), prefix)) }),
+  remove({ path: file, recursive }) {
+    const stats = fs.lstatSync(at(file));
+    if (stats.isDirectory() && !recursive) fs.rmdirSync(at(file));
+    else fs.rmSync(at(file), { recursive });
+    return {};
+  },
+  rename({ from, to }) {
+    fs.renameSync(at(from), at(to));
+    return {};
+  },
+  set_mode({ path: file, mode }) {
+    fs.chmodSync(at(file), mode);
+    return {};
+  },
+};
+
+function run(method, params) {
+  checkSpelling(params);
+  if (method === "fs") {
+    try {
+      return fileCalls[params.op](params);
+    } catch (fault) {
+      throw new HostFault("io", fault.message, { errno: fault.code });
+    }
+  }
+  if (method === "env") return params.op === "get" ? (process.env[params.name] === undefined ? {} : { value: process.env[params.name] }) : { names: Object.keys(process.env) };
+  if (method === "log") return written.push(["log", params.message]), {};
+  if (answers[method]) return answers[method](params);
+  throw new HostFault("invalid_request", `the double has no ${method}`);
+}
+
+// The real host refuses members without a value.
+function checkSpelling(params) {
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined || value === null) throw new HostFault("invalid_request", `params.${name}: expected a value, found ${value}`);
+  }
+}
+
+function exec(params) {
+  checkSpelling(params);
+  const { command, args, cwd, env, stdin, timeout_ms, max_output_bytes } = params;
+  const result = spawnSync(command, args, { cwd: cwd ?? place.cwd, env: { ...process.env, ...env }, input: stdin, timeout: timeout_ms, maxBuffer: max_output_bytes ?? Infinity });
+  if (result.error?.code === "ENOENT") throw new HostFault("io", result.error.message, { errno: "ENOENT" });
+  const exit = { killed: result.signal !== null && result.error !== undefined };
+  if (result.status !== null) exit.code = result.status;
+  return { stdout: data(result.stdout), stderr: data(result.stderr), exit, truncated: result.error?.code === "ENOBUFS" };
+}
+
+function open(method, params) {
+  checkSpelling(params);
+  const queue = [];
+  const waiting = [];
+  const push = (item) => (waiting.length > 0 ? waiting.shift()(item) : queue.push(item));
+  let stop = () => {};
+  const end = (value) => {
+    push(() => ({ done: false, value }));
+    push(() => ({ done: true, value: undefined }));
+  };
+  const fail = (fault) => push(() => { throw new HostFault("io", fault.message, { errno: fault.code ?? fault.cause?.code }); });
+  if (method === "exec") {
+    const child = spawn(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: { ...process.env, ...params.env }, timeout: params.timeout_ms });
+    let killed = false;
+    stop = () => { killed = true; child.kill(); };
+    child.on("error", fail);
+    for (const channel of ["stdout", "stderr"]) child[channel].on("data", (chunk) => push(() => ({ done: false, value: { item: "piece", channel, data: data(chunk) } })));
+    child.on("close", (code, signal) => end({ item: "end", exit: { ...(code !== null && { code }), killed: killed || signal === "SIGTERM" }, truncated: false }));
+    if (params.stdin !== undefined) child.stdin.write(params.stdin);
+    child.stdin.end();
+  } else {
+    const controller = new AbortController();
+    stop = () => controller.abort();
+    (async () => {
+      const response = await fetch(params.url, { method: params.method, headers: params.headers.map(({ name, value }) => [name, value]), body: params.body, redirect: params.follow_redirects ? "follow" : "manual", signal: controller.signal });
+      push(() => ({ done: false, value: { item: "head", status: response.status, url: response.url, headers: [...response.headers].map(([name, value]) => ({ name, value })) } }));
+      for await (const chunk of response.body ?? []) push(() => ({ done: false, value: { item: "piece", channel: "body", data: chunk } }));
+      end({ item: "end", truncated: false });
+    })().catch(fail);
+  }
+  return {
+    next: async () => (queue.length > 0 ? queue.shift() : await new Promise((resolve) => waiting.push(resolve)))(),
+    cancel: () => stop(),
+  };
+}
+
+function execLater(params, options) {
+  return new Promise((resolve, reject) => {
+    const child = execFile(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: { ...process.env, ...params.env }, timeout: params.timeout_ms, encoding: "buffer", maxBuffer: params.max_output_bytes ?? 1e9 }, (fault, stdout, stderr) => {
+      if (fault?.code === "ENOENT") return reject(new HostFault("io", fault.message, { errno: "ENOENT" }));
+      const exit = { killed: child.killed };
+      if (child.exitCode !== null) exit.code = child.exitCode;
+      resolve({ stdout: data(stdout), stderr: data(stderr), exit, truncated: fault?.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER" });
+    });
+    options?.cancel?.on(() => child.kill());
+    child.stdin.end(params.stdin);
+  });
+}
+
+const place = Object.freeze({
+  cwd: process.cwd(), agentDir: path.join(os.homedir(), ".pi/agent"), extensionDir: "/extension", entry: "/extension/index.ts",
+  dataDir: path.join(os.tmpdir(), "pi-shims-data"), tempDir: os.tmpdir(), homeDir: os.homedir(), platform: process.platform, arch: process.arch,
+  pid: process.pid, execPath: process.execPath, argv: [process.execPath, "pi"], hostname: os.hostname(), versions: { node: "20.20.2", pi: "0.73.1" },
+});
+
+let lastTimer = 0;
+const timers = new Map();
+
+export default Object.freeze({
+  place,
+  call: async (method, params, options) => (method === "exec" ? execLater(params, options) : run(method, params)),
+  callSync: (method, params) => (method === "exec" ? exec(params) : run(method, params)),
+  open,
+  cancelToken() {
+    const listeners = [];
+    return { cancel: () => listeners.forEach((listener) => listener()), on: (listener) => listeners.push(listener) };
+  },
+  load(specifier) {
+    const found = loaded.get(specifier);
+    if (!found) throw new Error(`${specifier} was not loaded by setup.js`);
+    return found;
+  },
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(fn, ms, repeat) {
+    const id = ++lastTimer;
+    timers.set(id, repeat ? setInterval(fn, ms) : setTimeout(() => { timers.delete(id); fn(); }, ms));
+    return id;
+  },
+  clearTimer(id) {
+    clearTimeout(timers.get(id));
+    clearImmediate(timers.get(id));
+    timers.delete(id);
+  },
+  refTimer: (id, on) => (on ? timers.get(id)?.ref() : timers.get(id)?.unref()),
+  immediate(fn) {
+    const id = ++lastTimer;
+    timers.set(id, setImmediate(() => { timers.delete(id); fn(); }));
+    return id;
+  },
+  random: (n) => data(randomBytes(n)),
+  digest: (algorithm, bytes) => data(createHash(algorithm).update(bytes).digest()),
+  hmac: (algorithm, key, bytes) => data(createHmac(algorithm, key).update(bytes).digest()),
+  utf8Encode: (text) => new TextEncoder().encode(text),
+  utf8Decode: (bytes, fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes),
+  base64Encode: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+  base64Decode(text) {
+    if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) throw new HostFault("invalid_request", "not base64");
+    return new Uint8Array(Buffer.from(text, "base64"));
+  },
+  textWidth(text) {
+    let width = 0;
+    for (const { segment } of new Intl.Segmenter().segment(text)) width += widthOf(segment);
+    return width;
+  },
+  graphemes: (text) => Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment),
+  write: (stream, text) => written.push([stream, text]),
+});
+
+function widthOf(grapheme) {
+  const code = grapheme.codePointAt(0);
+  if (code < 32 || (code >= 0x7f && code < 0xa0) || /^\p{Mark}|^\p{Default_Ignorable_Code_Point}/u.test(grapheme)) return 0;
+  if (/\p{Emoji_Presentation}|\ufe0f/u.test(grapheme)) return 2;
+  return /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/.test(grapheme) || (code >= 0x20000 && code <= 0x3fffd) ? 2 : 1;
+}

@@ -1,0 +1,61 @@
+import { shim } from "./setup.js";
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import test from "node:test";
+import { globSync, root } from "./files.js";
+import { text } from "./write-modules.js";
+
+const { default: names } = await shim("names");
+const { facade, missing } = await shim("facade");
+const { install } = await shim("globals");
+
+test("modules.json is what names.js says (node tests/write-modules.js writes it)", () => assert.equal(readFileSync(`${root}modules.json`, "utf8"), text));
+test("every name has its file", () => assert.deepEqual(Object.entries(names).filter(([, path]) => !existsSync(`${root}${path}.js`)), []));
+test("every module of Node can be imported", () => {
+  const lost = builtinModules.filter((name) => !name.startsWith("_") && !names[name] && !["domain", "trace_events", "wasi", "inspector/promises"].includes(name));
+  assert.deepEqual(lost, []);
+});
+test("both scopes give the same", () => {
+  for (const [name, path] of Object.entries(names)) if (name.startsWith("@mariozechner/")) assert.equal(names[name.replace("@mariozechner", "@earendil-works")], path);
+});
+test("shims begin with a sentence about themselves, wait for nothing at the top, and name only shims and the host", () => {
+  for (const path of globSync()) {
+    const source = readFileSync(`${root}${path}.js`, "utf8");
+    assert.match(source, /^\/\/ \S/, path);
+    assert.doesNotMatch(source, /^(?:const .*= )?await /m, path);
+    for (const [, from] of source.matchAll(/^(?:import|export) .*from "([^"]+)";$/gm)) assert.ok(from === "pi:host" || existsSync(`${root}${from.replace("pi:shim/", "")}.js`), `${path} imports ${from}`);
+  }
+});
+test("a missing export is no error until it is used", () => {
+  const net = facade({ default: { isIP: () => 4, [Symbol.for("pi.remedy")]: "use fetch" } }, "node:net");
+  const { Socket } = net;
+  assert.equal(net.isIP(), 4);
+  assert.throws(() => new Socket(), /"Socket" of "node:net" is not available.*use fetch/);
+  assert.throws(() => Socket.prototype && Socket.connect, /node:net/);
+  class Mine extends Socket {}
+  assert.throws(() => new Mine(), /Socket/);
+  const { thing } = missing("lost-package");
+  assert.throws(() => thing(), /"thing" of "lost-package"/);
+  assert.equal(net.then, undefined);
+  assert.equal(net.default, net);
+});
+test("a function as a whole stays one behind the facade", async () => {
+  const events = facade(await shim("node/events"), "events");
+  assert.ok(new events() instanceof events.EventEmitter);
+  assert.ok(new (class extends events {})().on("x", () => {}));
+  assert.equal(events.default, (await shim("node/events")).default);
+});
+test("globals are loaded when they are read", async () => {
+  const target = {};
+  // Installing also teaches the engine's own classes English; the other tests compare with Node's.
+  const own = [Number, BigInt, Date, String].map(({ prototype }) => [prototype, Object.getOwnPropertyDescriptors(prototype)]);
+  install(target);
+  assert.equal((1234.5).toLocaleString(), "1,234.5");
+  for (const [prototype, members] of own) for (const name of Object.keys(members).filter((key) => key.startsWith("toLocale") || key === "localeCompare")) Object.defineProperty(prototype, name, members[name]);
+  assert.equal(typeof Object.getOwnPropertyDescriptor(target, "URL").get, "function");
+  assert.equal(target.URL, (await shim("web/url")).URL);
+  assert.equal(target.process.cwd(), process.cwd());
+  target.fetch = 5;
+  assert.equal(target.fetch, 5);
+});

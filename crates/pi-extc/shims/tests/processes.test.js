@@ -1,0 +1,88 @@
+import { shim } from "./setup.js";
+import assert from "node:assert/strict";
+import * as theirs from "node:child_process";
+import test from "node:test";
+import util from "node:util";
+
+const { default: ours } = await shim("node/child_process");
+const { default: process_ } = await shim("node/process");
+const { promisify } = await shim("node/util");
+
+/** The same story on both. */
+function story(name, tell) {
+  test(name, async () => {
+    const [one, other] = [await tell(ours, promisify), await tell(theirs, util.promisify)];
+    assert.deepEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+  });
+}
+const told = (act) => {
+  try {
+    return String(act());
+  } catch ({ message, status, code, stderr }) {
+    return { message, status, code, stderr: stderr === undefined || stderr === null ? undefined : String(stderr) };
+  }
+};
+const ended = (child) => new Promise((resolve) => {
+  const seen = { out: "", err: "" };
+  child.stdout?.on("data", (chunk) => { seen.out += chunk; });
+  child.stderr?.on("data", (chunk) => { seen.err += chunk; });
+  child.on("error", (fault) => { seen.fault = [fault.message, fault.code, fault.syscall, fault.path]; });
+  child.on("exit", (code, signal) => { seen.exit = [code, signal]; });
+  child.on("close", () => resolve(seen));
+});
+
+story("execSync gives output and throws with status and errors", ({ execSync, execFileSync }) => [
+  told(() => execSync("echo hi; echo oops >&2", { stdio: ["pipe", "pipe", "pipe"] })), told(() => execSync("printf a; exit 3", { stdio: "pipe" })), told(() => execSync("echo bad >&2; exit 1", { stdio: "pipe", encoding: "utf8" })), told(() => execFileSync("echo", ["$HOME", "a b"])), told(() => execSync("cat", { input: "in" })),
+  told(() => execSync("echo $X", { env: { ...process.env, X: "set" } })), told(() => execSync("pwd", { cwd: "/" })),
+]);
+story("spawnSync", ({ spawnSync }) => {
+  const plain = ({ status, signal, stdout, stderr, error }) => ({ status, signal, stdout: stdout && String(stdout), stderr: stderr && String(stderr), error: error?.message, code: error?.code });
+  return [plain(spawnSync("sh", ["-c", "echo out; echo err >&2; exit 2"])), plain(spawnSync("no-such-program-x", ["a"])), plain(spawnSync("echo a; echo b", { shell: true, encoding: "utf8" })), plain(spawnSync("sleep", ["5"], { timeout: 50 }))];
+});
+story("spawn streams, exits and closes", async ({ spawn }) => [await ended(spawn("sh", ["-c", "echo out; echo err >&2; exit 4"])), await ended(spawn("no-such-program-x", ["a"])), await ended(spawn("echo", ["x"], { stdio: ["ignore", "pipe", "ignore"] })), await ended(spawn("echo $((1+1))", { shell: true }))]);
+story("input goes to the process", async ({ spawn }) => {
+  const child = spawn("cat");
+  child.stdin.write("a");
+  child.stdin.write("b");
+  child.stdin.end("c");
+  return ended(child);
+});
+story("kill ends a process", async ({ spawn }) => {
+  const child = spawn("sleep", ["20"], { stdio: "ignore" });
+  const over = new Promise((resolve) => child.on("exit", (code, signal) => resolve([code, signal, child.killed])));
+  setTimeout(() => child.kill(), 30);
+  return over;
+});
+story("exec and execFile call back", async ({ exec, execFile }, promisify_) => {
+  const later = (start, ...args) => new Promise((resolve) => start(...args, (fault, stdout, stderr) => resolve([fault && { message: fault.message, code: fault.code, killed: fault.killed }, stdout, stderr])));
+  const { stdout } = await promisify_(exec)("echo p");
+  const file = await promisify_(execFile)("echo", ["q"]);
+  return [await later(exec, "echo a; echo b >&2"), await later(exec, "exit 5"), await later(execFile, "echo", ["x y"]), await later(exec, "yes | head -c 5000", { maxBuffer: 100 }).then(([fault, out]) => [fault.code, out.length]), stdout, file.stdout, await promisify_(exec)("exit 2").catch((fault) => fault.code)];
+});
+test("process.kill reaches own processes by their numbers, and no others", async () => {
+  const child = ours.spawn("sleep", ["20"], { stdio: "ignore" });
+  const over = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal)));
+  assert.ok(process_.kill(child.pid, 0));
+  setTimeout(() => process_.kill(-child.pid, "SIGKILL"), 20);
+  assert.equal(await over, "SIGKILL");
+  assert.throws(() => process_.kill(1, "SIGTERM"), { code: "EPERM" });
+});
+test("the environment is asked for by name, and changes stay inside", () => {
+  assert.equal(process_.env.HOME, process.env.HOME);
+  assert.equal(process_.env.PI_SHIMS_NOT_SET, undefined);
+  process_.env.PI_SHIMS_OWN = 5;
+  assert.deepEqual([process_.env.PI_SHIMS_OWN, "PI_SHIMS_OWN" in process_.env, process.env.PI_SHIMS_OWN], ["5", true, undefined]);
+  assert.equal(String(ours.execSync("echo $PI_SHIMS_OWN")).trim(), "5");
+  delete process_.env.PI_SHIMS_OWN;
+  assert.equal(process_.env.PI_SHIMS_OWN, undefined);
+  assert.ok(Object.keys(process_.env).includes("PATH") && { ...process_.env }.PATH === process.env.PATH);
+});
+test("standard streams are the log and an empty input", async () => {
+  const { written } = await import("./host.js");
+  process_.stdout.write("to the log");
+  assert.deepEqual(written.at(-1), ["stdout", "to the log"]);
+  let read = "";
+  for await (const chunk of process_.stdin) read += chunk;
+  assert.deepEqual([read, process_.stdin.isTTY, process_.stdout.isTTY], ["", false, false]);
+});
+test("an extension cannot end the host", () => assert.throws(() => process_.exit(1), { code: "ERR_PROCESS_EXIT", exitCode: 1 }));

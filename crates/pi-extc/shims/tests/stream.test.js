@@ -1,0 +1,124 @@
+import { shim } from "./setup.js";
+import assert from "node:assert/strict";
+import * as theirs from "node:stream";
+import * as theirPromises from "node:stream/promises";
+import test from "node:test";
+
+const ours = await shim("node/stream");
+const ourPromises = await shim("node/stream/promises");
+
+/** Runs the same story on both and compares what was seen. */
+function story(name, tell) {
+  test(name, async () => assert.deepEqual(await tell(ours, ourPromises), await tell(theirs, theirPromises)));
+}
+// How bytes are cut into chunks depends on the moment; only what they say is compared.
+const text = (chunks) => chunks.map(String).join("");
+const collect = (stream, events = ["data", "end", "close", "error", "finish"]) => new Promise((resolve) => {
+  const seen = [];
+  for (const event of events) stream.on(event, (value) => seen.push(value === undefined ? event : `${event} ${value?.message ?? value}`));
+  stream.on("close", () => setImmediate(() => resolve(seen)));
+});
+
+story("a readable flows, ends and closes", async ({ Readable }) => {
+  const parts = ["a", "b", "c"];
+  return collect(new Readable({ read() { this.push(parts.shift() ?? null); } }));
+});
+story("a source that answers later keeps flowing", async ({ Readable }) => {
+  const parts = ["a", "b", "c"];
+  return collect(new Readable({ read() { setImmediate(() => this.push(parts.shift() ?? null)); } }));
+});
+story("a readable can be iterated", async ({ Readable }) => {
+  const seen = [];
+  for await (const chunk of Readable.from(["x", "y", 3])) seen.push(chunk);
+  for await (const chunk of Readable.from(Buffer.from("abc"))) seen.push(String(chunk));
+  return seen;
+});
+story("leaving an iteration destroys", async ({ Readable }) => {
+  const stream = Readable.from([1, 2, 3]);
+  for await (const chunk of stream) if (chunk === 2) break;
+  return stream.destroyed;
+});
+story("encodings never cut a character", async ({ Readable }) => {
+  const bytes = Buffer.from("aé€😀z");
+  const stream = new Readable({ read() {} }).setEncoding("utf8");
+  for (const byte of bytes) stream.push(Buffer.from([byte]));
+  stream.push(null);
+  let all = "";
+  for await (const chunk of stream) all += chunk;
+  return all;
+});
+story("read(n) cuts and waits", async ({ Readable }) => {
+  const stream = new Readable({ read() {} });
+  stream.push("abcdef");
+  const seen = [String(stream.read(2)), String(stream.read(3)), stream.read(5)];
+  stream.push("ghij");
+  seen.push(String(stream.read(5)));
+  return seen;
+});
+story("unshift comes first", async ({ Readable }) => {
+  const stream = new Readable({ read() {} });
+  stream.push("b");
+  stream.unshift("a");
+  stream.push(null);
+  return text(await stream.toArray());
+});
+story("errors end a stream", async ({ Readable }) => collect(new Readable({ read() { this.destroy(new Error("bad")); } })));
+story("a writable writes in order and finishes", async ({ Writable }) => {
+  const got = [];
+  const stream = new Writable({ write(chunk, encoding, done) { got.push(`${chunk} ${encoding}`); setImmediate(done); }, final(done) { got.push("final"); done(); } });
+  const seen = collect(stream, ["finish", "close"]);
+  stream.write("a");
+  stream.write(Buffer.from("b"));
+  stream.end("c", () => got.push("ended"));
+  return [await seen, got];
+});
+story("a full writable says so and drains", async ({ Writable }) => {
+  const stream = new Writable({ highWaterMark: 3, write(chunk, encoding, done) { setImmediate(done); } });
+  const first = [stream.write("ab"), stream.write("cd"), stream.writableNeedDrain];
+  await new Promise((resolve) => stream.once("drain", resolve));
+  return [first, stream.writableLength];
+});
+story("writing after the end is an error", async ({ Writable }) => {
+  const stream = new Writable({ write(chunk, encoding, done) { done(); } });
+  const seen = collect(stream, ["error", "close"]);
+  stream.end();
+  stream.write("x");
+  return seen;
+});
+story("a transform changes and flushes", async ({ Transform, Readable }) => {
+  const upper = new Transform({ transform(chunk, encoding, done) { done(null, String(chunk).toUpperCase()); }, flush(done) { this.push("!"); done(); } });
+  return text(await Readable.from(["a", "b"]).pipe(upper).toArray());
+});
+story("pipeline connects, waits and cleans up", async ({ PassThrough, Readable, Writable }, { pipeline }) => {
+  const got = [];
+  await pipeline(Readable.from(["a", "b"]), new PassThrough(), async function* (source) { for await (const chunk of source) yield String(chunk).toUpperCase(); }, new Writable({ write(chunk, encoding, done) { got.push(String(chunk)); done(); } }));
+  const broken = new PassThrough();
+  const failed = await pipeline(Readable.from((async function* () { yield "x"; throw new Error("source"); })()), broken).catch((fault) => fault.message);
+  return [text(got), failed, broken.destroyed];
+});
+story("pipe keeps the pace of the slower", async ({ PassThrough, Readable, Writable }, { finished }) => {
+  let pending = 0;
+  let most = 0;
+  const slow = new Writable({ objectMode: true, highWaterMark: 1, write(chunk, encoding, done) { most = Math.max(most, ++pending); setImmediate(() => { pending--; done(); }); } });
+  Readable.from(Array.from({ length: 20 }, (_, at) => at)).pipe(new PassThrough({ objectMode: true, highWaterMark: 2 })).pipe(slow);
+  await finished(slow);
+  return most;
+});
+story("a duplex has two halves", async ({ Duplex }) => {
+  const got = [];
+  const stream = new Duplex({ read() { this.push("out"); this.push(null); }, write(chunk, encoding, done) { got.push(String(chunk)); done(); } });
+  stream.end("in");
+  return [text(await stream.toArray()), got, stream instanceof Duplex];
+});
+story("finished tells of a premature close", async ({ Readable }, { finished }) => {
+  const stream = new Readable({ read() {} });
+  setImmediate(() => stream.destroy());
+  return finished(stream).catch((fault) => fault.code);
+});
+test("old constructors and instanceof", () => {
+  function Old() { ours.Readable.call(this, {}); }
+  Object.setPrototypeOf(Old.prototype, ours.Readable.prototype);
+  assert.ok(new Old() instanceof ours.Readable);
+  assert.ok(new ours.PassThrough() instanceof ours.Writable);
+  assert.ok(!(new ours.Readable() instanceof ours.Writable));
+});
