@@ -1,7 +1,35 @@
-//! Turns the sources of an extension into an artifact: will bundle, scan, shim, compile and cache them.
+//! Turns the sources of an extension into an artifact: bundles, scans, shims, compiles and caches them.
 //!
 //! It runs no extension and grants nothing: what the scanner finds is evidence for `pi-policy`, and guests are started by
-//! `pi-guests`. Bytecode is to be made on the user's machine only, from the bundle in the artifact, and is never taken from
+//! `pi-guests`. Bytecode is made on the user's machine only, from the bundle in the artifact, and is never taken from
 //! anybody else.
 //!
-//! Not built yet: this crate is empty. The first type to read will be `Artifact`, whose descriptor `pi-extproto` defines.
+//! Start with [`build`], which gives an [`Artifact`]; [`load`] does the same but only when the sources changed, and
+//! [`Cache`] makes [`Bytecode`]. Bundling happens in a process of its own, see `build.rs`.
+
+mod artifact;
+mod bundler;
+mod cache;
+mod container;
+mod fault;
+mod file;
+mod frame;
+mod load;
+mod rules;
+mod seal;
+mod shims;
+mod signature;
+mod source;
+
+pub use self::{
+    artifact::{Artifact, Asset, Evidence, Workshop, build, build_all},
+    cache::{Bytecode, Cache, Entry, Health, Kind, Module, Pruned},
+    container::{ContainerFault, read as read_container, write as write_container},
+    fault::{BuildFault, CacheFault, Fault},
+    frame::frame,
+    load::{Loaded, Origin, load},
+    rules::{Meaning, rules},
+    shims::{HOST_MODULES, Shim, engine_version, shims},
+    signature::{KeyFault, PublicKey, SecretKey, Signature, SignatureState, TrustedKeys, sign, verify},
+    source::{Source, sources},
+};

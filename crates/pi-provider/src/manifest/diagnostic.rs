@@ -6,7 +6,7 @@ mod rule;
 use std::fmt;
 
 pub use self::{
-    render::{Style, render},
+    render::{Frame, Style, render, render_frame},
     rule::Rule,
 };
 

@@ -16,32 +16,58 @@ const WIDTH: usize = 120;
 /// How much of a cut line stands before the finding.
 const BEFORE: usize = 40;
 
+/// What is shown of a finding, whoever found it.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    pub severity: Severity,
+    pub rule: &'a str,
+    pub message: &'a str,
+    pub file: &'a str,
+    /// From one; zero stands for the file as a whole.
+    pub line: u32,
+    pub column: u32,
+    /// How many characters it is about; zero where nobody counted.
+    pub length: u32,
+    /// The line, if it is at hand.
+    pub text: Option<&'a str>,
+    /// Where in a document; may be empty.
+    pub path: &'a str,
+    pub hint: &'a str,
+}
+
 /// The diagnostic with the line that it is about. `source` is the text of the file.
 pub fn render(diagnostic: &Diagnostic, source: &str, style: Style) -> String {
+    let Diagnostic { severity, rule, file, line, column, length, path, message, hint } = diagnostic;
+    let text = line.checked_sub(1).and_then(|index| source.lines().nth(index as usize));
+    let (severity, line, column, length) = (*severity, *line, *column, *length);
+    render_frame(&Frame { severity, rule: rule.name(), message, file, line, column, length, text, path, hint }, style)
+}
+
+/// A finding as a compiler shows it.
+pub fn render_frame(frame: &Frame, style: Style) -> String {
     let paint = Paint { style };
-    let severity = diagnostic.severity;
+    let severity = frame.severity;
     let mut out = String::new();
-    let head = paint.severity(severity, &format!("{}[{}]", severity.word(), diagnostic.rule));
-    push(&mut out, format_args!("{head}{}", paint.bold(&format!(": {}", clean(&diagnostic.message)))));
-    let line = diagnostic.line.checked_sub(1).and_then(|index| source.lines().nth(index as usize));
-    let number = diagnostic.line.to_string();
+    let head = paint.severity(severity, &format!("{}[{}]", severity.word(), frame.rule));
+    push(&mut out, format_args!("{head}{}", paint.bold(&format!(": {}", clean(frame.message)))));
+    let number = frame.line.to_string();
     let margin = " ".repeat(number.len());
-    let place = match diagnostic.line {
-        0 => diagnostic.file.clone(),
-        line => format!("{}:{line}:{}", diagnostic.file, diagnostic.column),
+    let place = match frame.line {
+        0 => frame.file.to_owned(),
+        line => format!("{}:{line}:{}", frame.file, frame.column),
     };
     push(&mut out, format_args!("{margin}{} {place}", paint.frame("-->")));
-    if let Some(line) = line {
-        let (text, offset, length) = cut(line, diagnostic.column, diagnostic.length);
+    if let Some(line) = frame.text {
+        let (text, offset, length) = cut(line, frame.column, frame.length);
         let marks = paint.severity(severity, &"^".repeat(length));
         push(&mut out, format_args!("{margin} {}", paint.frame("|")));
         push(&mut out, format_args!("{} {text}", paint.frame(&format!("{number} |"))));
         push(&mut out, format_args!("{margin} {} {}{marks}", paint.frame("|"), " ".repeat(offset)));
     }
-    if !diagnostic.path.is_empty() {
-        push(&mut out, format_args!("{margin} {} in {}", paint.frame("="), clean(&diagnostic.path)));
+    if !frame.path.is_empty() {
+        push(&mut out, format_args!("{margin} {} in {}", paint.frame("="), clean(frame.path)));
     }
-    push(&mut out, format_args!("{margin} {} help: {}", paint.frame("="), clean(&diagnostic.hint)));
+    push(&mut out, format_args!("{margin} {} help: {}", paint.frame("="), clean(frame.hint)));
     out
 }
 

@@ -1,0 +1,152 @@
+//! Makes one ES module of an entry and everything that it imports.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use oxc::mangler::MangleOptionsKeepNames;
+use rolldown::{
+    BundlerBuilder, BundlerOptions, BundlerTransformOptions, CodeSplittingMode, ModuleType, OutputFormat, Platform,
+    RawCompressOptions, RawMangleOptions, RawMinifyOptions, RawMinifyOptionsDetailed, ResolveOptions, SourceMapType,
+    TsConfig,
+};
+use rolldown_common::{Output, OutputChunk};
+use rolldown_error::{BuildDiagnostic, DiagnosticOptions};
+
+use super::{
+    plugin::{Hall, PRELUDE, State},
+    protocol::{Answer, Built, Fault, Found, Place, Request},
+    rule::Rule,
+};
+
+/// The newest edition of the language that the engine knows whole.
+const EDITION: &str = "es2023";
+
+pub(crate) async fn pack(request: Request) -> Answer {
+    let state = Arc::new(State::new(request));
+    let bundler = BundlerBuilder::default()
+        .with_options(options(&state.request))
+        .with_plugins(vec![Arc::new(Hall(Arc::clone(&state)))])
+        .build();
+    let built = match bundler {
+        Ok(mut bundler) => bundler.generate().await,
+        Err(error) => Err(error),
+    };
+    let outside = state.outside();
+    if !outside.is_empty() {
+        return Answer::Refused(outside);
+    }
+    let output = match built {
+        Ok(output) => output,
+        Err(errors) => {
+            return Answer::Refused(errors.into_vec().iter().map(|it| fault(it, &state.request.root)).collect());
+        }
+    };
+    let chunk = output.assets.iter().find_map(|it| match it {
+        Output::Chunk(chunk) => Some(chunk),
+        Output::Asset(_) => None,
+    });
+    match chunk {
+        Some(chunk) => Answer::Built(Box::new(finished(chunk, &state))),
+        None => Answer::Refused(vec![Fault { message: "nothing was bundled".to_owned(), hint: None, place: None }]),
+    }
+}
+
+fn options(request: &Request) -> BundlerOptions {
+    let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    let keeping = MangleOptionsKeepNames { function: true, class: true };
+    let other = |end: &str, ends: &[&str]| (end.to_owned(), ends.iter().map(|&end| end.to_owned()).collect());
+    BundlerOptions {
+        input: Some(vec![request.entry.to_string_lossy().into_owned().into()]),
+        cwd: Some(request.root.clone()),
+        platform: Some(Platform::Neutral),
+        format: Some(OutputFormat::Esm),
+        code_splitting: Some(CodeSplittingMode::Bool(false)),
+        sourcemap: Some(SourceMapType::Hidden),
+        tsconfig: Some(TsConfig::Auto(false)),
+        // Extensions look at names of their classes and functions; errors are easier to read with them.
+        minify: Some(RawMinifyOptions::Object(RawMinifyOptionsDetailed {
+            mangle: Some(RawMangleOptions { keep_names: Some(keeping), ..RawMangleOptions::default() }),
+            compress: Some(RawCompressOptions {
+                keep_names: Some(oxc::minifier::CompressOptionsKeepNames { function: true, class: true }),
+                ..RawCompressOptions::default()
+            }),
+            remove_whitespace: true,
+        })),
+        define: Some([("process.env.NODE_ENV".to_owned(), "\"production\"".to_owned())].into_iter().collect()),
+        module_types: Some(
+            [(".md", ModuleType::Text), (".txt", ModuleType::Text)]
+                .map(|(end, it)| (end.to_owned(), it))
+                .into_iter()
+                .collect(),
+        ),
+        resolve: Some(ResolveOptions {
+            main_fields: words(&["module", "main"]),
+            condition_names: words(&["node"]),
+            extensions: words(&[".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".json"]),
+            extension_alias: Some(vec![
+                other(".js", &[".js", ".ts", ".tsx"]),
+                other(".mjs", &[".mjs", ".mts"]),
+                other(".cjs", &[".cjs", ".cts"]),
+                other(".jsx", &[".jsx", ".tsx"]),
+            ]),
+            ..ResolveOptions::default()
+        }),
+        transform: Some(BundlerTransformOptions {
+            target: Some(rolldown_common::Either::Left(EDITION.to_owned())),
+            ..BundlerTransformOptions::default()
+        }),
+        ..BundlerOptions::default()
+    }
+}
+
+fn finished(chunk: &OutputChunk, state: &State) -> Built {
+    // What was shaken off is not part of the extension, and nothing is said about it.
+    let kept: BTreeSet<&Path> = chunk.modules.keys.iter().map(|id| Path::new(id.as_str())).collect();
+    let scanned = state.take_scans();
+    let mut findings: Vec<Found> = Vec::new();
+    let (mut assets, mut capabilities) = (BTreeSet::new(), BTreeSet::new());
+    for (file, scan) in scanned.iter().filter(|(file, _)| kept.contains(file.as_path())) {
+        findings.extend(scan.findings.iter().cloned());
+        findings.extend(scan.imports.iter().filter_map(|import| state.judge(file, import)));
+        assets.extend(scan.assets.iter().cloned());
+        capabilities.extend(scan.capabilities.iter().map(|&it| it.to_owned()));
+    }
+    if !chunk.exports.iter().any(|name| name == "default") {
+        let file = state.request.entry.clone();
+        let subject = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let place = Place { file, line: 1, column: 1, length: 1, text: String::new() };
+        findings.push(Found { rule: Rule::NoFactory, subject, place });
+    }
+    let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
+    Built {
+        bundle: format!("{PRELUDE}\n{}", chunk.code),
+        source_map: moved_down(&map),
+        sources: state.sources(),
+        assets: assets.into_iter().filter(|it| it.exists()).collect(),
+        missing: state.missing(),
+        findings,
+        capabilities: capabilities.into_iter().collect(),
+    }
+}
+
+/// The map of the same code one line further down.
+fn moved_down(map: &str) -> String {
+    map.replacen("\"mappings\":\"", "\"mappings\":\";", 1)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the line is shown as it is written")]
+fn fault(error: &BuildDiagnostic, root: &Path) -> Fault {
+    let options = DiagnosticOptions { cwd: root.to_path_buf() };
+    let diagnostic = error.to_diagnostic_with(&options);
+    let place = diagnostic.get_primary_location().map(|(file, line, column, _)| {
+        let file = root.join(PathBuf::from(file));
+        let (line, column) = (u32::try_from(line).unwrap_or(1), u32::try_from(column).unwrap_or(0) + 1);
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let text = text.lines().nth(line as usize - 1).unwrap_or_default().to_owned();
+        Place { file, line, column, length: 1, text }
+    });
+    Fault { message: error.to_message_with(&options), hint: None, place }
+}

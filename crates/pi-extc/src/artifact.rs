@@ -1,0 +1,299 @@
+//! An extension that was bundled and scanned.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use pi_extproto::{
+    artifact::{
+        self as descriptor, ArtifactCapabilities, ArtifactSchema, Digest, Engine, Extra, Finding, Sizes, SourceFile,
+        SourcePlace, Verdict, canonical,
+    },
+    capability::{Capability, CapabilityManifest, DeclaredBy},
+    manifest::{ExtensionManifest, InsidePath, Tier},
+};
+use serde_json::json;
+
+use crate::{
+    bundler::{
+        self,
+        protocol::{Answer, Built, Found, Place, Request},
+    },
+    cache::Module,
+    fault::{BuildFault, Fault},
+    file, rules,
+    shims::{HOST_MODULES, engine_version},
+    source::{Source, sources},
+};
+
+/// Many times what the largest extension takes.
+const LIMIT: Duration = Duration::from_secs(120);
+/// How much the assets of an extension may hold: they are copied into the artifact.
+const MOST_FILES: u64 = 2000;
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Where and how extensions are built.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    /// The folder of the cache.
+    pub cache: PathBuf,
+    /// How long bundling may take.
+    pub limit: Duration,
+}
+
+/// A built extension: what it is, what was found, and everything that it needs to run elsewhere.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    pub descriptor: descriptor::Artifact,
+    pub manifest: ExtensionManifest,
+    /// One ES module whose only import is `pi:shims`.
+    pub bundle: Arc<str>,
+    pub source_map: Arc<str>,
+    pub assets: Vec<Asset>,
+    /// Every file that was read to build it; none for one that was read from a container.
+    pub sources: Vec<PathBuf>,
+    /// Packages that were not found.
+    pub missing: Vec<String>,
+}
+
+/// A file that belongs to an extension besides its code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asset {
+    pub path: InsidePath,
+    pub bytes: Arc<[u8]>,
+}
+
+/// What speaks for and against an extension, in numbers, for policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// Forbidden interfaces.
+    pub forbidden: u64,
+    /// Code from text, names known only at run time, encoded text.
+    pub obfuscated: u64,
+    /// Of the container's parts.
+    pub bytes: u64,
+    pub uses_files: bool,
+    pub uses_processes: bool,
+    pub uses_network: bool,
+    pub uses_environment: bool,
+}
+
+impl Workshop {
+    pub fn new(cache: PathBuf) -> Self {
+        Self { cache, limit: LIMIT }
+    }
+}
+
+/// Builds the one extension at `source`: a file, or a folder with one entry. Dropping the future ends the bundler.
+pub async fn build(source: &Path, workshop: &Workshop) -> Result<Artifact, BuildFault> {
+    let found = sources(source)?;
+    match found.as_slice() {
+        [one] => build_source(one, workshop).await,
+        several => {
+            let entries = several.iter().map(|it| it.entry.display().to_string()).collect();
+            Err(BuildFault::SeveralEntries { path: source.to_path_buf(), entries })
+        }
+    }
+}
+
+/// Builds every extension at `source`, one after the other.
+pub async fn build_all(source: &Path, workshop: &Workshop) -> Result<Vec<Artifact>, BuildFault> {
+    let mut built = Vec::new();
+    for source in sources(source)? {
+        built.push(build_source(&source, workshop).await?);
+    }
+    Ok(built)
+}
+
+/// Builds one extension.
+pub(crate) async fn build_source(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
+    let hosts = HOST_MODULES.clone();
+    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts };
+    match bundler::ask(&request, &workshop.cache, workshop.limit).await? {
+        Answer::Built(built) => assembled(source, *built),
+        Answer::Refused(faults) => {
+            let faults = faults.into_iter().map(|it| fault(it, &source.root)).collect();
+            Err(BuildFault::Sources { faults })
+        }
+    }
+}
+
+fn fault(fault: bundler::protocol::Fault, root: &Path) -> Fault {
+    let (place, line, length) = match fault.place {
+        Some(place) => (Some(shown_place(&place, root)), place.text, place.length),
+        None => (None, String::new(), 1),
+    };
+    Fault { message: fault.message, hint: fault.hint, place, line, length }
+}
+
+fn shown_place(place: &Place, root: &Path) -> SourcePlace {
+    SourcePlace { file: name_of(&place.file, root), line: place.line, column: place.column }
+}
+
+/// A file by its path inside the extension, or inside the folder of packages that it comes from.
+fn name_of(file: &Path, root: &Path) -> String {
+    let path = file.strip_prefix(root).unwrap_or(file);
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    let packages = parts.iter().position(|part| part == "node_modules").filter(|_| path.is_absolute());
+    let parts = &parts[packages.unwrap_or(0)..];
+    parts.join("/").trim_start_matches('/').replace([':', '\\'], "_")
+}
+
+fn assembled(source: &Source, built: Built) -> Result<Artifact, BuildFault> {
+    let assets = assets(source, &built.assets)?;
+    let mut manifest = source.manifest.clone();
+    if manifest.assets.is_none() && !assets.is_empty() {
+        manifest.assets = Some(assets.iter().map(|it| it.path.clone()).collect());
+    }
+    let bundle: Arc<str> = built.bundle.into();
+    let mut files = Vec::new();
+    for path in &built.sources {
+        let bytes = file::read_source(path)?;
+        // Every name that `name_of` makes is inside; a stranger one is a fault in it, and is shown as such.
+        let path = InsidePath::try_from(name_of(path, &source.root))
+            .map_err(|_| BuildFault::NoEntry { path: path.clone() })?;
+        files.push(SourceFile { path, digest: Digest::of(&bytes), size: bytes.len() as u64 });
+    }
+    let sizes = Sizes {
+        sources: files.iter().map(|it| it.size).sum(),
+        bundle: bundle.len() as u64,
+        assets: assets.iter().map(|it| it.bytes.len() as u64).sum(),
+    };
+    let mut findings: Vec<Finding> = built.findings.iter().map(|it| finding(it, &source.root)).collect();
+    findings.sort_by_key(|it| std::cmp::Reverse(it.verdict));
+    let missing: Vec<String> = built.missing;
+    let mut extra = Extra::new();
+    if !missing.is_empty() {
+        extra.insert("missing".to_owned(), json!(missing));
+    }
+    let descriptor = descriptor::Artifact {
+        schema: ArtifactSchema::V1,
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        engine: Engine { tier: Tier::Js, version: engine_version().to_owned() },
+        hash: hash(&manifest, &bundle),
+        capabilities: ArtifactCapabilities {
+            declared: declared(&manifest),
+            inferred: built.capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
+        },
+        findings,
+        sources: files,
+        sizes,
+        extra,
+    };
+    let sources = built.sources.into_iter().chain(source.described_by.iter().cloned()).collect();
+    Ok(Artifact { descriptor, manifest, bundle, source_map: built.source_map.into(), assets, sources, missing })
+}
+
+fn declared(manifest: &ExtensionManifest) -> Option<CapabilityManifest> {
+    let declared = manifest.declared();
+    match declared.by() {
+        DeclaredBy::Nothing => None,
+        DeclaredBy::FlatList | DeclaredBy::Manifest => Some(CapabilityManifest::new(declared.requirements().to_vec())),
+    }
+}
+
+fn finding(found: &Found, root: &Path) -> Finding {
+    let meaning = rules::meaning(found.rule);
+    Finding {
+        verdict: meaning.verdict,
+        rule: rules::name(found.rule),
+        message: meaning.message.replace("{}", &found.subject),
+        place: Some(shown_place(&found.place, root)),
+        excerpt: Some(found.place.text.trim_end().to_owned()).filter(|text| !text.is_empty()),
+        remedy: Some(meaning.remedy.to_owned()),
+    }
+}
+
+/// The key of the cache: `sha256(manifest + bundle + engine_version)`, the manifest as canonical JSON.
+pub(crate) fn hash(manifest: &ExtensionManifest, bundle: &str) -> Digest {
+    let manifest = serde_json::to_value(manifest).expect("a manifest is plain JSON");
+    let mut bytes = canonical::to_vec(&manifest);
+    bytes.extend(bundle.as_bytes());
+    bytes.extend(engine_version().as_bytes());
+    Digest::of(&bytes)
+}
+
+/// What the manifest lists and what the sources name.
+fn assets(source: &Source, named: &[PathBuf]) -> Result<Vec<Asset>, BuildFault> {
+    let listed = source.manifest.assets.iter().flatten().map(|it| source.root.join(it.as_str()));
+    let mut waiting: Vec<PathBuf> = listed.chain(named.iter().cloned()).collect();
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    while let Some(path) = waiting.pop() {
+        let real = path.canonicalize().map_err(|source| BuildFault::Unreadable { path: path.clone(), source })?;
+        // A link out of the folder is no asset.
+        if !real.starts_with(&source.root) || is_private(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            let unreadable = |error| BuildFault::Unreadable { path: path.clone(), source: error };
+            waiting.extend(file::list(&path).map_err(unreadable)?);
+        } else if path != source.entry {
+            files.insert(path);
+        }
+        if files.len() as u64 > MOST_FILES {
+            return Err(BuildFault::TooMuch { limit: MOST_FILES, unit: "files" });
+        }
+    }
+    let (mut assets, mut size) = (Vec::new(), 0);
+    for path in files {
+        let bytes = file::read_source(&path)?;
+        size += bytes.len() as u64;
+        if size > MOST_BYTES {
+            return Err(BuildFault::TooMuch { limit: MOST_BYTES, unit: "bytes" });
+        }
+        // A name that cannot travel is left where it is.
+        if let Ok(path) = InsidePath::try_from(name_of(&path, &source.root)) {
+            assets.push(Asset { path, bytes: bytes.into() });
+        }
+    }
+    Ok(assets)
+}
+
+fn is_private(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "node_modules" || name == ".git")
+}
+
+impl Artifact {
+    pub fn name(&self) -> &str {
+        &self.descriptor.name
+    }
+
+    pub fn hash(&self) -> &Digest {
+        &self.descriptor.hash
+    }
+
+    pub fn findings(&self) -> &[Finding] {
+        &self.descriptor.findings
+    }
+
+    /// The worst of the findings.
+    pub fn verdict(&self) -> Verdict {
+        self.descriptor.verdict()
+    }
+
+    /// The bundle, for the cache to compile.
+    pub fn module(&self) -> Module {
+        Module { name: format!("pi:bundle/{}", self.descriptor.name), source: Arc::clone(&self.bundle) }
+    }
+
+    /// What policy weighs.
+    pub fn evidence(&self) -> Evidence {
+        let count = |test: fn(&Finding) -> bool| self.findings().iter().filter(|it| test(it)).count() as u64;
+        let uses = |capabilities: &[Capability]| {
+            capabilities.iter().any(|it| self.descriptor.capabilities.inferred.contains(it))
+        };
+        Evidence {
+            forbidden: count(|it| it.verdict == Verdict::Blocked),
+            obfuscated: count(|it| it.rule.starts_with("code.")),
+            bytes: self.descriptor.sizes.bundle + self.descriptor.sizes.assets,
+            uses_files: uses(&[Capability::Read, Capability::Write]),
+            uses_processes: uses(&[Capability::Exec]),
+            uses_network: uses(&[Capability::Http]),
+            uses_environment: uses(&[Capability::Env]),
+        }
+    }
+}

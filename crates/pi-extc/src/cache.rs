@@ -1,0 +1,256 @@
+//! What is made once and used often: bytecode, and artifacts built from sources. Every entry is named by what it was made
+//! from and sealed with the key of this machine; one that is not as it was written is removed and made anew.
+
+mod compile;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use pi_extproto::artifact::Digest;
+
+use crate::{
+    fault::CacheFault,
+    file,
+    seal::{Sealer, TAG_SIZE},
+    shims::engine_version,
+};
+
+const MAGIC: &[u8] = b"pi.ext.cache.v1\n";
+const ENTRIES: &str = "entries";
+const END: &str = "sealed";
+
+/// JavaScript that is to be compiled.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Under which other modules import it, and stack traces show it.
+    pub name: String,
+    pub source: Arc<str>,
+}
+
+/// Bytecode for the engine in this binary, made by this machine. Nothing but [`Cache`] makes one, so that nothing else is
+/// ever loaded as code.
+#[derive(Debug, Clone)]
+pub struct Bytecode(Arc<[u8]>);
+
+/// The cache of one machine. Several processes may use it at once.
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    sealer: Sealer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Bytecode,
+    /// An artifact with the state of its sources.
+    Built,
+}
+
+/// One entry, as `pi ext cache list` shows it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub key: String,
+    /// What it is, if that can be read.
+    pub kind: Option<Kind>,
+    /// Of which module or source.
+    pub label: String,
+    /// For which engine it was made.
+    pub engine: String,
+    pub size: u64,
+    pub written: Option<SystemTime>,
+    pub health: Health,
+    path: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    Sound,
+    /// Made for another engine: sound, and of no use any more.
+    Stale,
+    /// Changed, cut or forged.
+    Broken,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pruned {
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+/// The parts of an entry that passed.
+struct Opened<'e> {
+    kind: Kind,
+    engine: &'e str,
+    label: &'e str,
+    content: &'e [u8],
+}
+
+impl Bytecode {
+    /// For the engine, as long as `self` is kept.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same, for whoever keeps it as long as the engine runs.
+    pub fn shared(&self) -> Arc<[u8]> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bytecode => "bytecode",
+            Self::Built => "built",
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        [Self::Bytecode, Self::Built].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+impl Cache {
+    /// The cache in `folder`, which is made at first use.
+    pub fn open(folder: &Path) -> Result<Self, CacheFault> {
+        Ok(Self { folder: folder.to_path_buf(), sealer: Sealer::open(folder)? })
+    }
+
+    /// The bytecode of a module, compiled at first use.
+    pub fn bytecode(&self, module: &Module) -> Result<Bytecode, CacheFault> {
+        let key = key(Kind::Bytecode, &[&module.name, &module.source]);
+        if let Some(bytes) = self.get(Kind::Bytecode, &key) {
+            return Ok(Bytecode(bytes.into()));
+        }
+        let bytes = compile::compile(module)?;
+        // Without a disk to keep it on it is still bytecode.
+        if let Err(error) = self.put(Kind::Bytecode, &key, &module.name, &bytes) {
+            tracing::warn!(module = module.name, %error, "bytecode is not kept");
+        }
+        Ok(Bytecode(bytes.into()))
+    }
+
+    /// The content of a sound entry. One that is not sound is removed.
+    pub(crate) fn get(&self, kind: Kind, key: &Digest) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let bytes = file::read(&path).ok()?;
+        match self.opened(key, &bytes) {
+            Some(entry) if entry.kind == kind && entry.engine == engine_version() => Some(entry.content.to_vec()),
+            Some(_) | None => {
+                tracing::warn!(entry = %path.display(), "an entry of the cache is not as it was written and is removed");
+                if let Err(error) = file::remove(&path) {
+                    tracing::warn!(entry = %path.display(), %error, "it cannot be removed");
+                }
+                None
+            }
+        }
+    }
+
+    pub(crate) fn put(&self, kind: Kind, key: &Digest, label: &str, content: &[u8]) -> Result<(), CacheFault> {
+        let path = self.path(key);
+        let io = |source| CacheFault::Io { path: path.clone(), source };
+        // Labels stand in one line.
+        let label: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let mut sealed = format!("{}\n{}\n{label}\n", kind.word(), engine_version()).into_bytes();
+        sealed.extend(content);
+        let tag = self.sealer.seal(&named(key, &sealed));
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(tag);
+        bytes.extend(sealed);
+        let folder = path.parent().unwrap_or(&self.folder);
+        file::make_folder(folder).and_then(|()| file::replace(&path, &bytes, 0o600)).map_err(io)
+    }
+
+    /// Every entry, each checked.
+    pub fn list(&self) -> Result<Vec<Entry>, CacheFault> {
+        let mut entries = Vec::new();
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            |source| CacheFault::Io { path, source }
+        };
+        let folder = self.folder.join(ENTRIES);
+        for shelf in file::list(&folder).map_err(io(&folder))? {
+            for path in file::list(&shelf).map_err(io(&shelf))? {
+                if path.extension().is_some_and(|end| end == END)
+                    && let Some(entry) = self.entry(path)
+                {
+                    entries.push(entry);
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    /// One that another process removed meanwhile is none.
+    fn entry(&self, path: PathBuf) -> Option<Entry> {
+        let (bytes, metadata) = (file::read(&path).ok()?, file::metadata(&path).ok()?);
+        let key = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let opened = key.parse().ok().and_then(|key| self.opened(&key, &bytes));
+        let health = match &opened {
+            Some(opened) if opened.engine == engine_version() => Health::Sound,
+            Some(_) => Health::Stale,
+            None => Health::Broken,
+        };
+        let (kind, label, engine) = match opened {
+            Some(it) => (Some(it.kind), it.label.to_owned(), it.engine.to_owned()),
+            None => (None, String::new(), String::new()),
+        };
+        let (size, written) = (metadata.len(), metadata.modified().ok());
+        Some(Entry { key, kind, label, engine, size, written, health, path })
+    }
+
+    /// Removes what is broken or stale, and what was written longer ago than `age`, seen from `now`.
+    pub fn prune(&self, age: Option<Duration>, now: SystemTime) -> Result<Pruned, CacheFault> {
+        let mut pruned = Pruned::default();
+        for entry in self.list()? {
+            let since = entry.written.and_then(|written| now.duration_since(written).ok());
+            let is_old = age.is_some_and(|age| since.is_none_or(|since| since >= age));
+            if entry.health != Health::Sound || is_old {
+                file::remove(&entry.path).map_err(|source| CacheFault::Io { path: entry.path.clone(), source })?;
+                pruned.entries += 1;
+                pruned.bytes += entry.size;
+            }
+        }
+        Ok(pruned)
+    }
+
+    fn path(&self, key: &Digest) -> PathBuf {
+        let key = key.to_string();
+        self.folder.join(ENTRIES).join(&key[..2]).join(format!("{key}.{END}"))
+    }
+
+    fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Opened<'e>> {
+        let (tag, sealed) = bytes.strip_prefix(MAGIC)?.split_at_checked(TAG_SIZE)?;
+        if !self.sealer.is_sealed(&named(key, sealed), tag) {
+            return None;
+        }
+        let (kind, rest) = line(sealed)?;
+        let (engine, rest) = line(rest)?;
+        let (label, content) = line(rest)?;
+        Some(Opened { kind: Kind::of_word(kind)?, engine, label, content })
+    }
+}
+
+/// What an entry is named by.
+pub(crate) fn key(kind: Kind, parts: &[&str]) -> Digest {
+    let mut bytes = format!("{}\n{}\n{}\n", kind.word(), engine_version(), std::env::consts::ARCH).into_bytes();
+    for part in parts {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part.as_bytes());
+    }
+    Digest::of(&bytes)
+}
+
+/// What is sealed: an entry under another name is another entry.
+fn named(key: &Digest, sealed: &[u8]) -> Vec<u8> {
+    [key.as_bytes(), sealed].concat()
+}
+
+fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
+}

@@ -1,0 +1,119 @@
+//! `extension.artifact`: bundle, source map, manifest, descriptor and assets in one file.
+//!
+//! The first line is `pi.ext.container.v1`, the second one lists the parts as JSON (`[{"name", "size", "digest"}, …]`), their
+//! bytes follow in that order, and the last 32 bytes are the SHA-256 of everything before them. `docs/extensions-build.md`
+//! describes it for others. Everything in it is text or data: nothing compiled.
+
+use std::sync::Arc;
+
+use pi_extproto::{
+    artifact::{self as descriptor, Digest, canonical},
+    manifest::{ExtensionManifest, InsidePath},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{Artifact, Asset, hash};
+
+const HEAD: &[u8] = b"pi.ext.container.v1\n";
+const DESCRIPTOR: &str = "artifact.json";
+const MANIFEST: &str = "extension.json";
+const BUNDLE: &str = "bundle.js";
+const SOURCE_MAP: &str = "bundle.js.map";
+const ASSETS: &str = "assets/";
+const SEAL: usize = 32;
+
+/// Why a file is no artifact that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContainerFault {
+    #[error("it is not an artifact")]
+    Foreign,
+    #[error("it was cut or changed: its digest does not fit")]
+    Damaged,
+    #[error("its list of parts cannot be read")]
+    BadList,
+    #[error("the part {name} is missing")]
+    Missing { name: &'static str },
+    #[error("the part {name} is not what it should be")]
+    BadPart { name: String },
+    #[error("its hash is not that of its parts")]
+    OtherHash,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Part {
+    name: String,
+    size: usize,
+    digest: Digest,
+}
+
+/// The artifact as one file; the same artifact gives the same bytes.
+pub fn write(artifact: &Artifact) -> Vec<u8> {
+    let json = |value: serde_json::Result<serde_json::Value>| canonical::to_vec(&value.expect("plain JSON"));
+    let mut parts: Vec<(String, Vec<u8>)> = vec![
+        (DESCRIPTOR.to_owned(), json(serde_json::to_value(&artifact.descriptor))),
+        (MANIFEST.to_owned(), json(serde_json::to_value(&artifact.manifest))),
+        (BUNDLE.to_owned(), artifact.bundle.as_bytes().to_vec()),
+        (SOURCE_MAP.to_owned(), artifact.source_map.as_bytes().to_vec()),
+    ];
+    parts.extend(artifact.assets.iter().map(|it| (format!("{ASSETS}{}", it.path), it.bytes.to_vec())));
+    let list: Vec<Part> = parts
+        .iter()
+        .map(|(name, bytes)| Part { name: name.clone(), size: bytes.len(), digest: Digest::of(bytes) })
+        .collect();
+    let mut file = HEAD.to_vec();
+    file.extend(serde_json::to_vec(&list).expect("names and numbers"));
+    file.push(b'\n');
+    file.extend(parts.into_iter().flat_map(|(_, bytes)| bytes));
+    let seal = Digest::of(&file);
+    file.extend(seal.as_bytes());
+    file
+}
+
+/// Reads an artifact, every digest of it checked.
+pub fn read(file: &[u8]) -> Result<Artifact, ContainerFault> {
+    let rest = file.strip_prefix(HEAD).ok_or(ContainerFault::Foreign)?;
+    let (content, seal) = file.split_at_checked(file.len().saturating_sub(SEAL)).ok_or(ContainerFault::Damaged)?;
+    if Digest::of(content).as_bytes() != seal {
+        return Err(ContainerFault::Damaged);
+    }
+    let end = rest.iter().position(|&byte| byte == b'\n').ok_or(ContainerFault::BadList)?;
+    let list: Vec<Part> = serde_json::from_slice(&rest[..end]).map_err(|_| ContainerFault::BadList)?;
+    let mut bytes = rest.get(end + 1..rest.len() - SEAL).ok_or(ContainerFault::BadList)?;
+    let mut parts: Vec<(&str, &[u8])> = Vec::new();
+    for part in &list {
+        let bad = || ContainerFault::BadPart { name: part.name.clone() };
+        let (own, others) = bytes.split_at_checked(part.size).ok_or_else(bad)?;
+        if Digest::of(own) != part.digest {
+            return Err(bad());
+        }
+        parts.push((&part.name, own));
+        bytes = others;
+    }
+    if !bytes.is_empty() {
+        return Err(ContainerFault::BadList);
+    }
+    assembled(&parts)
+}
+
+fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
+    let part = |name: &'static str| {
+        parts.iter().find(|(own, _)| *own == name).map(|(_, bytes)| *bytes).ok_or(ContainerFault::Missing { name })
+    };
+    let bad = |name: &str| ContainerFault::BadPart { name: name.to_owned() };
+    let text = |name: &'static str| {
+        part(name).and_then(|bytes| std::str::from_utf8(bytes).map(Arc::<str>::from).map_err(|_| bad(name)))
+    };
+    let descriptor: descriptor::Artifact = serde_json::from_slice(part(DESCRIPTOR)?).map_err(|_| bad(DESCRIPTOR))?;
+    let manifest: ExtensionManifest = pi_extproto::manifest::parse(part(MANIFEST)?).map_err(|_| bad(MANIFEST))?;
+    let (bundle, source_map) = (text(BUNDLE)?, text(SOURCE_MAP)?);
+    if hash(&manifest, &bundle) != descriptor.hash {
+        return Err(ContainerFault::OtherHash);
+    }
+    let assets = parts.iter().filter_map(|(name, bytes)| name.strip_prefix(ASSETS).map(|path| (path, bytes)));
+    let asset = |(path, bytes): (&str, &&[u8])| {
+        let inside = InsidePath::try_from(path.to_owned()).map_err(|_| bad(path))?;
+        Ok(Asset { path: inside, bytes: Arc::from(*bytes) })
+    };
+    let assets = assets.map(asset).collect::<Result<_, _>>()?;
+    Ok(Artifact { descriptor, manifest, bundle, source_map, assets, sources: Vec::new(), missing: Vec::new() })
+}

@@ -1,0 +1,108 @@
+//! Why there is no artifact, or no bytecode.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use pi_extproto::artifact::SourcePlace;
+
+/// Why an extension could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildFault {
+    #[error("cannot read {}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
+    #[error("{} is no extension: it has no entry", path.display())]
+    NoEntry { path: PathBuf },
+    #[error("{} has several entries", path.display())]
+    SeveralEntries { path: PathBuf, entries: Vec<String> },
+    #[error("{} is not a valid manifest: {}", path.display(), problems.join("; "))]
+    BadManifest { path: PathBuf, problems: Vec<String> },
+    #[error("{} is not made of TypeScript or JavaScript", path.display())]
+    OtherTier { path: PathBuf },
+    /// What is wrong with the sources; never empty.
+    #[error("{}", told(faults))]
+    Sources { faults: Vec<Fault> },
+    #[error("this build carries no bundler")]
+    NoBundler,
+    #[error("the bundler cannot be started")]
+    Start(#[source] io::Error),
+    #[error("bundling took longer than {limit:?}")]
+    TooLong { limit: Duration },
+    #[error("the bundler ended without an answer ({status}): {said}")]
+    Died { status: String, said: String },
+    #[error("the folder with assets holds too much: more than {limit} {unit}")]
+    TooMuch { limit: u64, unit: &'static str },
+}
+
+/// One thing that is wrong with the sources.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    pub message: String,
+    pub hint: Option<String>,
+    pub place: Option<SourcePlace>,
+    /// How many characters it is about.
+    pub length: u32,
+    /// The line that it is about.
+    pub line: String,
+}
+
+/// Why there is no bytecode.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheFault {
+    #[error("cannot use the cache at {}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the machine's key at {} is not 32 bytes", path.display())]
+    BadKey { path: PathBuf },
+    #[error("no random numbers here")]
+    NoRandom,
+    #[error("{module} is not a program: {message}")]
+    Syntax { module: String, message: String },
+    #[error("the engine does not start")]
+    Engine,
+}
+
+fn told(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| crate::frame(fault).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+impl BuildFault {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "check the name, and who may read it",
+            Self::Unwritable { .. } => "check the disk, and who may write there",
+            Self::NoEntry { .. } => {
+                "name a file, or a folder with extension.json, package.json (\"pi\": {\"extensions\": […]}) or index.ts"
+            }
+            Self::SeveralEntries { .. } => "name one of the files",
+            Self::BadManifest { .. } => "`pi schema manifest` prints what is expected",
+            Self::OtherTier { .. } => {
+                "only TypeScript and JavaScript are bundled; components and MCP servers run as they are"
+            }
+            Self::Sources { .. } => "correct the sources and build again",
+            Self::NoBundler => {
+                "use a build of pi that was made on this kind of machine, or build the extension elsewhere"
+            }
+            Self::Start(_) => "the system refuses processes or files without names; check its limits",
+            Self::TooLong { .. } => "look for imports of very large packages",
+            Self::Died { .. } => {
+                "if it ran out of memory the extension imports too much; otherwise report it with the sources"
+            }
+            Self::TooMuch { .. } => "name the files that belong to the extension in \"assets\" of extension.json",
+        }
+    }
+}
+
+impl CacheFault {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "check the disk, and who may write there",
+            Self::BadKey { .. } => {
+                "remove the file; a new key is made, and what was cached with the old one is made anew"
+            }
+            Self::NoRandom | Self::Engine => "the system is out of resources; try again",
+            Self::Syntax { .. } => "correct the source",
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Builds what changed, and only that.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use pi_extproto::artifact::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    artifact::{Artifact, Workshop, build_source},
+    cache::{Cache, Kind, key},
+    container,
+    fault::BuildFault,
+    file,
+    source::{Source, sources},
+};
+
+/// What the bundler and the names of the host were when something was built.
+const RECIPE: &str = env!("PI_EXTC_RECIPE");
+
+/// An artifact and what its sources looked like.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub artifact: Artifact,
+    pub origin: Origin,
+    source: Source,
+    state: State,
+}
+
+/// Whether it was built just now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Built,
+    Cached,
+}
+
+/// The files that an artifact was built from, as they were.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    files: Vec<FileState>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct FileState {
+    path: PathBuf,
+    size: u64,
+    /// Nanoseconds since 1970, as text: they are too large for some readers of JSON.
+    modified: String,
+    digest: Digest,
+}
+
+/// Every extension at `path`, built at first or when its sources changed, else as it was built before.
+pub async fn load(path: &Path, workshop: &Workshop, cache: &Cache) -> Result<Vec<Loaded>, BuildFault> {
+    let mut loaded = Vec::new();
+    for source in sources(path)? {
+        loaded.push(load_source(source, workshop, cache).await?);
+    }
+    Ok(loaded)
+}
+
+async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
+    let entry = source.entry.to_string_lossy();
+    let key = key(Kind::Built, &[RECIPE, &entry, &source.root.to_string_lossy()]);
+    if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(&bytes))
+        && !state.is_changed(&source)
+    {
+        return Ok(Loaded { artifact, origin: Origin::Cached, source, state });
+    }
+    let artifact = build_source(&source, workshop).await?;
+    let state = State::of(&artifact)?;
+    let mut bytes = serde_json::to_vec(&state).expect("paths and digests are plain JSON");
+    bytes.push(b'\n');
+    bytes.extend(container::write(&artifact));
+    // What cannot be kept is built again next time.
+    if let Err(error) = cache.put(Kind::Built, &key, &entry, &bytes) {
+        tracing::warn!(source = %entry, %error, "a built extension is not kept");
+    }
+    Ok(Loaded { artifact, origin: Origin::Built, source, state })
+}
+
+fn parsed(bytes: &[u8]) -> Option<(State, Artifact)> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    let state: State = serde_json::from_slice(&bytes[..end]).ok()?;
+    let mut artifact = container::read(&bytes[end + 1..]).ok()?;
+    artifact.sources = state.files.iter().map(|it| it.path.clone()).collect();
+    artifact.missing.clone_from(&state.missing);
+    Some((state, artifact))
+}
+
+impl Loaded {
+    /// Whether a source changed since: cheap enough to ask before every use. A file that was only touched did not change.
+    pub fn is_stale(&self) -> bool {
+        self.state.is_changed(&self.source)
+    }
+
+    /// The folder that is the extension.
+    pub fn root(&self) -> &Path {
+        &self.source.root
+    }
+
+    /// The file where it begins.
+    pub fn entry(&self) -> &Path {
+        &self.source.entry
+    }
+}
+
+impl State {
+    fn of(artifact: &Artifact) -> Result<Self, BuildFault> {
+        let files = artifact.sources.iter().map(|path| FileState::of(path)).collect::<Result<_, _>>()?;
+        Ok(Self { files, missing: artifact.missing.clone() })
+    }
+
+    fn is_changed(&self, source: &Source) -> bool {
+        self.files.iter().any(FileState::is_changed)
+            || source.described_by.iter().any(|path| !self.files.iter().any(|it| it.path == *path))
+            || self.missing.iter().any(|package| is_installed(package, &source.root))
+    }
+}
+
+impl FileState {
+    fn of(path: &Path) -> Result<Self, BuildFault> {
+        let bytes = file::read_source(path)?;
+        let unreadable = |source| BuildFault::Unreadable { path: path.to_path_buf(), source };
+        let modified = file::metadata(path).and_then(|it| it.modified()).map_err(unreadable)?;
+        let (size, digest) = (bytes.len() as u64, Digest::of(&bytes));
+        Ok(Self { path: path.to_path_buf(), size, modified: nanoseconds(modified), digest })
+    }
+
+    fn is_changed(&self) -> bool {
+        let Ok(metadata) = file::metadata(&self.path) else { return true };
+        if metadata.len() != self.size {
+            return true;
+        }
+        let is_touched = metadata.modified().map(nanoseconds).ok().as_ref() != Some(&self.modified);
+        is_touched && file::read(&self.path).map(|bytes| Digest::of(&bytes)).ok() != Some(self.digest)
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> String {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
+}
+
+/// Whether a package that was missing lies there now.
+fn is_installed(specifier: &str, root: &Path) -> bool {
+    let parts = if specifier.starts_with('@') { 2 } else { 1 };
+    let package: PathBuf = specifier.split('/').take(parts).collect();
+    root.ancestors().any(|folder| folder.join("node_modules").join(&package).exists())
+}

@@ -1,0 +1,268 @@
+//! What becomes of sources: bundles, shims, stubs, and errors that show the line.
+
+use std::time::Duration;
+
+use pi_extc::{BuildFault, Workshop, build, frame, read_container, write_container};
+
+use super::house::{House, said};
+
+/// Builds a folder whose entry is `index.ts` and runs it.
+async fn check(what: &str, files: &[(&str, &str)], expected: &str) {
+    let artifact = House::new(files).built().await;
+    assert_eq!(said(&artifact.bundle), expected, "{what}: {}", artifact.bundle);
+}
+
+#[tokio::test]
+async fn everything_that_extensions_import_becomes_one_module() {
+    let pad = ("node_modules/pad/package.json", r#"{"name":"pad","version":"1.0.0","main":"./lib.js"}"#);
+    for (what, files, expected) in [
+        (
+            "TypeScript with enums, classes and types",
+            &[(
+                "index.ts",
+                "import type { ExtensionAPI } from '@mariozechner/pi-coding-agent';
+                 enum Colour { Red = 3 } interface A { b: number }
+                 class Tool<T> { constructor(private readonly it: T) {} name() { return this.constructor.name + this.it } }
+                 export default (pi: ExtensionAPI) => (pi as any).say(Colour.Red, new Tool<A['b']>(1 satisfies number).name());",
+            )][..],
+            "3 Tool1",
+        ),
+        (
+            "files with and without their ends",
+            &[
+                ("index.ts", "import { a } from './a.js'; import b from './b'; export default pi => pi.say(a, b)"),
+                ("a.ts", "export const a: string = 'a'"),
+                ("b/index.ts", "export default 'b'"),
+            ],
+            "a b",
+        ),
+        (
+            "CommonJS of a package, by both ways",
+            &[
+                (
+                    "index.ts",
+                    "import pad, { left } from 'pad'; const again = require('pad'); export default pi => pi.say(pad(1), left, again.left)",
+                ),
+                pad,
+                (
+                    "node_modules/pad/lib.js",
+                    "module.exports = n => 'pad' + n; module.exports.left = require('./left.json').word;",
+                ),
+                ("node_modules/pad/left.json", r#"{"word":"L"}"#),
+            ],
+            "pad1 L L",
+        ),
+        (
+            "a package with conditions, for Node and for imports",
+            &[
+                ("index.ts", "import { who } from 'pad/deep'; export default pi => pi.say(who)"),
+                (
+                    "node_modules/pad/package.json",
+                    r#"{"name":"pad","exports":{"./deep":{"browser":"./b.js","node":{"import":"./n.mjs"},"default":"./d.js"}}}"#,
+                ),
+                ("node_modules/pad/n.mjs", "export const who = 'node'"),
+                ("node_modules/pad/b.js", "export const who = 'browser'"),
+                ("node_modules/pad/d.js", "export const who = 'default'"),
+            ],
+            "node",
+        ),
+        (
+            "JSON, Markdown, text by its end and by its attribute",
+            &[
+                (
+                    "index.ts",
+                    "import data from './d.json'; import doc from './d.md'; import txt from './d.txt';
+                     import sql from './d.sql' with { type: 'text' };
+                     export default pi => pi.say(data.v, doc, txt, sql)",
+                ),
+                ("d.json", r#"{"v":1}"#),
+                ("d.md", "# m"),
+                ("d.txt", "t"),
+                ("d.sql", "select 1"),
+            ],
+            "1 # m t select 1",
+        ),
+        (
+            "dynamic imports, also in template literals, are inside",
+            &[
+                ("index.ts", "export default async pi => pi.say((await import('./a')).a, (await import(`./b`)).b)"),
+                ("a.ts", "export const a = 1"),
+                ("b.ts", "export const b = 2"),
+            ],
+            "1 2",
+        ),
+        (
+            "host modules by every spelling; a package of that name is still the host's",
+            &[
+                (
+                    "index.ts",
+                    "import fs, { readFileSync as read } from 'node:fs'; import * as path from 'path'; import { Type } from '@sinclair/typebox';
+                     import { Text } from '@earendil-works/pi-tui'; const os = require('os');
+                     export default pi => pi.say(fs.statSync(1), read(2), path.join('a'), Type(3), Text(4), os.cpus())",
+                ),
+                ("node_modules/typebox/package.json", r#"{"name":"typebox","main":"i.js"}"#),
+                ("node_modules/@sinclair/typebox/package.json", r#"{"name":"@sinclair/typebox","main":"i.js"}"#),
+                ("node_modules/@sinclair/typebox/i.js", "exports.Type = () => 'the package'"),
+            ],
+            "node/fs.statSync(1) node/fs.readFileSync(2) node/path.join(a) typebox/type.Type(3) pi/tui.Text(4) node/os.cpus()",
+        ),
+        (
+            "an export that no shim has reaches the shim, beside a default import too",
+            &[("index.ts", "import fs, { nothing } from 'fs'; export default pi => pi.say(fs.a(), nothing(1))")],
+            "node/fs.a() node/fs.nothing(1)",
+        ),
+        (
+            "a missing package is no failure until it is used",
+            &[(
+                "index.ts",
+                "import gone, { part } from 'gone'; export default pi => { pi.say('loaded'); try { part() } catch (e) { pi.say(e.message) } gone() }",
+            )],
+            "failed: Error:[bundle]:2:1: missing gone",
+        ),
+        (
+            "places are those of the sources",
+            &[
+                (
+                    "index.ts",
+                    "import { where } from './lib/where'; export default pi => pi.say(import.meta.url, __dirname, where)",
+                ),
+                (
+                    "lib/where.ts",
+                    "const here = { __filename }; export const where = here.__filename + typeof __dirname + import.meta.dirname",
+                ),
+            ],
+            "file:///ext/index.ts /ext /ext/lib/where.tsstring/ext/lib",
+        ),
+        (
+            "an extension in CommonJS",
+            &[("index.js", "module.exports = function (pi) { pi.say('cjs', require('./a').a) }"), ("a.js", "exports.a = 1")],
+            "cjs 1",
+        ),
+    ] {
+        if what.starts_with("a missing") {
+            let artifact = House::new(files).built().await;
+            let told = said(&artifact.bundle);
+            assert!(told.contains("missing gone"), "{told}");
+            continue;
+        }
+        check(what, files, expected).await;
+    }
+}
+
+#[tokio::test]
+async fn unused_code_is_gone_and_the_rest_is_small() {
+    let house = House::new(&[
+        ("index.ts", "import { used } from './lib'; export default pi => pi.say(used)"),
+        (
+            "lib.ts",
+            "export const used = 1; export function unused() { return 'a rather long sentence that nobody reads' }",
+        ),
+    ]);
+    let artifact = house.built().await;
+    assert!(!artifact.bundle.contains("rather long"), "{}", artifact.bundle);
+    assert_eq!(artifact.bundle.trim_end().lines().count(), 2, "{}", artifact.bundle);
+    let map: serde_json::Value = serde_json::from_str(&artifact.source_map).expect("a map");
+    let mappings = map["mappings"].as_str().expect("mappings");
+    assert!(mappings.starts_with(';') && mappings.len() > 5, "{mappings}");
+    assert!(
+        map["sources"]
+            .as_array()
+            .expect("sources")
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.ends_with("index.ts")))
+    );
+}
+
+#[tokio::test]
+async fn faults_show_file_line_and_code() {
+    for (files, expected) in [
+        (
+            &[("index.ts", "const a = 1;\nimport { b } from './nope';\nexport default () => b(a);")][..],
+            "index.ts:2:19|import { b } from './nope';|^",
+        ),
+        (&[("index.ts", "export default (pi) => {\n  pi.say(;\n}")], "index.ts:2:10|  pi.say(;|^"),
+        (
+            &[("index.ts", "import x from '../../secret.json';\nexport default () => x")],
+            "index.ts:1:15|import x from '../../secret.json';|^",
+        ),
+    ] {
+        let house = House::new(files);
+        std::fs::write(house.root().join("../../secret.json"), "{}").expect("a secret");
+        let Err(BuildFault::Sources { faults }) = house.build("").await else { panic!("{files:?} is built") };
+        let shown = frame(&faults[0]);
+        for part in expected.split('|') {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        std::fs::remove_file(house.root().join("../../secret.json")).expect("removed");
+    }
+}
+
+#[tokio::test]
+async fn nothing_outside_is_read_whatever_leads_there() {
+    for (what, entry) in [
+        ("an absolute path", "import s from 'OUTSIDE/secret.json'; export default () => s"),
+        ("dots", "import s from '../secret.json'; export default () => s"),
+        ("a link", "import s from './link.json'; export default () => s"),
+        ("a package that is a link", "import s from 'evil/secret.json'; export default () => s"),
+        ("text", "import s from '../secret.json' with { type: 'text' }; export default () => s"),
+        ("require", "export default () => require('../secret.json')"),
+    ] {
+        let house = House::new(&[("node_modules/ok/package.json", "{}")]);
+        let outside = house.root().parent().expect("a folder").to_path_buf();
+        std::fs::write(outside.join("secret.json"), r#"{"token":"swordfish"}"#).expect("a secret");
+        house.write("index.ts", &entry.replace("OUTSIDE", &outside.to_string_lossy()));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(outside.join("secret.json"), house.path("link.json")).expect("a link");
+            std::os::unix::fs::symlink(&outside, house.path("node_modules/evil")).expect("a link");
+        }
+        match house.build("").await {
+            Ok(artifact) => assert!(!artifact.bundle.contains("swordfish"), "{what}: {}", artifact.bundle),
+            Err(BuildFault::Sources { faults }) => assert!(!format!("{faults:?}").contains("swordfish"), "{what}"),
+            Err(other) => panic!("{what}: {other}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn time_is_limited_and_a_dropped_build_ends() {
+    let house = House::new(&[("index.ts", "export default () => {}")]);
+    let workshop = Workshop { limit: Duration::ZERO, ..house.workshop() };
+    assert!(matches!(build(&house.root(), &workshop).await, Err(BuildFault::TooLong { .. })));
+    let whole = house.built().await;
+    assert_eq!(said(&whole.bundle), "");
+}
+
+#[tokio::test]
+async fn same_sources_give_the_same_artifact_and_it_reads_back() {
+    let files = [
+        (
+            "index.ts",
+            "import { readFileSync } from 'fs'; import { join } from 'path'; export default pi => pi.say(readFileSync(join(__dirname, 'templates/a.txt')), new URL('./logo.svg', import.meta.url))",
+        ),
+        ("templates/a.txt", "A"),
+        ("logo.svg", "<svg/>"),
+        ("other.txt", "not named"),
+        ("package.json", r#"{"name":"Two Words","version":"1.2.3"}"#),
+    ];
+    let (one, other) = (House::new(&files), House::new(&files));
+    let (artifact, again) = (one.built().await, other.built().await);
+    let container = write_container(&artifact);
+    assert_eq!(container, write_container(&again), "the place of the sources is not in it");
+    let read = read_container(&container).expect("an artifact");
+    assert_eq!(
+        (read.bundle.as_ref(), read.hash(), &read.assets),
+        (artifact.bundle.as_ref(), artifact.hash(), &artifact.assets)
+    );
+    let names: Vec<&str> = read.assets.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(names, ["logo.svg", "templates/a.txt"]);
+    assert_eq!((read.descriptor.name.as_str(), read.descriptor.version.as_str()), ("two-words", "1.2.3"));
+    let paths: Vec<&str> = read.descriptor.sources.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["index.ts"]);
+    for at in (0..container.len()).step_by(7) {
+        let mut changed = container.clone();
+        changed[at] ^= 1;
+        assert!(read_container(&changed).is_err(), "byte {at}");
+        assert!(read_container(&container[..at]).is_err(), "cut at {at}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Building at first load, and again when sources change.
+
+use pi_extc::{Loaded, Origin, load};
+
+use super::house::{House, said};
+
+async fn loaded(house: &House) -> Loaded {
+    load(&house.root(), &house.workshop(), &house.cache()).await.expect("it is built").remove(0)
+}
+
+#[tokio::test]
+async fn sources_are_built_once_and_again_when_they_change() {
+    let house = House::new(&[
+        ("index.ts", "import { a } from './a'; import gone from 'gone'; export default pi => pi.say(a, gone)"),
+        ("a.ts", "export const a = 1"),
+        ("package.json", r#"{"name":"x","version":"1.0.0","main":"index.ts"}"#),
+    ]);
+    let first = loaded(&house).await;
+    assert_eq!(first.origin, Origin::Built);
+    let second = loaded(&house).await;
+    assert_eq!((second.origin, second.artifact.hash()), (Origin::Cached, first.artifact.hash()));
+    assert_eq!(second.artifact.descriptor, first.artifact.descriptor);
+    assert!(!second.is_stale());
+    house.write("a.ts", "export const a = 2");
+    assert!(second.is_stale() && first.is_stale());
+    let third = loaded(&house).await;
+    assert_eq!(third.origin, Origin::Built);
+    // Written anew with the same words: touched, not changed.
+    house.write("a.ts", "export const a = 2");
+    assert!(!third.is_stale());
+    assert_eq!(loaded(&house).await.origin, Origin::Cached);
+    // What was missing is there now.
+    house.write("node_modules/gone/package.json", r#"{"name":"gone","main":"i.js"}"#);
+    house.write("node_modules/gone/i.js", "module.exports = 'found'");
+    assert!(third.is_stale());
+    let fourth = loaded(&house).await;
+    assert_eq!((fourth.origin, said(&fourth.artifact.bundle).as_str()), (Origin::Built, "2 found"));
+    house.write("package.json", r#"{"name":"x","version":"2.0.0","main":"index.ts"}"#);
+    assert!(fourth.is_stale());
+    assert_eq!(loaded(&house).await.artifact.descriptor.version, "2.0.0");
+    std::fs::remove_file(house.path("a.ts")).expect("removed");
+    assert!(fourth.is_stale());
+}
+
+#[tokio::test]
+async fn built_extension_that_was_changed_in_the_cache_is_built_anew() {
+    let house = House::new(&[("index.ts", "export default pi => pi.say('good')")]);
+    loaded(&house).await;
+    for shelf in std::fs::read_dir(house.cache_folder().join("entries")).expect("entries") {
+        for file in std::fs::read_dir(shelf.expect("a shelf").path()).expect("a shelf") {
+            let path = file.expect("a file").path();
+            let text = std::fs::read(&path).expect("an entry");
+            let at = text.windows(4).rposition(|it| it == b"good").expect("the bundle");
+            let mut evil = text.clone();
+            evil[at..at + 4].copy_from_slice(b"evil");
+            std::fs::write(&path, evil).expect("an attack");
+        }
+    }
+    let again = loaded(&house).await;
+    assert_eq!((again.origin, said(&again.artifact.bundle).as_str()), (Origin::Built, "good"));
+}
