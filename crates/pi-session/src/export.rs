@@ -10,7 +10,7 @@ mod prose;
 
 use std::{collections::HashMap, io, path::Path};
 
-use pi_envelope::Envelope;
+use pi_envelope::{Album, Envelope};
 use pi_transcript::{
     Block, Entry, EntryId, Header, Line, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line,
     write_line,
@@ -134,6 +134,18 @@ pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportEr
     let request = request.map(str::to_owned).or(last).ok_or(ExportError::NoEnvelopes)?;
     let found = index.rebuild(&request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
     found.ok_or(ExportError::NoRequest { request })
+}
+
+/// What the model was shown in every request of a session, the oldest first. There is at least one.
+pub fn album(path: &Path, title: &str) -> Result<Album, ExportError> {
+    let (index, disk) = sidecar::view(path)?.ok_or(ExportError::NoEnvelopes)?;
+    let mut album = Album::new(title);
+    for listed in index.list() {
+        let found = index.rebuild(&listed.request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
+        let envelope = found.ok_or_else(|| ExportError::NoRequest { request: listed.request.clone() })?;
+        album.add(&envelope, Some(listed.entry.as_str()));
+    }
+    if album.is_empty() { Err(ExportError::NoEnvelopes) } else { Ok(album) }
 }
 
 /// What an answer, a summary or a call of its own consumed.

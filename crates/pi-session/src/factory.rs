@@ -86,6 +86,7 @@ pub struct Post {
     received: mpsc::Receiver<Letter>,
     emit: chute::Sender<AgentEvent>,
     heard: chute::Receiver<AgentEvent>,
+    ended: CancellationToken,
 }
 
 /// The way of extensions into the mailbox. It does not keep the session alive.
@@ -97,7 +98,7 @@ impl Post {
         // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped,
         // extensions that fail, and what they draw. There are few of these, and frames come at the pace of a screen.
         let (emit, heard) = chute::open();
-        Self { letters, received, emit, heard }
+        Self { letters, received, emit, heard, ended: CancellationToken::new() }
     }
 
     /// Hears how extensions fail, and tells everybody who listens to the session.
@@ -109,6 +110,11 @@ impl Post {
             // A session that is gone has nobody left to be told.
             emit.send(incident.to_event());
         })
+    }
+
+    /// Signalled when the session has ended, its extensions with it.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     /// What extensions hold of the session.
@@ -141,7 +147,7 @@ pub fn start(blueprint: Blueprint) -> Session {
 
 /// Makes a session, which runs from here on. Needs a tokio runtime.
 pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
-    let Post { letters, received, emit, heard } = post;
+    let Post { letters, received, emit, heard, ended } = post;
     let worth = match blueprint.mode {
         Mode::Server => Worth::Anything,
         Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
@@ -230,7 +236,10 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     mailbox.restore(&finished);
     mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.
-    tokio::spawn(mailbox.work(received, heard));
+    tokio::spawn(async move {
+        let _ended = ended.drop_guard();
+        mailbox.work(received, heard).await;
+    });
     Session::new(letters)
 }
 

@@ -64,6 +64,10 @@ pub struct Settings {
     pub session_directory: Option<Location>,
     pub skills: Vec<Location>,
     pub prompts: Vec<Location>,
+    /// Paths of extensions, of every layer; the strongest first.
+    pub extensions: Vec<Listed>,
+    /// Packages that bring extensions, of every layer; each is a text or an object with a source.
+    pub packages: Vec<Listed>,
     pub enable_skill_commands: bool,
     pub default_project_trust: DefaultTrust,
     pub theme: Option<String>,
@@ -133,6 +137,14 @@ pub struct Images {
     pub auto_resize: bool,
     /// No image is sent to a model.
     pub block_images: bool,
+}
+
+/// An entry of a list of a settings file, as it was written, and the folder that it is relative to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub value: Value,
+    pub folder: PathBuf,
+    pub origin: Origin,
 }
 
 /// A path or pattern of a settings file, and the folder that it is relative to.

@@ -17,7 +17,7 @@ use pi_provider::likeness;
 use pi_transcript::ThinkingLevel;
 
 use super::{
-    BranchSummary, Compaction, Images, Location, Resolved, Row, Settings,
+    BranchSummary, Compaction, Images, Listed, Location, Resolved, Row, Settings,
     keys::{self, Key},
     layer::{Layer, Origin},
     notice::{Notice, Problem},
@@ -92,6 +92,8 @@ impl Resolver<'_> {
             session_directory: self.location("sessionDir"),
             skills: self.locations("skills"),
             prompts: self.locations("prompts"),
+            extensions: self.listed("extensions"),
+            packages: self.listed("packages"),
             enable_skill_commands: self.value("enableSkillCommands"),
             default_project_trust: self.value("defaultProjectTrust"),
             theme: self.chosen("theme"),
@@ -163,6 +165,39 @@ impl Resolver<'_> {
         let all: Vec<&str> = locations.iter().map(|location| location.text.as_str()).collect();
         self.chosen.insert(key.key, row(key, all.into(), strongest));
         locations
+    }
+
+    /// The entries of every layer, the strongest first. An object holds the list in its member `paths`, beside what others
+    /// read of it.
+    fn listed(&mut self, name: &'static str) -> Vec<Listed> {
+        let key = keys::find(name).expect("every key that is resolved is in keys.json");
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut strongest = None;
+        for layer in self.layers {
+            let Some(value) = layer.get(name) else { continue };
+            let entries = match value {
+                Value::Array(entries) => Some(entries.as_slice()),
+                Value::Object(members) => match members.get("paths") {
+                    Some(Value::Array(entries)) => Some(entries.as_slice()),
+                    Some(_) => None,
+                    None => Some(&[][..]),
+                },
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+            };
+            let is_entry = |value: &&Value| value.is_string() || value.is_object();
+            match entries {
+                Some(entries) if entries.iter().all(|value| is_entry(&value)) => {
+                    let entry =
+                        |value: &Value| Listed { value: value.clone(), folder: layer.folder(), origin: layer.origin };
+                    listed.extend(entries.iter().map(entry));
+                    strongest = strongest.or(Some(layer));
+                }
+                Some(_) | None => self.note(layer, wrong_type(name, key.kind, value)),
+            }
+        }
+        let all: Vec<Value> = listed.iter().map(|entry| entry.value.clone()).collect();
+        self.chosen.insert(key.key, row(key, all.into(), strongest));
+        listed
     }
 
     fn budgets(&mut self) -> BTreeMap<ThinkingLevel, u64> {
