@@ -1,7 +1,14 @@
-//! The three kinds of extension behind one trait: will run `js`, `wasm` and `mcp` guests.
+//! The three kinds of extension behind one trait: `js` runs; `wasm` and `mcp` are to come.
 //!
 //! It decides nothing: a guest asks, and the dispatcher of `pi-exthost` answers. A guest that panics, hangs or eats memory
-//! is to cost only itself. Nothing outside this crate is to know which engine runs a guest or which version of an
-//! interface it speaks.
+//! costs only itself. Nothing outside this crate knows which engine runs a guest or which version of an interface it
+//! speaks.
 //!
-//! Not built yet: this crate is empty. The first type to read will be `Tiers`, the launcher that chooses one of the three.
+//! [`discovery`] finds sources; [`Tiers`] makes guests of them, the launcher that the rest of the system holds. Start with
+//! [`js::JsGuest`].
+
+pub mod discovery;
+pub mod js;
+pub mod launcher;
+
+pub use self::launcher::{Surroundings, Tiers};

@@ -1,0 +1,427 @@
+// The Pi API: what an extension registers and how it is called.
+import host, { describe, request } from "pi:host";
+import { contexts } from "pi:api/context";
+import { canvas } from "pi:api/drawing";
+import { install } from "pi:shim/globals";
+import { blocks, draft, outcomeOf } from "pi:api/outcome";
+import { sessionManager, state } from "pi:api/session";
+import { theme } from "pi:api/theme";
+import { cancellation, makeUi } from "pi:api/ui";
+
+const { apply } = Reflect;
+const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
+
+// Other names of the same events, as other hosts and the wire have them.
+const ALIASES = { startup: "session_start", thinking_level_changed: "thinking_level_select" };
+const CONFIG_WITHHELD = new Set(["apiKey", "headers", "authHeader", "oauth"]);
+const DELIVERY = { steer: "steer", followUp: "follow_up", nextTurn: "next_turn" };
+
+const isThenable = (value) => value !== null && (typeof value === "object" || typeof value === "function") && typeof value.then === "function";
+const entriesOf = (map) => [...map.values()];
+
+/** What the engine calls. `flags` are the values that somebody gave to flags. */
+export function make(native, flags) {
+  install();
+  const handlers = new Map(); // by the name that was asked for
+  const hooks = new Map(); // by the name of the event
+  const [tools, commands, shortcuts, declared, renderers, providers, channels] = Array.from({ length: 7 }, () => new Map());
+  const controllers = new Map();
+  let phase = "loading";
+
+  const changed = () => {
+    if (phase === "ready") native.changed();
+  };
+  const check = () => {
+    if (phase === "stale") throw new Error("this extension was replaced: its session was left or its extensions were loaded anew; use what the new start gives instead of what was kept");
+  };
+  const acting = () => {
+    check();
+    if (phase === "loading") throw new Error("not while the extension loads: its session has not begun; do this in a handler of session_start, a command or a tool");
+  };
+  const session = (op, params) => {
+    acting();
+    return host.callSync("session", { op, ...params });
+  };
+
+  const signalOf = (job) => {
+    let controller = controllers.get(job);
+    if (controller === undefined) {
+      controller = new (host.load("pi:shim/web/abort").AbortController)();
+      if (native.isOpen(job)) controllers.set(job, controller);
+    }
+    return controller.signal;
+  };
+  const ui = makeUi(native);
+  const context = contexts({ check, ui, signalOf });
+
+  // Does something for the engine and answers it, now or when the promise is settled.
+  const run = (job, work) => {
+    const done = (value) => {
+      controllers.delete(job);
+      native.done(job, value);
+    };
+    const failed = (thrown) => {
+      controllers.delete(job);
+      native.failed(job, describe(thrown));
+    };
+    let result;
+    try {
+      result = work();
+    } catch (thrown) {
+      return failed(thrown);
+    }
+    if (isThenable(result)) then(Promise.resolve(result), done, failed);
+    else done(result);
+  };
+
+  const listener = (map, key, entry) => {
+    if (!map.has(key)) map.set(key, []);
+    map.get(key).push(entry);
+    return () => {
+      const list = map.get(key);
+      const index = list.indexOf(entry);
+      if (index >= 0) list.splice(index, 1);
+    };
+  };
+
+  const events = Object.freeze({
+    on(channel, fn) {
+      check();
+      const off = listener(channels, String(channel), fn);
+      changed();
+      return () => {
+        off();
+        changed();
+      };
+    },
+    emit(channel, data) {
+      check();
+      host.call("events", { op: "emit", channel: String(channel), data: data === undefined ? null : data }).then(undefined, (fault) => native.uncaught(describe(fault)));
+    },
+  });
+
+  const decode = (data) => (typeof data === "string" ? data : host.utf8Decode(data, false));
+  const delivery = (given, usual) => DELIVERY[given] ?? usual;
+  const settings = Object.freeze({});
+
+  const pi = {
+    on(event, fn) {
+      check();
+      if (typeof fn !== "function") throw new TypeError(`pi.on(${JSON.stringify(event)}) needs a function`);
+      const entry = { name: String(event), fn };
+      const offs = [listener(handlers, entry.name, entry), listener(hooks, ALIASES[entry.name] ?? entry.name, entry)];
+      changed();
+      return () => {
+        offs.forEach((off) => off());
+        changed();
+      };
+    },
+    registerTool(tool) {
+      check();
+      if (typeof tool?.name !== "string" || typeof tool.execute !== "function") throw new TypeError("a tool needs a name and a function execute");
+      tools.set(tool.name, tool);
+      changed();
+    },
+    registerCommand(name, options) {
+      check();
+      commands.set(String(name), { ...options, name: String(name) });
+      changed();
+    },
+    registerShortcut(key, options) {
+      check();
+      shortcuts.set(String(key), { ...options, key: String(key) });
+      changed();
+    },
+    registerFlag(name, options) {
+      check();
+      declared.set(String(name), { ...options, name: String(name) });
+      changed();
+    },
+    getFlag(name) {
+      check();
+      if (!declared.has(name)) return undefined;
+      return Object.hasOwn(flags, name) ? flags[name] : declared.get(name).default;
+    },
+    registerMessageRenderer(customType, renderer) {
+      check();
+      renderers.set(String(customType), renderer);
+      changed();
+    },
+    registerEntryRenderer: check,
+    registerToolRenderer: check,
+    registerMarkdownTransformer: check,
+    registerProvider(name, config) {
+      check();
+      const provider = typeof name === "object" ? name : config;
+      const id = typeof name === "object" ? (name.id ?? name.name) : name;
+      providers.set(String(id), provider ?? {});
+      changed();
+    },
+    unregisterProvider(name) {
+      check();
+      providers.delete(String(name));
+      changed();
+    },
+    sendMessage(message, options) {
+      session("send_message", { ...draft(message), delivery: delivery(options?.deliverAs, "steer"), trigger_turn: options?.triggerTurn === true });
+    },
+    sendUserMessage(content, options) {
+      acting();
+      if (options?.deliverAs === undefined && !state().is_idle) throw new Error('the model is at work: say when the message comes with deliverAs: "steer" or "followUp"');
+      session("send_user_message", { content: blocks(content), delivery: delivery(options?.deliverAs, "follow_up"), expand: options?.expandPromptTemplates === true });
+    },
+    appendEntry: (customType, data) => void session("append_entry", { custom_type: String(customType), data }),
+    setSessionName: (name) => void session("set_name", { name: String(name) }),
+    getSessionName() {
+      acting();
+      return state().name;
+    },
+    setLabel: (entryId, label) => void session("set_label", { entry_id: String(entryId), label: label === undefined || label === null || label === "" ? undefined : String(label) }),
+    async exec(command, args = [], options = {}) {
+      acting();
+      const { signal, timeout, cwd, env, maxBuffer, stdin } = options;
+      try {
+        const params = { command: String(command), args: Array.from(args, String), cwd, env: env ?? {}, stdin, timeout_ms: timeout, max_output_bytes: maxBuffer, stream: false };
+        const { stdout, stderr, exit, truncated } = await host.call("exec", params, { cancel: cancellation(signal) });
+        return { stdout: decode(stdout), stderr: decode(stderr), code: exit.code ?? (exit.killed ? 143 : 1), killed: exit.killed, truncated };
+      } catch (fault) {
+        if (fault.name !== "HostFault") throw fault;
+        return { stdout: "", stderr: fault.message, code: 1, killed: fault.code === "timeout" || signal?.aborted === true };
+      }
+    },
+    getActiveTools: () => session("get_tools").tools.filter(({ is_active }) => is_active).map(({ name }) => name),
+    getAllTools: () =>
+      session("get_tools").tools.map(({ name, description, parameters, source }) => ({
+        name, description, parameters,
+        sourceInfo: { path: source ?? `<builtin:${name}>`, source: source === undefined ? "builtin" : "local", scope: "temporary", origin: "top-level" },
+      })),
+    setActiveTools: (names) => void session("set_active_tools", { names: Array.from(names, String) }),
+    getCommands: () =>
+      session("get_commands").commands.filter(({ source }) => source !== "built_in").map(({ name, description, source, path }) => ({
+        name, description, source, path, sourceInfo: { path: path ?? "", source: "local", scope: "temporary", origin: "top-level" },
+      })),
+    async setModel(model) {
+      acting();
+      return (await host.call("session", { op: "set_model", provider: model.provider, model: model.id })).accepted;
+    },
+    getThinkingLevel() {
+      acting();
+      return state().thinking_level;
+    },
+    setThinkingLevel: (level) => void session("set_thinking_level", { level }),
+    events,
+    getSettings: () => settings,
+    registerMcpServer: check,
+    unregisterMcpServer: check,
+    getMcpServers: () => [],
+    registerVirtualModel: check,
+    unregisterVirtualModel: check,
+    // The native API: connectors by name.
+    tool: async (name, input, options) => (acting(), host.call("tool", { name: String(name), input: input ?? {} }, { cancel: cancellation(options?.signal), timeoutMs: options?.timeout })),
+    async http({ url, method = "GET", headers = {}, body, timeout, followRedirects = true, signal }) {
+      acting();
+      const list = Array.isArray(headers) ? headers : Object.entries(headers).map(([name, value]) => ({ name, value: String(value) }));
+      const response = await host.call("http", { method, url: String(url), headers: list, body, timeout_ms: timeout, follow_redirects: followRedirects, stream: false }, { cancel: cancellation(signal) });
+      const bytes = response.body;
+      return { status: response.head.status, url: response.head.url, headers: Object.fromEntries(response.head.headers.map(({ name, value }) => [name.toLowerCase(), value])), bytes, get body() { return decode(bytes); } };
+    },
+    get fs() {
+      return files;
+    },
+    get session() {
+      return conversation;
+    },
+    get ui() {
+      acting();
+      return ui;
+    },
+  };
+
+  const fs = async (op, params) => (acting(), host.call("fs", { op, ...params }));
+  const files = Object.freeze({
+    read: async (path) => decode((await fs("read", { path: String(path) })).content),
+    readBytes: async (path, { offset, limit } = {}) => (await fs("read", { path: String(path), offset, limit })).content,
+    write: async (path, content) => void (await fs("write", { path: String(path), content, mode: "replace" })),
+    create: async (path, content) => void (await fs("write", { path: String(path), content, mode: "create_new" })),
+    append: async (path, content) => void (await fs("append", { path: String(path), content })),
+    list: async (path = ".") => (await fs("list", { path: String(path) })).entries,
+    stat: async (path) => (await fs("stat", { path: String(path), follow_links: true })).info,
+    exists: async (path) => (await fs("stat", { path: String(path), follow_links: true })).info !== undefined,
+    resolve: async (path) => (await fs("resolve", { path: String(path) })).path,
+    mkdir: async (path, { recursive = true } = {}) => void (await fs("make_directory", { path: String(path), parents: recursive })),
+    remove: async (path, { recursive = false } = {}) => void (await fs("remove", { path: String(path), recursive })),
+    rename: async (from, to) => void (await fs("rename", { from: String(from), to: String(to) })),
+  });
+  const conversation = Object.freeze({
+    ...sessionManager,
+    getState: () => (acting(), state()),
+    sendMessage: pi.sendMessage,
+    sendUserMessage: pi.sendUserMessage,
+    appendEntry: pi.appendEntry,
+    setName: pi.setSessionName,
+    setLabel: pi.setLabel,
+    async complete({ model, systemPrompt, messages, tools, maxTokens, thinkingLevel, signal }) {
+      acting();
+      const params = { op: "complete", model: model && { provider: model.provider, model: model.id }, system_prompt: systemPrompt, messages, tools, max_tokens: maxTokens, thinking_level: thinkingLevel };
+      return (await host.call("session", params, { cancel: cancellation(signal) })).message;
+    },
+  });
+
+  const offerTool = ({ name, label, description, parameters, promptSnippet, promptGuidelines, executionMode, defaultActive, renderCall, renderResult }) => ({
+    name, label, description: description ?? "", parameters: parameters ?? { type: "object", properties: {} }, promptSnippet,
+    executionMode: executionMode === "sequential" || executionMode === "parallel" ? executionMode : undefined,
+    promptGuidelines: promptGuidelines === undefined ? [] : Array.from(typeof promptGuidelines === "string" ? [promptGuidelines] : promptGuidelines, String),
+    defaultActive: defaultActive !== false, renders: typeof renderCall === "function" || typeof renderResult === "function",
+  });
+  const offerProvider = ([name, config]) => {
+    const kept = Object.entries(config).filter(([key, value]) => !CONFIG_WITHHELD.has(key) && typeof value !== "function");
+    return { name, config: Object.fromEntries(kept), streams: typeof config.streamSimple === "function" };
+  };
+  const heard = () => {
+    const counts = [...hooks].map(([name, list]) => [name, list.length]).filter(([, count]) => count > 0);
+    if ([...channels.values()].some((list) => list.length > 0)) counts.push(["bus", 1]);
+    return Object.fromEntries(counts);
+  };
+  const offered = () => ({
+    tools: entriesOf(tools).map(offerTool),
+    commands: entriesOf(commands).map(({ name, description, getArgumentCompletions }) => ({ name, description, completes: typeof getArgumentCompletions === "function" })),
+    hooks: heard(),
+    channels: [...channels].filter(([, list]) => list.length > 0).map(([name]) => name),
+    flags: entriesOf(declared).map(({ name, description, type, default: value }) => ({ name, description, type: type === "string" ? "string" : "boolean", default: value })),
+    shortcuts: entriesOf(shortcuts).map(({ key, description }) => ({ key, description })),
+    renderers: [...renderers.keys()],
+    providers: [...providers].map(offerProvider),
+  });
+
+  // Where a handler may change the event in place, how it was.
+  const before = (hook, event) => (hook === "before_provider_headers" ? { ...event.headers } : undefined);
+  const answer = async (hook, result, event, kept) => {
+    // An extension that runs shell commands in its own way is given this one to run.
+    if (hook === "user_bash" && result?.operations && !result.result) return outcomeOf(hook, { result: await operate(result.operations, event) }, event, kept);
+    return outcomeOf(hook, result, event, kept);
+  };
+  async function operate(operations, { command, cwd }) {
+    const pieces = [];
+    const onData = (data) => pieces.push(decode(data));
+    const { exitCode } = await operations.exec(command, cwd, { onData });
+    return { output: pieces.join(""), exitCode: exitCode ?? undefined, cancelled: false, truncated: false };
+  }
+  const bus = ({ channel, data }) => {
+    for (const fn of [...(channels.get(channel) ?? [])]) {
+      try {
+        const result = fn(data);
+        if (isThenable(result)) then(Promise.resolve(result), undefined, (thrown) => native.uncaught(describe(thrown)));
+      } catch (thrown) {
+        native.uncaught(describe(thrown));
+      }
+    }
+    return { family: "notice" };
+  };
+  const handle = (job, hook, index, event) => {
+    if (hook === "bus") return bus(event);
+    const entry = hooks.get(hook)?.[index];
+    if (entry === undefined) return { family: "notice" };
+    event.type = entry.name;
+    if (hook === "session_before_compact" || hook === "session_before_tree") event.signal = signalOf(job);
+    const kept = before(hook, event);
+    const result = entry.fn(event, context.event(job));
+    return isThenable(result) || hook === "user_bash" ? then(Promise.resolve(result), (value) => answer(hook, value, event, kept)) : outcomeOf(hook, result, event, kept);
+  };
+
+  const outputOf = (result) => {
+    const { content, details, isError, terminate, ...rest } = typeof result === "object" && result !== null ? result : { content: result };
+    return { ...rest, content: typeof content === "string" ? blocks(content) : (content ?? []), details };
+  };
+  const known = (map, kind, name) => {
+    const found = map.get(name);
+    if (found === undefined) throw new Error(`the extension has no ${kind} ${name} any more`);
+    return found;
+  };
+  const replyOf = (result) => ({ is_error: result?.isError === true, terminate: result?.terminate === true, output: outputOf(result) });
+  const callTool = (job, callId, name, input) => {
+    const tool = known(tools, "tool", name);
+    const params = typeof tool.prepareArguments === "function" ? tool.prepareArguments(input) : input;
+    const result = tool.execute(callId, params, signalOf(job), (partial) => native.update(job, outputOf(partial)), context.event(job));
+    return isThenable(result) ? then(Promise.resolve(result), replyOf) : replyOf(result);
+  };
+
+  const lines = (component, width) => (component === undefined || component === null ? null : Array.from(component.render(width), String));
+  const draw = ({ kind, message, name, input, output, isPartial, width, expanded }) => {
+    if (kind === "message") return lines(renderers.get(message.customType)?.(message, { expanded }, theme), width);
+    const tool = tools.get(name);
+    const context = { args: input, state: {}, expanded, isPartial: isPartial === true, isError: false, executionStarted: true, argsComplete: true, showImages: false, cwd: host.place.cwd, invalidate: () => undefined, lastComponent: undefined };
+    if (kind === "call") return lines(tool?.renderCall?.(input, theme, context), width);
+    return lines(tool?.renderResult?.(output, { expanded, isPartial }, theme, context), width);
+  };
+  const stream = async (job, provider, model, context, options) => {
+    const config = known(providers, "provider", provider);
+    const source = await config.streamSimple(model, context, { ...options, signal: signalOf(job) });
+    let last;
+    for await (const step of source) {
+      last = step;
+      const { partial, ...told } = step;
+      await request((call) => native.step(call, job, told));
+    }
+    return typeof source.result === "function" ? source.result() : (last?.message ?? last?.error);
+  };
+
+  const inspect = () => ({
+    loaded: true,
+    error: null,
+    handlers: Object.fromEntries([...handlers].map(([name, list]) => [name, list.length])),
+    tools: entriesOf(tools).map(({ name, label, description, parameters }) => ({ name, label, description, parameters })),
+    commands: entriesOf(commands).map(({ name, description }) => ({ name, description })),
+    shortcuts: entriesOf(shortcuts).map(({ key, description }) => ({ shortcut: key, description })),
+    flags: entriesOf(declared).map(({ name, type, default: value, description }) => ({ name, type, default: value, description })),
+    messageRenderers: [...renderers.keys()],
+    providers: [...providers].map(([name, { models }]) => ({ name, models: Array.from(models ?? [], ({ id, name }) => ({ id, name })) })),
+  });
+
+  // A guest that was started anew is told so, as after a reload.
+  const begin = async () => {
+    for (const { fn } of hooks.get("session_start") ?? []) {
+      try {
+        await fn({ type: "session_start", reason: "reload" }, context.event(0));
+      } catch (thrown) {
+        native.uncaught(describe(thrown));
+      }
+    }
+  };
+  const load = async (namespace, evaluated, isAgain) => {
+    await evaluated;
+    let factory = namespace.default;
+    for (let depth = 0; depth < 2 && typeof factory !== "function" && factory?.default !== undefined; depth++) factory = factory.default;
+    if (typeof factory !== "function") throw new Error("the extension exports no function by default: write `export default function (pi) { … }`");
+    // Not frozen: extensions wrap its functions, as they may in Pi, and reach nobody but themselves.
+    await factory(pi);
+    phase = "ready";
+    if (isAgain) host.immediate(begin);
+    return offered();
+  };
+
+  return {
+    load: (job, namespace, evaluated, isAgain) => run(job, () => load(namespace, evaluated, isAgain)),
+    handle: (job, hook, index, event) => run(job, () => handle(job, hook, index, event)),
+    tool: (job, callId, name, input) => run(job, () => callTool(job, callId, name, input)),
+    command: (job, name, args) => run(job, () => known(commands, "command", name).handler(args, context.command(job))),
+    completions: (job, name, prefix) => run(job, () => commands.get(name)?.getArgumentCompletions?.(prefix) ?? null),
+    shortcut: (job, key) => run(job, () => known(shortcuts, "shortcut", key).handler(context.event(job))),
+    render: (job, subject) => run(job, () => draw(subject)),
+    stream: (job, provider, model, given, options) => run(job, () => stream(job, provider, model, given, options)),
+    inspect: (job) => run(job, inspect),
+    offered,
+    abort(job) {
+      const controller = controllers.get(job);
+      controllers.delete(job);
+      controller?.abort();
+    },
+    retire() {
+      phase = "stale";
+      for (const controller of controllers.values()) controller.abort();
+      controllers.clear();
+    },
+    key: canvas.key,
+    resized: canvas.resized,
+    taken: canvas.taken,
+  };
+}

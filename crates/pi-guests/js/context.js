@@ -1,0 +1,102 @@
+// `ctx`: what a handler, a tool or a command is given beside its event.
+import host from "pi:host";
+import { modelRegistry } from "pi:api/model";
+import { sessionManager, state } from "pi:api/session";
+import { cancellation } from "pi:api/ui";
+
+const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
+
+/** Makes contexts. `check` throws once the extension is not the session's any more. */
+export function contexts({ check, ui, signalOf }) {
+  const session = (op, params) => {
+    check();
+    return host.callSync("session", { op, ...params });
+  };
+  const later = async (op, params, options) => {
+    check();
+    return host.call("session", { op, ...params }, options);
+  };
+  const accepted = async (op, params) => ({ cancelled: (await later(op, params)).accepted === false });
+  const now = () => {
+    check();
+    return state();
+  };
+
+  const common = {
+    get ui() {
+      check();
+      return ui;
+    },
+    get hasUI() {
+      return now().has_ui;
+    },
+    get mode() {
+      return MODE[now().mode];
+    },
+    get cwd() {
+      return host.place.cwd;
+    },
+    get sessionManager() {
+      check();
+      return sessionManager;
+    },
+    get modelRegistry() {
+      check();
+      return modelRegistry;
+    },
+    get model() {
+      const { model_info, model } = now();
+      return model_info ?? (model && { id: model.model, provider: model.provider, name: model.model });
+    },
+    get thinkingLevel() {
+      return now().thinking_level;
+    },
+    get scopedModels() {
+      return [];
+    },
+    isIdle: () => now().is_idle,
+    hasPendingMessages: () => now().has_pending_messages,
+    isProjectTrusted: () => now().is_project_trusted,
+    abort: () => void session("abort"),
+    shutdown: () => void session("quit"),
+    getSystemPrompt: () => session("get_system_prompt").text,
+    getContextUsage() {
+      const usage = now().context_usage;
+      if (usage === undefined) return undefined;
+      const { tokens = null, context_window: contextWindow } = usage;
+      return { tokens, contextWindow, percent: tokens === null ? null : (tokens / contextWindow) * 100 };
+    },
+    compact({ customInstructions, onComplete, onError } = {}) {
+      later("compact", { instructions: customInstructions }).then(({ result }) => onComplete?.(result), (fault) => onError?.(fault));
+    },
+    get tools() {
+      return session("get_tools").tools;
+    },
+    async executeTool(name, args, { signal } = {}) {
+      check();
+      return host.call("tool", { name: String(name), input: args ?? {} }, { cancel: cancellation(signal) });
+    },
+  };
+
+  const control = {
+    waitForIdle: async () => void (await later("wait_for_idle")),
+    newSession: ({ parentSession } = {}) => accepted("new_session", { parent: parentSession }),
+    fork: (entryId, { position = "before" } = {}) => accepted("fork", { entry_id: String(entryId), position }),
+    navigateTree: (entryId, { summarize = false, customInstructions, replaceInstructions = false, label } = {}) =>
+      accepted("navigate_tree", { entry_id: String(entryId), summarize, instructions: customInstructions, replace_instructions: replaceInstructions, label }),
+    switchSession: (path) => accepted("switch_session", { path: String(path) }),
+    reload: () => accepted("reload"),
+  };
+
+  const describe = (...parts) => Object.assign({}, ...parts.map(Object.getOwnPropertyDescriptors));
+  const event = Object.freeze(Object.create(null, describe(common)));
+  const command = Object.freeze(Object.create(null, describe(common, control)));
+  const withSignal = (base, job) =>
+    Object.create(base, {
+      signal: { enumerable: true, get: () => signalOf(job) },
+    });
+  return {
+    event: (job) => withSignal(event, job),
+    command: (job) => withSignal(command, job),
+  };
+}

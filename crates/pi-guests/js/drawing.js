@@ -1,0 +1,142 @@
+// Components that an extension draws: their lines go to whoever is there, and keys come back.
+import { describe, request } from "pi:host";
+import { theme } from "pi:api/theme";
+
+const open = new Map();
+
+// What a component has of the terminal that it is drawn in.
+function screen(native, id, render) {
+  return {
+    get terminal() {
+      const [columns, rows] = native.sizeOf(id);
+      return { columns, rows, write: () => undefined, hideCursor: () => undefined, showCursor: () => undefined };
+    },
+    requestRender: render,
+    setFocus: () => undefined,
+    addChild: () => undefined,
+    removeChild: () => undefined,
+    invalidate: render,
+    showOverlay: () => ({ hide: () => undefined, setHidden: () => undefined, isHidden: () => true }),
+    hideOverlay: () => undefined,
+    hasOverlay: () => false,
+    addInputListener: () => () => undefined,
+    start: () => undefined,
+    stop: () => undefined,
+  };
+}
+
+const KEYS = { "tui.select.up": "\u001b[A", "tui.select.down": "\u001b[B", "tui.select.confirm": "\r", "tui.select.cancel": "\u001b", selectUp: "\u001b[A", selectDown: "\u001b[B", selectConfirm: "\r", selectCancel: "\u001b" };
+const keybindings = Object.freeze({
+  matches: (data, action) => KEYS[action] === data || (/[cC]ancel$/.test(action) && data === "\u0003"),
+  getKeys: () => [],
+  getDefinition: () => undefined,
+});
+
+/** How components are drawn, over the native functions. */
+export function drawn(native) {
+  const fail = (thrown) => native.uncaught(describe(thrown));
+
+  // Asks for room, has the factory make a component, and shows it until it is taken away.
+  async function show(kind, key, below, make, onGone) {
+    const id = await request((call) => native.draw(call, kind, key, below));
+    if (id === null || id === undefined) return undefined;
+    let component;
+    let isAsked = false;
+    const render = () => {
+      if (isAsked || component === undefined) return;
+      isAsked = true;
+      // Many requests in one turn are one frame.
+      Promise.resolve().then(() => {
+        isAsked = false;
+        if (!open.has(id)) return;
+        try {
+          native.frame(id, Array.from(component.render(native.sizeOf(id)[0]), String));
+        } catch (thrown) {
+          fail(thrown);
+        }
+      });
+    };
+    const close = () => {
+      if (!open.delete(id)) return;
+      native.undraw(id);
+      try {
+        component?.dispose?.();
+      } catch (thrown) {
+        fail(thrown);
+      }
+    };
+    open.set(id, {
+      key(data) {
+        component?.handleInput?.(data);
+        render();
+      },
+      resized() {
+        component?.invalidate?.();
+        render();
+      },
+      taken() {
+        close();
+        onGone?.();
+      },
+    });
+    component = await make(screen(native, id, render), close);
+    if (component === undefined || component === null) return close();
+    render();
+    return { close, render };
+  }
+
+  const widgets = new Map();
+  const settle = (slot, made) => {
+    made.then(
+      (shown) => {
+        if (widgets.get(slot) === made) return;
+        shown?.close();
+      },
+      (thrown) => fail(thrown),
+    );
+  };
+  const put = (slot, kind, key, below, factory) => {
+    const before = widgets.get(slot);
+    widgets.delete(slot);
+    if (before) settle(slot, before);
+    if (typeof factory !== "function") return;
+    const made = show(kind, key, below, async (tui) => factory(tui, theme, FOOTER));
+    widgets.set(slot, made);
+    made.catch(fail);
+  };
+
+  return {
+    custom(factory, options) {
+      return new Promise((resolve, reject) => {
+        let end = () => undefined;
+        let isOver = false;
+        const done = (value) => {
+          isOver = true;
+          end();
+          resolve(value);
+        };
+        const make = (tui, close) => {
+          end = close;
+          return factory(tui, theme, keybindings, done);
+        };
+        show(options?.overlay ? "overlay" : "editor", "", false, make, () => resolve(undefined)).then((shown) => {
+          if (shown === undefined && !isOver) resolve(undefined);
+          if (isOver) shown?.close();
+          else options?.onHandle?.({ hide: end, setHidden: () => undefined, isHidden: () => false, focus: () => undefined });
+        }, (fault) => (fault?.name === "HostFault" ? resolve(undefined) : reject(fault)));
+      });
+    },
+    widget: (key, factory, below) => put(`widget ${key}`, "widget", String(key), below === true, factory),
+    chrome: (kind, factory) => put(kind, kind, "", false, factory),
+  };
+}
+
+// What a footer may know beside its theme.
+const FOOTER = Object.freeze({ getGitBranch: () => null, getExtensionStatuses: () => new Map(), getAvailableProviderCount: () => 1, onBranchChange: () => () => undefined });
+
+/** Called by the event loop. */
+export const canvas = {
+  key: (id, data) => open.get(id)?.key(data),
+  resized: (id) => open.get(id)?.resized(),
+  taken: (id) => open.get(id)?.taken(),
+};

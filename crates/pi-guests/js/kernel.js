@@ -1,0 +1,198 @@
+// The module `pi:host`: what shims and the Pi API have of the engine, and the queues of its event loop.
+//
+// It runs before anything else in the runtime and keeps what it needs of the language, so that an extension that changes
+// prototypes changes nothing here. Who asks is known to the native functions; nothing said here can change that.
+const { freeze, defineProperty } = Object;
+const { apply } = Reflect;
+const NativePromise = Promise;
+const uncurry = (method) => (self, ...args) => apply(method, self, args);
+const then = uncurry(Promise.prototype.then);
+const mapGet = uncurry(Map.prototype.get);
+const mapSet = uncurry(Map.prototype.set);
+const mapDelete = uncurry(Map.prototype.delete);
+const weakGet = uncurry(WeakMap.prototype.get);
+const weakSet = uncurry(WeakMap.prototype.set);
+const setAdd = uncurry(Set.prototype.add);
+const setDelete = uncurry(Set.prototype.delete);
+const setForEach = uncurry(Set.prototype.forEach);
+const push = uncurry(Array.prototype.push);
+const text = String;
+
+let host;
+let send;
+export { host as default };
+
+/** A promise for what the native function answers that `start` calls with a number. For the Pi API. */
+export const request = (start) => send(start);
+
+/** A host call that failed. */
+class HostFault extends Error {
+  constructor({ code, message, details }) {
+    super(message);
+    defineProperty(this, "name", { value: "HostFault", enumerable: false, configurable: true, writable: true });
+    this.code = code;
+    if (details !== undefined && details !== null) this.details = details;
+  }
+}
+
+/** What is told of something that was thrown. */
+export function describe(thrown) {
+  if (thrown !== null && typeof thrown === "object") {
+    const message = typeof thrown.message === "string" ? thrown.message : text(thrown);
+    const name = typeof thrown.name === "string" ? thrown.name : "Error";
+    return { name, message, stack: typeof thrown.stack === "string" ? thrown.stack : undefined, code: typeof thrown.code === "string" ? thrown.code : undefined };
+  }
+  return { name: "Error", message: text(thrown) };
+}
+
+// A list from whose beginning is taken.
+function queue() {
+  let items = [];
+  let first = 0;
+  return {
+    get size() {
+      return items.length - first;
+    },
+    put: (item) => push(items, item),
+    take() {
+      const item = items[first];
+      items[first++] = undefined;
+      if (first === items.length) (items = []), (first = 0);
+      return item;
+    },
+  };
+}
+
+/** Called once, by the engine: takes its native functions and gives what the event loop calls. */
+export function start(native) {
+  if (host !== undefined) throw new Error("the engine runs already");
+  const calls = new Map();
+  const tokens = new WeakMap();
+  const timers = new Map();
+  const ticks = queue();
+  const immediates = queue();
+  const cancelled = new Set();
+  const modules = new Map();
+  let lastId = 0;
+
+  const guarded = (work) => {
+    try {
+      work();
+    } catch (thrown) {
+      native.uncaught(describe(thrown));
+    }
+  };
+
+  // A call is in the sets of its token until it is over.
+  send = (start, options) =>
+    new NativePromise((resolve, reject) => {
+      const id = ++lastId;
+      const waiting = options?.cancel === undefined ? undefined : weakGet(tokens, options.cancel);
+      mapSet(calls, id, { resolve, reject, waiting });
+      if (waiting) setAdd(waiting, id);
+      start(id);
+    });
+
+  const loop = freeze({
+    complete(id, ok, value) {
+      const call = mapGet(calls, id);
+      if (call === undefined) return;
+      mapDelete(calls, id);
+      if (call.waiting) setDelete(call.waiting, id);
+      if (ok) call.resolve(value);
+      else call.reject(new HostFault(value));
+    },
+    ticks() {
+      while (ticks.size > 0) guarded(ticks.take());
+    },
+    immediate() {
+      while (immediates.size > 0) {
+        const { id, fn } = immediates.take();
+        if (setDelete(cancelled, id)) continue;
+        guarded(fn);
+        return;
+      }
+    },
+    timer(id) {
+      const timer = mapGet(timers, id);
+      if (timer === undefined) return;
+      if (timer.repeat) native.setTimer(id, timer.ms);
+      else mapDelete(timers, id);
+      guarded(timer.fn);
+    },
+  });
+
+  host = freeze({
+    call: (method, params, options) => send((id) => native.call(id, method, params, options?.timeoutMs ?? -1), options),
+    callSync(method, params, options) {
+      const { value, fault } = native.callSync(method, params, options?.timeoutMs ?? -1);
+      if (fault !== undefined) throw new HostFault(fault);
+      return value;
+    },
+    open(method, params, options) {
+      const feed = ++lastId;
+      native.open(feed, method, params, options?.timeoutMs ?? -1);
+      const cancel = () => native.closeFeed(feed);
+      const waiting = options?.cancel === undefined ? undefined : weakGet(tokens, options.cancel);
+      if (waiting) setAdd(waiting, cancel);
+      return freeze({
+        next: () => then(send((id) => native.nextOf(id, feed)), (item) => (item === undefined || item === null ? { done: true, value: undefined } : { done: false, value: item })),
+        cancel,
+      });
+    },
+    cancelToken() {
+      const waiting = new Set();
+      const token = freeze({
+        cancel: () => setForEach(waiting, (call) => (typeof call === "function" ? call() : native.cancelCall(call))),
+      });
+      weakSet(tokens, token, waiting);
+      return token;
+    },
+    load(specifier) {
+      let loaded = mapGet(modules, specifier);
+      if (loaded === undefined) mapSet(modules, specifier, (loaded = native.load(specifier)));
+      return loaded;
+    },
+    place: freeze({ ...native.place, versions: freeze(native.place.versions), argv: freeze(native.place.argv) }),
+    now: () => native.now(),
+    monotonic: () => native.monotonic(),
+    setTimer(fn, ms, repeat) {
+      if (typeof fn !== "function") throw new TypeError("a timer needs a function");
+      const id = ++lastId;
+      const wait = ms >= 1 && ms <= 2147483647 ? ms : 1;
+      native.setTimer(id, wait);
+      mapSet(timers, id, { fn, ms: wait, repeat: repeat === true });
+      return id;
+    },
+    clearTimer(id) {
+      if (mapDelete(timers, id)) native.clearTimer(id);
+      else if (typeof id === "number" && immediates.size > 0) setAdd(cancelled, id);
+    },
+    // A guest ends when its session does, not when it has nothing to wait for.
+    refTimer: () => undefined,
+    immediate(fn) {
+      if (typeof fn !== "function") throw new TypeError("an immediate needs a function");
+      const id = ++lastId;
+      native.wantImmediate();
+      immediates.put({ id, fn });
+      return id;
+    },
+    nextTick(fn, ...args) {
+      if (typeof fn !== "function") throw new TypeError("nextTick needs a function");
+      native.wantTicks();
+      ticks.put(args.length === 0 ? fn : () => apply(fn, undefined, args));
+    },
+    random: (n) => native.random(n),
+    digest: (algorithm, bytes) => native.digest(algorithm, bytes),
+    hmac: (algorithm, key, bytes) => native.hmac(algorithm, key, bytes),
+    utf8Encode: (string) => native.utf8Encode(text(string)),
+    utf8Decode: (bytes, fatal) => native.utf8Decode(bytes, fatal === true),
+    base64Encode: (bytes) => native.base64Encode(bytes),
+    base64Decode: (string) => native.base64Decode(text(string)),
+    textWidth: (string) => native.textWidth(text(string)),
+    graphemes: (string) => native.graphemes(text(string)),
+    write: (stream, string) => native.write(stream === "stderr" ? "stderr" : "stdout", text(string)),
+    HostFault,
+  });
+  return loop;
+}

@@ -1,0 +1,97 @@
+// What a handler returned, in the form of the protocol: one small function for each family of events.
+
+const nothing = { family: "notice" };
+const text = (value) => ({ type: "text", text: String(value) });
+
+/** Content as the protocol has it: texts and images. */
+export function blocks(content) {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return [text(content)];
+  return Array.from(content, (block) => {
+    if (typeof block === "string") return text(block);
+    if (block?.type === "image") return { type: "image", data: block.data ?? block.source?.data ?? "", mimeType: block.mimeType ?? block.source?.mediaType ?? "image/png" };
+    return text(block?.text ?? "");
+  });
+}
+
+/** A message of the extension's own type. */
+export function draft({ customType, content, display, details }) {
+  return { custom_type: String(customType), content: blocks(content), display: display ?? false, details };
+}
+
+const families = {
+  session: (result) => (result?.cancel ? { action: "cancel" } : { action: "continue" }),
+  compaction(result) {
+    if (result?.cancel) return { action: "cancel" };
+    if (!result?.compaction) return { action: "continue" };
+    const { summary, firstKeptEntryId, tokensBefore, details } = result.compaction;
+    return { action: "replace", summary, first_kept_entry_id: firstKeptEntryId, tokens_before: tokensBefore, details };
+  },
+  tree(result) {
+    if (result?.cancel) return { action: "cancel" };
+    const { summary, customInstructions, label } = result ?? {};
+    if (summary === undefined && customInstructions === undefined && label === undefined) return { action: "continue" };
+    return { action: "replace", summary: summary?.summary, details: summary?.details, instructions: customInstructions, label };
+  },
+  input(result, event) {
+    if (result?.action === "handled") return { action: "handled" };
+    if (result?.action !== "transform") return { action: "continue" };
+    const images = result.images ?? event.images ?? [];
+    return { action: "transform", content: [text(result.text ?? event.text), ...blocks(images)] };
+  },
+  start(result) {
+    const message = result?.message === undefined ? undefined : draft(result.message);
+    return { message, system_prompt: result?.systemPrompt };
+  },
+  turn: (result) => ({ entries: result?.entries ?? [], resume: result?.continue }),
+  message: (result) => (result?.message === undefined ? { action: "continue" } : { action: "replace", message: result.message }),
+  tool_call(result, event) {
+    if (result?.block) return { action: "block", reason: result.reason, terminate: result.terminate === true };
+    return { action: "transform", input: event.input };
+  },
+  tool_result(result) {
+    if (result === undefined || result === null) return { action: "continue" };
+    const { content, details, isError } = result;
+    return { action: "transform", content: content === undefined ? undefined : blocks(content), details, is_error: isError };
+  },
+  bash(result) {
+    if (!result?.result) return { action: "continue" };
+    const { output, exitCode, cancelled, truncated, fullOutputPath } = result.result;
+    return { action: "handled", output: output ?? "", exit_code: exitCode ?? undefined, cancelled: cancelled === true, truncated: truncated === true, full_output_path: fullOutputPath };
+  },
+  context: (result) => (result?.messages === undefined ? { action: "continue" } : { action: "replace", messages: result.messages }),
+  request: (result) => (result === undefined ? { action: "continue" } : { action: "replace", payload: result }),
+  // Handlers change the headers in place, and some return them.
+  headers(result, event, before) {
+    const after = result?.headers ?? event.headers;
+    const changes = [];
+    for (const name of Object.keys(before)) if (after[name] === null || after[name] === undefined) changes.push({ action: "remove", name });
+    for (const [name, value] of Object.entries(after)) {
+      if (value !== null && value !== undefined && before[name] !== value) changes.push({ action: "set", name, value: String(value) });
+    }
+    return changes;
+  },
+  resources: ({ skillPaths = [], promptPaths = [], themePaths = [] } = {}) => ({ skill_paths: skillPaths, prompt_paths: promptPaths, theme_paths: themePaths }),
+  trust: (result) => ({ trusted: result?.trusted === "yes" || result?.trusted === "no" ? result.trusted : "undecided", remember: result?.remember === true }),
+  session_directory: (result) => (typeof result?.sessionDir === "string" ? result.sessionDir : undefined),
+  warming: (result) => (result?.action === "warm" || result?.action === "stop" ? { action: result.action } : undefined),
+};
+
+const FAMILY = {
+  session_directory: "session_directory", project_trust: "trust", resources_discover: "resources", session_before_switch: "session",
+  session_before_fork: "session", session_before_compact: "compaction", session_before_tree: "tree", input: "input",
+  before_agent_start: "start", agent_before_settle: "turn", turn_end: "turn", message_end: "message", tool_call: "tool_call",
+  tool_result: "tool_result", user_bash: "bash", context: "context", context_with_system: "context",
+  before_provider_request: "request", before_provider_headers: "headers", cache_warming_decision: "warming",
+};
+
+/** The outcome of an event. `before` is what a handler could change in place, as it was. */
+export function outcomeOf(hook, result, event, before) {
+  const family = FAMILY[hook];
+  if (family === undefined) return nothing;
+  // What is changed in place counts also where nothing is returned.
+  const inPlace = family === "tool_call" || family === "headers";
+  if (!inPlace && (result === undefined || (result === null && family !== "request"))) return nothing;
+  const outcome = families[family](result, event, before);
+  return outcome === undefined ? nothing : { family, outcome };
+}

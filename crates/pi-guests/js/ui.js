@@ -1,0 +1,97 @@
+// `ctx.ui`: questions to whoever is there, and what is shown to them.
+import host from "pi:host";
+import { drawn } from "pi:api/drawing";
+import { theme } from "pi:api/theme";
+
+/** A token that is cancelled with the signal. */
+export function cancellation(signal) {
+  if (signal === undefined || signal === null) return undefined;
+  const token = host.cancelToken();
+  if (signal.aborted) host.immediate(() => token.cancel());
+  else signal.addEventListener?.("abort", () => token.cancel(), { once: true });
+  return token;
+}
+
+// Nobody there, no answer in time, dismissed: all the same to the extension.
+async function ask(params, options) {
+  const { signal, timeout } = options ?? {};
+  if (signal?.aborted) return undefined;
+  try {
+    return await host.call("ui", { ...params, timeout_ms: timeout }, { cancel: cancellation(signal) });
+  } catch (fault) {
+    if (fault.code === "invalid_request") throw fault;
+    return undefined;
+  }
+}
+
+const tell = (params) => void host.call("ui", params).then(undefined, () => undefined);
+const placementOf = (options) => (options?.placement === "belowEditor" ? "below_editor" : "above_editor");
+const optionText = (option) => (typeof option === "string" ? option : String(option?.label ?? option?.value ?? option));
+
+/** Made once; what it draws belongs to whoever draws it. */
+export function makeUi(native) {
+  const { custom, widget, chrome } = drawn(native);
+  let isExpanded = false;
+  return Object.freeze({
+    async select(title, options, given) {
+      const answer = await ask({ op: "select", title: String(title), options: Array.from(options, optionText) }, given);
+      return answer?.text;
+    },
+    async confirm(title, message, given) {
+      const answer = await ask({ op: "confirm", title: String(title), message: String(message ?? "") }, given);
+      return answer?.confirmed ?? false;
+    },
+    async input(title, placeholder, given) {
+      const answer = await ask({ op: "input", title: String(title), placeholder }, given);
+      return answer?.text;
+    },
+    async editor(title, prefill, given) {
+      const answer = await ask({ op: "editor", title: String(title), prefill }, given);
+      return answer?.text;
+    },
+    async interview({ title, questions, timeout, signal } = {}) {
+      const fields = questions.map(({ id, type, label, options, required }) => ({ type, id, label, ...(type === "select" || type === "multi" ? { options: options ?? [] } : {}), required: required === true }));
+      const answer = await ask({ op: "interview", title, questions: fields }, { timeout, signal });
+      return answer?.responses ?? answer?.answers;
+    },
+    custom,
+    notify: (message, level = "info") => tell({ op: "notify", message: String(message), level: level === "success" ? "info" : level }),
+    setStatus: (key, text) => tell({ op: "set_status", key: String(key), text: text === undefined || text === null ? undefined : String(text) }),
+    setWidget(key, content, options) {
+      widget(key, undefined);
+      if (typeof content === "function") widget(String(key), content, placementOf(options) === "below_editor");
+      else tell({ op: "set_widget", key: String(key), lines: content === undefined || content === null ? undefined : Array.from(content, String), placement: placementOf(options) });
+    },
+    setTitle: (title) => tell({ op: "set_title", title: String(title) }),
+    setWorkingMessage: (text) => tell({ op: "set_working_message", text: text === undefined || text === null ? undefined : String(text) }),
+    setEditorText: (text) => tell({ op: "set_editor_text", text: String(text) }),
+    pasteToEditor: (text) => tell({ op: "set_editor_text", text: String(text) }),
+    getEditorText() {
+      try {
+        return host.callSync("ui", { op: "get_editor_text" }).text ?? "";
+      } catch {
+        return "";
+      }
+    },
+    setFooter: (factory) => chrome("footer", factory),
+    setHeader: (factory) => chrome("header", factory),
+    get theme() {
+      return theme;
+    },
+    getAllThemes: () => [{ name: theme.name, path: undefined }],
+    getTheme: (name) => (name === theme.name ? theme : undefined),
+    setTheme: () => ({ success: false, error: "themes are chosen in the settings" }),
+    getToolsExpanded: () => isExpanded,
+    setToolsExpanded(expanded) {
+      isExpanded = expanded === true;
+    },
+    // The client owns its editor and its keys.
+    setEditorComponent: () => undefined,
+    getEditorComponent: () => undefined,
+    addAutocompleteProvider: () => () => undefined,
+    onTerminalInput: () => () => undefined,
+    setWorkingVisible: () => undefined,
+    setWorkingIndicator: () => undefined,
+    setHiddenThinkingLabel: () => undefined,
+  });
+}

@@ -1,0 +1,291 @@
+//! Finds extensions where Pi finds them: in the folders of project and person, in settings, in packages, and where
+//! somebody points.
+//!
+//! It looks at names and at `package.json`, and runs nothing. What a project brings is left out until it is trusted, and
+//! whatever is left out is told.
+
+mod package;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use pi_exthost::launcher::{Provenance, Source};
+
+pub use self::package::PackageFault;
+use self::package::{Package, read_manifest};
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The project.
+    pub directory: PathBuf,
+    /// Whether what the project brings may run.
+    pub is_trusted: bool,
+    pub agent: Option<PathBuf>,
+    pub home: Option<PathBuf>,
+}
+
+/// What somebody wants beside what is found.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Nothing but what is named.
+    pub only_named: bool,
+    /// Named on the command line; files, folders or `npm:` packages that are installed.
+    pub named: Vec<String>,
+    /// Of settings, the project's first.
+    pub listed: Vec<Listed>,
+}
+
+/// An entry of the settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// An entry of `extensions`, which is a path, or of `packages`, which may be an object with a source.
+    pub entry: Value,
+    /// The folder that it is relative to.
+    pub folder: PathBuf,
+    pub is_package: bool,
+    /// Whether the project says it.
+    pub is_projects: bool,
+}
+
+/// What was found, in the order in which it is loaded.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    pub sources: Vec<Source>,
+    pub notices: Vec<Notice>,
+}
+
+/// Something that is not loaded, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Notice {
+    #[error("{0}: there is no such file or folder")]
+    Missing(String),
+    #[error(
+        "{0}: there is no extension in it; it takes a .ts or .js file, a folder with index.ts or index.js, or a package.json with pi.extensions"
+    )]
+    NoExtension(String),
+    #[error("{source_name}: it is not installed; `npm install {package}` in {folder} installs it")]
+    NotInstalled { source_name: String, package: String, folder: String },
+    #[error("{0}: packages from git are used once they are cloned into the folder git of the agent directory")]
+    NotCloned(String),
+    #[error("the extensions of this project are not loaded until it is trusted: {}", .0.join(", "))]
+    Untrusted(Vec<String>),
+    #[error(transparent)]
+    Package(#[from] PackageFault),
+}
+
+/// The endings of files that are extensions.
+const ENDINGS: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
+const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
+
+/// Looks everywhere. The same file is loaded once, where it was found first.
+pub fn discover(places: &Places, wanted: &Wanted) -> Discovered {
+    let mut search = Search { places, found: Discovered::default(), seen: BTreeSet::new(), withheld: Vec::new() };
+    if !wanted.only_named {
+        search.folder(&places.directory.join(".pi/extensions"), true);
+        if let Some(agent) = &places.agent {
+            search.folder(&agent.join("extensions"), false);
+        }
+        for listed in &wanted.listed {
+            search.listed(listed);
+        }
+    }
+    for name in &wanted.named {
+        search.named(name);
+    }
+    if !search.withheld.is_empty() {
+        let names = std::mem::take(&mut search.withheld);
+        search.found.notices.push(Notice::Untrusted(names));
+    }
+    search.found
+}
+
+struct Search<'a> {
+    places: &'a Places,
+    found: Discovered,
+    seen: BTreeSet<PathBuf>,
+    withheld: Vec<String>,
+}
+
+impl Search<'_> {
+    /// One level deep, in the order of names.
+    #[expect(clippy::disallowed_methods, reason = "looking for extensions is reading folders")]
+    fn folder(&mut self, folder: &Path, is_projects: bool) {
+        // A folder that is not there holds nothing.
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            if !is_hidden {
+                // What is no extension may lie beside those that are.
+                self.found_in(&path, is_projects);
+            }
+        }
+    }
+
+    /// Adds what is at a path; whether there was anything.
+    fn found_in(&mut self, path: &Path, is_projects: bool) -> bool {
+        if path.is_file() {
+            let is_extension = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+                && !path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".d.ts"));
+            if is_extension {
+                self.add(path, is_projects);
+            }
+            return is_extension;
+        }
+        match read_manifest(path) {
+            Ok(Some(package)) if package.has_manifest() => return self.package(&package, &[], is_projects),
+            Ok(_) => {}
+            Err(fault) => {
+                self.found.notices.push(fault.into());
+                return true;
+            }
+        }
+        if path.join("extension.json").is_file() {
+            self.add(path, is_projects);
+            return true;
+        }
+        let index = INDEXES.iter().map(|name| path.join(name)).find(|path| path.is_file());
+        if let Some(index) = &index {
+            self.add(index, is_projects);
+        }
+        index.is_some()
+    }
+
+    fn package(&mut self, package: &Package, filters: &[String], is_projects: bool) -> bool {
+        let entries = package.extensions(filters);
+        for entry in &entries {
+            self.add(entry, is_projects);
+        }
+        !entries.is_empty()
+    }
+
+    fn add(&mut self, path: &Path, is_projects: bool) {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real.clone()) {
+            return;
+        }
+        if is_projects && !self.places.is_trusted {
+            self.withheld.push(shorten(&real, &self.places.directory));
+            return;
+        }
+        // Whatever is loaded was installed by the person, or came with a project that they trust.
+        self.found.sources.push(Source { path: real, provenance: Provenance::Trusted });
+    }
+
+    fn listed(&mut self, listed: &Listed) {
+        let (name, filters) = match &listed.entry {
+            Value::String(name) => (name.as_str(), None),
+            Value::Object(members) => {
+                let Some(Value::String(name)) = members.get("source") else { return };
+                let texts = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                let filters: Option<Vec<String>> = members.get("extensions").and_then(Value::as_array).map(texts);
+                (name.as_str(), filters)
+            }
+            _ => return,
+        };
+        if filters.as_ref().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let filters = filters.unwrap_or_default();
+        if let Some(pattern) = name.strip_prefix('!').or_else(|| name.strip_prefix('-')) {
+            let left_out = self.at(pattern, &listed.folder);
+            self.found.sources.retain(|source| !source.path.starts_with(&left_out));
+            return;
+        }
+        let name = name.strip_prefix('+').unwrap_or(name);
+        self.named_in(name, &listed.folder, &filters, listed.is_package, listed.is_projects);
+    }
+
+    fn named(&mut self, name: &str) {
+        let folder = self.places.directory.clone();
+        self.named_in(name, &folder, &[], false, false);
+    }
+
+    fn named_in(&mut self, name: &str, folder: &Path, filters: &[String], is_package: bool, is_projects: bool) {
+        if let Some(package) = name.strip_prefix("npm:") {
+            return self.npm(name, package, filters, is_projects);
+        }
+        if let Some(place) = name.strip_prefix("git:").or_else(|| name.contains("://").then_some(name)) {
+            return self.git(name, place, filters, is_projects);
+        }
+        let path = self.at(name, folder);
+        if !path.exists() {
+            self.found.notices.push(Notice::Missing(name.to_owned()));
+            return;
+        }
+        let before = self.found.notices.len();
+        let is_found = match read_manifest(&path) {
+            Ok(Some(package)) if is_package || package.has_manifest() => self.package(&package, filters, is_projects),
+            Ok(_) => self.found_in(&path, is_projects) || self.all_in(&path, is_projects),
+            Err(fault) => {
+                self.found.notices.push(fault.into());
+                true
+            }
+        };
+        if !is_found && self.found.notices.len() == before {
+            self.found.notices.push(Notice::NoExtension(name.to_owned()));
+        }
+    }
+
+    /// A folder of extensions, such as one that somebody points to.
+    fn all_in(&mut self, path: &Path, is_projects: bool) -> bool {
+        let before = (self.found.sources.len(), self.withheld.len());
+        self.folder(path, is_projects);
+        before != (self.found.sources.len(), self.withheld.len())
+    }
+
+    fn npm(&mut self, source_name: &str, package: &str, filters: &[String], is_projects: bool) {
+        // A version behind the name says what to install, and that is done.
+        let name = package.get(1..).and_then(|rest| rest.find('@')).map_or(package, |at| &package[..=at]);
+        let project = self.places.directory.join(".pi/npm");
+        let own = self.places.agent.iter().map(|agent| agent.join("npm"));
+        let folders: Vec<PathBuf> =
+            std::iter::once(project).chain(own).chain([self.places.directory.clone()]).collect();
+        let found = folders.iter().map(|folder| folder.join("node_modules").join(name)).find(|path| path.is_dir());
+        let Some(path) = found else {
+            let folder =
+                self.places.agent.as_ref().map_or_else(String::new, |agent| agent.join("npm").display().to_string());
+            let (source_name, package) = (source_name.to_owned(), package.to_owned());
+            self.found.notices.push(Notice::NotInstalled { source_name, package, folder });
+            return;
+        };
+        // Code in the folder of a project is the project's, whoever names it.
+        let is_projects = is_projects || path.starts_with(&self.places.directory);
+        match read_manifest(&path) {
+            Ok(Some(package)) if self.package(&package, filters, is_projects) => {}
+            Ok(_) => self.found.notices.push(Notice::NoExtension(source_name.to_owned())),
+            Err(fault) => self.found.notices.push(fault.into()),
+        }
+    }
+
+    fn git(&mut self, source_name: &str, place: &str, filters: &[String], is_projects: bool) {
+        let bare = place.trim_start_matches("https://").trim_start_matches("ssh://").trim_start_matches("git@");
+        let bare = bare.split('@').next().unwrap_or(bare).trim_end_matches(".git").replace(':', "/");
+        let is_plain = Path::new(&bare).components().all(|part| matches!(part, Component::Normal(_)));
+        let path = self.places.agent.as_ref().filter(|_| is_plain).map(|agent| agent.join("git").join(&bare));
+        match path.filter(|path| path.is_dir()).map(|path| read_manifest(&path)) {
+            Some(Ok(Some(package))) if self.package(&package, filters, is_projects) => {}
+            Some(Ok(_)) => self.found.notices.push(Notice::NoExtension(source_name.to_owned())),
+            Some(Err(fault)) => self.found.notices.push(fault.into()),
+            None => self.found.notices.push(Notice::NotCloned(source_name.to_owned())),
+        }
+    }
+
+    fn at(&self, name: &str, folder: &Path) -> PathBuf {
+        match (name.strip_prefix("~/"), &self.places.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) | (None, _) => folder.join(name),
+        }
+    }
+}
+
+fn shorten(path: &Path, directory: &Path) -> String {
+    path.strip_prefix(directory).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,33 @@
+//! Extensions in JavaScript: one QuickJS runtime for each of them, on a thread of its own.
+//!
+//! [`JsGuest`] is what the rest of the system holds; its thread runs a [`Program`] and is parked while there is nothing to
+//! do. What an extension reaches of its host goes through the desk that the program was started with: who it is stands in the
+//! native functions, and nothing that JavaScript says can change it. Limits are always on; going over one ends the
+//! work or the runtime, which then starts anew.
+
+mod answers;
+mod clock;
+mod digests;
+mod fuse;
+mod guest;
+mod job;
+mod life;
+mod limits;
+mod modules;
+mod natives;
+mod offered;
+mod place;
+mod raw;
+mod rejections;
+mod room;
+mod thread;
+mod value;
+
+pub use self::{
+    clock::Time,
+    guest::JsGuest,
+    limits::Limits,
+    modules::{Code, Library},
+    place::{Place, architecture, platform},
+    thread::{Health, Program},
+};

@@ -1,0 +1,41 @@
+//! What the compiler cannot check: bytes that belong to the engine, and bytecode.
+//!
+//! These are the only blocks of `unsafe` code of the crate, each with the reason why it is sound where it stands.
+
+use pi_extc::Bytecode;
+use rquickjs::{Ctx, Module, Object, String as Text, TypedArray, Value, module::Declared};
+
+/// A module of bytecode.
+#[expect(unsafe_code, reason = "the engine believes bytecode, whatever it says")]
+pub(crate) fn load<'js>(ctx: &Ctx<'js>, bytecode: &Bytecode) -> rquickjs::Result<Module<'js, Declared>> {
+    // SAFETY: bytecode that this process or this machine did not make itself would be unsound. `Bytecode` is made by the
+    // cache alone: compiled by the engine in this binary, or read from an entry that was sealed with this machine's key
+    // and for this version of the engine.
+    unsafe { Module::load(ctx.clone(), bytecode.as_bytes()) }
+}
+
+/// A copy of the bytes in a `Uint8Array`; nothing for any other value.
+pub(crate) fn bytes(value: &Value<'_>) -> Option<Vec<u8>> {
+    let object: &Object<'_> = value.as_object()?;
+    // To ask whether it is a buffer would leave an exception behind if it is none.
+    object.as_typed_array::<u8>().map(copy)
+}
+
+#[expect(unsafe_code, reason = "the engine has no function that copies bytes out of it")]
+fn copy(array: &TypedArray<'_, u8>) -> Vec<u8> {
+    // SAFETY: the slice lives until the end of this expression, which copies it and runs no JavaScript.
+    let bytes = unsafe { array.as_bytes() };
+    // One that was detached has none.
+    bytes.map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// A text as Rust has it: halves of surrogate pairs that stand alone become the replacement character.
+pub(crate) fn text(text: &Text<'_>) -> String {
+    match text.to_string() {
+        Ok(text) => text,
+        Err(_) => {
+            let bytes = text.clone().to_cstring();
+            bytes.map(|bytes| String::from_utf8_lossy(bytes.as_ref()).into_owned()).unwrap_or_default()
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The thread of a guest: it lives as long as the guest and starts a runtime anew when one had to be stopped.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::{
+    runtime::Handle,
+    sync::{oneshot, watch},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    clock::Time,
+    fuse::{BACKGROUND, Fuse},
+    job::{Job, JobId, JobTerms, Task},
+    life::{Ending, live},
+    limits::Limits,
+    modules::{Code, Library},
+    place::Place,
+    room::CallResult,
+};
+use pi_exthost::{Desk, GuestFault, GuestId, Registration, Stopwatch, desk::Feed};
+
+/// What is run, and how.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// For people.
+    pub name: String,
+    /// Where it was loaded from; reports of errors name it.
+    pub path: String,
+    pub library: Library,
+    /// The extension, as one module.
+    pub bundle: Code,
+    pub place: Place,
+    /// Values of flags that somebody gave.
+    pub flags: BTreeMap<String, Value>,
+    pub limits: Limits,
+    pub time: Time,
+}
+
+/// What wakes a guest up.
+pub(crate) enum Wake {
+    Job(Box<Job>),
+    /// Whoever asked wants it to stop.
+    Cancel(JobId),
+    /// Nobody waits for it any more.
+    Abandon(JobId),
+    /// A host call is answered.
+    Completed {
+        id: u64,
+        result: CallResult,
+    },
+    /// The rest of a stream, of which a piece was read.
+    Fed {
+        feed: u64,
+        rest: Feed,
+    },
+    Key {
+        canvas: u64,
+        key: String,
+    },
+    Resized {
+        canvas: u64,
+    },
+    /// The room to draw in was taken away.
+    Taken {
+        canvas: u64,
+    },
+    Shutdown,
+}
+
+/// A guest, as its thread has it.
+pub(crate) struct Guest {
+    pub(crate) id: GuestId,
+    pub(crate) program: Program,
+    pub(crate) desk: Desk,
+    pub(crate) tokio: Handle,
+    pub(crate) wakes: Sender<Wake>,
+    pub(crate) fuse: Fuse,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What a guest's thread shows of it.
+pub(crate) struct Shared {
+    /// Looked at for every event, by whoever hands them out; held for a moment.
+    registration: Mutex<Arc<Registration>>,
+    health: watch::Sender<Health>,
+}
+
+/// How a guest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    Running,
+    /// It was stopped and starts anew when it is needed.
+    Resting {
+        restarts: usize,
+    },
+    /// It was stopped too often.
+    Quarantined,
+    /// It does not run any more.
+    Ended,
+}
+
+impl Shared {
+    pub(crate) fn new(registration: Registration) -> Self {
+        Self { registration: Mutex::new(Arc::new(registration)), health: watch::Sender::new(Health::Running) }
+    }
+
+    pub(crate) fn registration(&self) -> Arc<Registration> {
+        Arc::clone(&self.registration.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_registration(&self, registration: Registration) {
+        *self.registration.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(registration);
+    }
+
+    pub(crate) fn health(&self) -> watch::Receiver<Health> {
+        self.health.subscribe()
+    }
+}
+
+/// Starts the thread. `load` is its first job.
+pub(crate) fn start(guest: Arc<Guest>, inbox: Receiver<Wake>, load: Job) -> std::io::Result<()> {
+    // Numbers of systems: a name of a thread has at most fifteen letters.
+    let name: String = format!("ext {}", guest.program.name).chars().take(15).collect();
+    let stack = guest.program.limits.stack + 2 * 1024 * 1024;
+    // Its owner is whoever holds the guest: the thread ends with it, and is never waited for.
+    thread::Builder::new().name(name).stack_size(stack).spawn(move || {
+        let mut load = Some(load);
+        let mut history = History::default();
+        let mut then = None;
+        loop {
+            let ending = live(&guest, &inbox, load.take().unwrap_or_else(|| reload(&guest)), then.take());
+            let reason = match ending {
+                Ending::Shutdown => break,
+                Ending::Tripped(trip) => format!("it went over its limit of {}", trip.limit()),
+                Ending::Broken(problem) => problem,
+            };
+            let rest = history.note(&guest.program.limits);
+            tracing::warn!(guest = %guest.id, reason, restarts = history.faults.len(), "an extension was stopped");
+            let Some(rest) = rest else {
+                tracing::warn!(guest = %guest.id, "an extension was stopped too often and stays away");
+                guest.shared.health.send_replace(Health::Quarantined);
+                turn_away(&inbox);
+                break;
+            };
+            guest.shared.health.send_replace(Health::Resting { restarts: history.faults.len() });
+            match next_job(&inbox, rest) {
+                Some(job) => then = Some(job),
+                None => break,
+            }
+            guest.shared.health.send_replace(Health::Running);
+        }
+        guest.shared.health.send_replace(Health::Ended);
+    })?;
+    Ok(())
+}
+
+/// The job with which a runtime begins that nobody asked for: the extension is loaded and told that it was.
+fn reload(guest: &Guest) -> Job {
+    // Nobody waits for the answer; what goes wrong is in the log.
+    let (reply, _) = oneshot::channel();
+    Job { id: RELOAD, task: Task::Load, terms: loading_terms(&guest.program.limits), reply }
+}
+
+/// A factory has a time of its own.
+pub(crate) fn loading_terms(limits: &Limits) -> JobTerms {
+    JobTerms { cancel: CancellationToken::new(), stopwatch: Stopwatch::new(limits.loading), control: None }
+}
+
+/// The number of the job with which a runtime begins that nobody asked for.
+pub(super) const RELOAD: JobId = BACKGROUND - 1;
+
+/// How often and when a guest was stopped.
+#[derive(Default)]
+struct History {
+    faults: VecDeque<Instant>,
+}
+
+impl History {
+    /// One more; until when it rests, or nothing if it stays away.
+    #[expect(clippy::disallowed_methods, reason = "a guest's thread has no other clock")]
+    fn note(&mut self, limits: &Limits) -> Option<Instant> {
+        let now = Instant::now();
+        self.faults.push_back(now);
+        while self.faults.front().is_some_and(|fault| now.duration_since(*fault) > limits.memory_of_faults) {
+            self.faults.pop_front();
+        }
+        let count = self.faults.len();
+        if count > limits.restarts {
+            return None;
+        }
+        // The first restart is free; a fault now and then is nobody's habit.
+        let factor = u32::try_from(count).map_or(u32::MAX, |count| 2_u32.saturating_pow(count.saturating_sub(2)));
+        let rest = if count == 1 { Duration::ZERO } else { limits.back_off.saturating_mul(factor) };
+        now.checked_add(rest)
+    }
+}
+
+/// The next job after the rest; those before are turned away.
+#[expect(clippy::disallowed_methods, reason = "a guest's thread has no other clock")]
+fn next_job(inbox: &Receiver<Wake>, rest: Instant) -> Option<Job> {
+    loop {
+        match inbox.recv().ok()? {
+            Wake::Job(job) if Instant::now() >= rest => return Some(*job),
+            Wake::Job(job) => {
+                let limit = "restarts: it rests for a moment".to_owned();
+                drop(job.reply.send(Err(GuestFault::OverLimit { limit })));
+            }
+            Wake::Shutdown => return None,
+            // What belonged to the runtime that was stopped.
+            Wake::Cancel(_)
+            | Wake::Abandon(_)
+            | Wake::Completed { .. }
+            | Wake::Fed { .. }
+            | Wake::Key { .. }
+            | Wake::Resized { .. }
+            | Wake::Taken { .. } => {}
+        }
+    }
+}
+
+/// Answers everything with no, until nobody asks any more.
+fn turn_away(inbox: &Receiver<Wake>) {
+    while let Ok(wake) = inbox.recv() {
+        match wake {
+            Wake::Job(job) => drop(job.reply.send(Err(GuestFault::Gone))),
+            Wake::Shutdown => return,
+            Wake::Cancel(_)
+            | Wake::Abandon(_)
+            | Wake::Completed { .. }
+            | Wake::Fed { .. }
+            | Wake::Key { .. }
+            | Wake::Resized { .. }
+            | Wake::Taken { .. } => {}
+        }
+    }
+}

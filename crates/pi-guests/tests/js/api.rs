@@ -1,0 +1,228 @@
+//! The Pi API: what extensions register, hear and return.
+
+use std::sync::Arc;
+
+use pi_exthost::{Guest, GuestFault};
+use pi_extproto::hook::event::Event;
+use serde_json::{Value, json};
+
+use crate::house::{Heard, ask, call, desk, program, run, start, text};
+use pi_guests::js::JsGuest;
+
+async fn outcome(source: &str, event: &str, data: Value) -> Value {
+    let guest = start(program(source)).await.expect("it loads");
+    let event = Event::read(event, data.as_object().cloned()).expect("an event");
+    match guest.handle(0, Arc::new(event), ask()).await {
+        Ok(outcome) => serde_json::to_value(outcome).expect("JSON"),
+        Err(fault) => json!(fault.to_string()),
+    }
+}
+
+async fn hook(event: &str, body: &str, data: Value) -> Value {
+    outcome(&format!("export default (pi) => pi.on('{event}', async (event, ctx) => {{ {body} }})"), event, data).await
+}
+
+#[tokio::test]
+async fn registration_is_what_the_factory_registered() {
+    let source = "export default async function (pi) {
+        await null;
+        pi.registerTool({ name: 'greet', label: 'Greet', description: 'Says hello', parameters: { type: 'object' }, execute() {} });
+        pi.registerCommand('hi', { description: 'Hi', handler() {}, getArgumentCompletions: () => [] });
+        pi.registerFlag('loud', { type: 'boolean', default: false, description: 'Louder' });
+        pi.registerShortcut('ctrl+h', { description: 'Help', handler() {} });
+        pi.registerMessageRenderer('note', () => undefined);
+        pi.registerProvider('own', { baseUrl: 'https://x.invalid', apiKey: 'SECRET', models: [{ id: 'm', name: 'M' }], streamSimple() {} });
+        pi.on('session_start', () => {}); pi.on('session_start', () => {}); pi.on('made_up', () => {});
+        pi.events.on('channel', () => {});
+    }";
+    let guest = start(program(source)).await.expect("it loads");
+    let expected = json!({
+        "loaded": true, "error": null, "handlers": { "session_start": 2, "made_up": 1 },
+        "tools": [{ "name": "greet", "label": "Greet", "description": "Says hello", "parameters": { "type": "object" } }],
+        "commands": [{ "name": "hi", "description": "Hi" }], "shortcuts": [{ "shortcut": "ctrl+h", "description": "Help" }],
+        "flags": [{ "name": "loud", "type": "boolean", "default": false, "description": "Louder" }],
+        "messageRenderers": ["note"], "providers": [{ "name": "own", "models": [{ "id": "m", "name": "M" }] }],
+    });
+    assert_eq!(guest.inspect().await.expect("an answer"), expected);
+    let registration = guest.registration();
+    assert!(registration.channels.contains("channel") && registration.commands[0].completes);
+    assert_eq!(
+        registration.providers[0].config,
+        *json!({ "baseUrl": "https://x.invalid", "models": [{ "id": "m", "name": "M" }] })
+            .as_object()
+            .expect("an object")
+    );
+    assert!(registration.providers[0].streams);
+}
+
+#[tokio::test]
+async fn tool_call_is_blocked_changed_or_let_through() {
+    let data = || json!({ "toolName": "bash", "toolCallId": "c", "input": { "command": "ls" } });
+    let block = json!({ "family": "tool_call", "outcome": { "action": "block", "reason": "no", "terminate": false } });
+    assert_eq!(hook("tool_call", "return { block: true, reason: 'no' };", data()).await, block);
+    let changed =
+        json!({ "family": "tool_call", "outcome": { "action": "transform", "input": { "command": "ls -l" } } });
+    assert_eq!(hook("tool_call", "event.input.command += ' -l';", data()).await, changed);
+    let same = json!({ "family": "tool_call", "outcome": { "action": "continue" } });
+    assert_eq!(hook("tool_call", "", data()).await, same);
+    assert_eq!(hook("tool_call", "throw new Error('broken guard');", data()).await, json!("broken guard"));
+}
+
+#[tokio::test]
+async fn results_of_hooks_have_the_form_of_their_family() {
+    let said = |family: &str, outcome: Value| json!({ "family": family, "outcome": outcome });
+    let input = json!({ "text": "hi", "source": "interactive" });
+    let transformed = json!({ "action": "transform", "content": [{ "type": "text", "text": "HI" }] });
+    assert_eq!(
+        hook("input", "return { action: 'transform', text: event.text.toUpperCase() };", input.clone()).await,
+        said("input", transformed)
+    );
+    assert_eq!(
+        hook("input", "return { action: 'handled' };", input).await,
+        said("input", json!({ "action": "handled" }))
+    );
+    let start = json!({ "prompt": "p", "systemPrompt": "s" });
+    let begun = json!({ "message": { "custom_type": "n", "content": [{ "type": "text", "text": "x" }], "display": true }, "system_prompt": "s!" });
+    let body =
+        "return { message: { customType: 'n', content: 'x', display: true }, systemPrompt: event.systemPrompt + '!' };";
+    assert_eq!(hook("before_agent_start", body, start).await, said("start", begun));
+    let headers = json!({ "headers": { "a": "1", "b": "2" } });
+    let changes = json!([{ "action": "remove", "name": "a" }, { "action": "set", "name": "c", "value": "3" }]);
+    assert_eq!(
+        hook("before_provider_headers", "event.headers.a = null; event.headers.c = '3';", headers).await,
+        said("headers", changes)
+    );
+    assert_eq!(
+        hook("session_before_switch", "return { cancel: true };", json!({ "reason": "new" })).await,
+        said("session", json!({ "action": "cancel" }))
+    );
+    assert_eq!(hook("agent_start", "return { anything: 1 };", json!({})).await, json!({ "family": "notice" }));
+    let replaced = json!({ "action": "replace", "payload": { "x": 1 } });
+    assert_eq!(
+        hook("before_provider_request", "return { x: 1 };", json!({ "payload": {} })).await,
+        said("request", replaced)
+    );
+    let bash = json!({ "command": "ls", "excludeFromContext": false, "cwd": "/" });
+    let ran =
+        json!({ "action": "handled", "output": "ran ls", "exit_code": 0, "cancelled": false, "truncated": false });
+    let body = "return { operations: { exec: async (command, cwd, { onData }) => { onData('ran ' + command); return { exitCode: 0 }; } } };";
+    assert_eq!(hook("user_bash", body, bash).await, said("bash", ran));
+}
+
+#[tokio::test]
+async fn older_names_are_heard_too() {
+    let guest =
+        start(program("export default (pi) => { pi.on('session_switch', () => {}); pi.on('startup', () => {}); }"))
+            .await
+            .expect("it loads");
+    let hooks: Vec<_> = guest.registration().hooks.iter().map(|(hook, count)| format!("{hook} {count}")).collect();
+    assert_eq!(hooks, ["session_start 1", "session_switch 1"]);
+}
+
+#[tokio::test]
+async fn actions_are_refused_while_the_extension_loads() {
+    for action in
+        ["sendMessage({})", "appendEntry('x')", "getActiveTools()", "setSessionName('x')", "getThinkingLevel()"]
+    {
+        let fault = start(program(&format!("export default (pi) => {{ pi.{action}; }}"))).await.expect_err(action);
+        assert!(fault.to_string().starts_with("not while the extension loads"), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn default_export_may_be_wrapped_and_must_be_a_function() {
+    start(program("export default { default: (pi) => {} }")).await.expect("it loads");
+    let fault = start(program("export const nothing = 1;")).await.expect_err("no factory");
+    assert!(fault.to_string().contains("exports no function by default"), "{fault}");
+    let fault = start(program("export default () => { throw new TypeError('oh') }")).await.expect_err("it threw");
+    assert!(matches!(&fault, GuestFault::Threw { message, stack: Some(_) } if message == "oh"), "{fault:?}");
+    let fault = start(program("export default (")).await.expect_err("no JavaScript");
+    assert!(matches!(&fault, GuestFault::Threw { .. }), "{fault:?}");
+}
+
+#[tokio::test]
+async fn nothing_of_the_host_is_reachable() {
+    for specifier in [
+        "pi:host",
+        "pi:api",
+        "pi:api/context",
+        "pi:shim/node/fs",
+        "pi:loading/pi:host",
+        "fs",
+        "./x.js",
+        "file:///etc/passwd",
+    ] {
+        let body =
+            format!("try {{ await import('{specifier}'); return 'reached'; }} catch (fault) {{ return fault.name; }}");
+        assert_eq!(run(&body).await, "ReferenceError", "{specifier}");
+        let body = format!(
+            "try {{ await Function(\"return import('{specifier}')\")(); return 'reached'; }} catch (fault) {{ return fault.name; }}"
+        );
+        assert_eq!(run(&body).await, "ReferenceError", "{specifier} by a made function");
+    }
+    let body =
+        "const words = ['native', 'host', 'callSync', 'kernel', 'loop', 'std', 'os', 'bjson', 'scriptArgs', 'print'];
+        return words.filter((word) => word in globalThis).join() + Object.keys(globalThis).join();";
+    assert_eq!(run(body).await, "", "names on the global object");
+}
+
+#[tokio::test]
+async fn identity_is_the_desks_whatever_the_extension_says() {
+    let desk = desk(&Heard::default());
+    let source = "export default (pi) => { globalThis.extensionId = 'other'; pi.registerTool({ name: 't', description: '', parameters: {}, async execute(id, p, s, u, ctx) {
+        await pi.fs.write('mine.txt', 'x', { guest: 'other' }); return pi.fs.read('mine.txt'); } }); }";
+    let guest = JsGuest::start(program(source), desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "x");
+    assert_eq!((desk.guest().as_str(), desk.figures().calls), ("test", 2));
+}
+
+#[tokio::test]
+async fn polluted_prototypes_change_nothing_for_the_host() {
+    let source = "export default (pi) => {
+        Object.prototype.block = true; Object.prototype.reason = 'stolen'; Object.prototype.isError = true;
+        Array.prototype.push = () => { throw new Error('push'); }; Map.prototype.get = () => { throw new Error('get'); };
+        Promise.prototype.then = function () { throw new Error('then'); };
+        Array.prototype[Symbol.iterator] = function* () {};
+        pi.registerTool({ name: 't', description: 'd', parameters: {}, execute: () => ({ content: [{ type: 'text', text: 'ok' }] }) });
+    }";
+    let guest = start(program(source)).await;
+    // It may have broken itself; it has broken nobody else.
+    if let Ok(guest) = guest
+        && let Ok(answer) = call(&guest, "t", json!({})).await
+    {
+        assert!(text(&answer) == "ok" || answer.is_error, "{answer:?}");
+    }
+    let other = start(program(
+        "export default (pi) => pi.registerTool({ name: 't', description: 'd', parameters: {}, execute: () => 'ok' })",
+    ))
+    .await
+    .expect("it loads");
+    assert_eq!(text(&call(&other, "t", json!({})).await.expect("an answer")), "ok");
+}
+
+#[tokio::test]
+async fn rejection_that_nobody_hears_is_told_with_its_name() {
+    let desk = desk(&Heard::default());
+    let source = "export default (pi) => { pi.registerTool({ name: 't', description: '', parameters: {}, execute() { Promise.reject(new Error('lost')); return 'ok'; } }); }";
+    let guest = JsGuest::start(program(source), desk.clone()).await.expect("it loads");
+    call(&guest, "t", json!({})).await.expect("an answer");
+    assert!(!call(&guest, "t", json!({})).await.expect("it goes on").is_error);
+    guest.shutdown().await;
+    assert!(desk.figures().calls >= 1, "the log is written through the desk");
+}
+
+#[tokio::test]
+async fn stale_api_throws_after_the_end() {
+    let heard = Heard::default();
+    let source = "export default (pi) => { pi.registerTool({ name: 't', description: '', parameters: {}, execute(id, p, signal) {
+        signal.addEventListener('abort', () => { try { pi.appendEntry('late'); } catch (fault) { pi = undefined; } });
+        return new Promise(() => {}); } }); }";
+    let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
+    let (fault, ()) = tokio::join!(call(&guest, "t", json!({})), async {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        guest.shutdown().await;
+    });
+    assert_eq!(fault, Err(GuestFault::Gone));
+    let heard = heard.lock().expect("no panic");
+    assert!(heard.is_empty(), "nothing reaches the session: {heard:?}");
+}
