@@ -7,6 +7,7 @@
 //! Deliberately not here: talking to a provider, tokenizers (callers pass a [`Counter`]), files, clocks, colours.
 //! Start with [`Envelope`], then [`Prompt`]; `docs/envelope.md` shows how one becomes the other.
 
+mod album;
 pub mod diff;
 pub mod envelope;
 pub mod meta;
@@ -22,6 +23,7 @@ mod validate;
 pub mod wording;
 
 pub use self::{
+    album::Album,
     diff::{Diff, diff},
     envelope::{Body, Envelope, Kind, MediaType, MemoryItem, Message, Role, Segment, SkillItem, ToolItem, Version},
     meta::{
