@@ -1,0 +1,36 @@
+/** Numbers as people read them. */
+
+export function grouped(count: number): string {
+  return String(Math.trunc(count)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+export function signed(count: number): string {
+  return count < 0 ? `−${grouped(-count)}` : count > 0 ? `+${grouped(count)}` : "0";
+}
+
+/** A count with its unit shortened: 812, 8.4k, 1.2M. */
+export function short(count: number): string {
+  if (count < 1000) {
+    return String(Math.round(count));
+  }
+  const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)}${unit}`;
+}
+
+export function percent(share: number): string {
+  return share > 0 && share < 0.001 ? "<0.1%" : `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+}
+
+export function bytes(count: number): string {
+  const units = ["B", "KB", "MB", "GB"];
+  let [value, unit] = [count, 0];
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+export function dollars(amount: number): string {
+  return amount >= 0.995 ? `$${amount.toFixed(2)}` : amount < 0.00005 ? "<$0.0001" : `$${amount.toPrecision(2).replace(/e.*$/, "")}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * The strip: every segment in prompt order on one bar, as wide as it has tokens.
+ *
+ * Whole pixels only, and the same pixels for the same input: the ends of stretches are rounded, not their lengths, so errors do
+ * not add up and the bar is always full.
+ */
+
+import { tokens } from "./count";
+import type { CacheState, Diff, Entry, Kind } from "./format";
+import { ours } from "./ours";
+
+/** A segment that nobody can see cannot be pointed at. So each gets this many pixels, as long as half of the bar is left over. */
+const LEAST = 3;
+
+export interface Stretch {
+  /** The segments from here up to `last`: one, or several neighbours of one kind that are too small to be drawn apart. */
+  first: number;
+  last: number;
+  kind: Kind;
+  x: number;
+  width: number;
+}
+
+export interface CacheStretch {
+  state: CacheState | "unknown";
+  x: number;
+  width: number;
+}
+
+export interface Strip {
+  width: number;
+  stretches: Stretch[];
+  /** Neighbours with the same state are one stretch; empty if nothing is known. */
+  cache: CacheStretch[];
+  /** Where the cache broke, in pixels. */
+  notch?: number;
+}
+
+export function layout(all: readonly Entry[], width: number, cacheBreak?: Diff["cacheBreak"]): Strip {
+  const whole = Math.max(1, Math.floor(width));
+  const ends = edges(
+    all.map((entry) => tokens(entry.segment).count),
+    whole,
+  );
+  const stretches: Stretch[] = [];
+  const cache: CacheStretch[] = [];
+  all.forEach((entry, index) => {
+    const x = ends[index - 1] ?? 0;
+    const size = (ends[index] ?? x) - x;
+    const { kind } = entry.segment;
+    const before = stretches.at(-1);
+    if (size === 0 && before !== undefined) {
+      // It has no pixel of its own; whoever points at its neighbour finds it by the keyboard.
+      before.last = index;
+    } else if (before?.width === 0) {
+      Object.assign(before, { last: index, kind, width: size });
+    } else {
+      stretches.push({ first: index, last: index, kind, x, width: size });
+    }
+    const state = ours(entry.segment).cache ?? "unknown";
+    const last = cache.at(-1);
+    if (last !== undefined && (last.state === state || size === 0)) {
+      last.width += size;
+    } else {
+      cache.push({ state, x, width: size });
+    }
+  });
+  const isKnown = cache.some((stretch) => stretch.state !== "unknown");
+  const notch = cacheBreak === undefined ? undefined : (ends[cacheBreak.index - 1] ?? 0);
+  return { width: whole, stretches, cache: isKnown ? cache : [], ...(notch === undefined ? {} : { notch }) };
+}
+
+/** Where each stretch ends, so that all of them together fill the width. */
+export function edges(sizes: readonly number[], width: number): number[] {
+  const all = sizes.reduce((one, other) => one + other, 0);
+  // As long as they leave half of the bar to the rest, small ones are made wide enough to be seen.
+  const least = sizes.length * LEAST * 2 <= width ? LEAST : 0;
+  const room = width - least * sizes.length;
+  let passed = 0;
+  return sizes.map((size, index) => {
+    passed += size;
+    const share = all === 0 ? (index + 1) / sizes.length : passed / all;
+    return least * (index + 1) + Math.round(room * share);
+  });
+}
+
+/** The stretch that a segment is drawn in. */
+export function stretchOf(strip: Strip, index: number): Stretch | undefined {
+  return strip.stretches.find((stretch) => index >= stretch.first && index <= stretch.last);
+}

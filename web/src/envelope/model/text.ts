@@ -1,0 +1,82 @@
+/** The texts of a segment, and what was sent for it. */
+
+import type { Segment } from "./format";
+import { ours } from "./ours";
+
+/** What the model reads of a segment, in order, without the markup around it. */
+export function texts(segment: Segment): string[] {
+  switch (segment.kind) {
+    case "text":
+    case "system_prompt":
+    case "long_text":
+      return [segment.content];
+    case "static_var":
+      return [segment.value];
+    case "memory":
+      return segment.items.flatMap((item) => [item.title, item.content]);
+    case "skills":
+      return segment.items.flatMap((item) => [item.name, item.description]);
+    case "tool_overview":
+      return segment.items.flatMap((item) => [
+        item.name,
+        item.description,
+        item.schema === undefined ? item.parameters : JSON.stringify(item.schema),
+      ]);
+    case "tool_call_request":
+      return [segment.toolName, JSON.stringify(segment.arguments)];
+    case "tool_call_result":
+      return [segment.result];
+    case "document":
+      return [segment.parsedContent ?? segment.snippet];
+    case "media":
+      return [segment.url];
+  }
+}
+
+/** The text that was sent: the texts of the segment within the markup that `meta.frame` keeps, if that fits. */
+export function sent(segment: Segment): string {
+  const parts = texts(segment);
+  const { frame } = ours(segment);
+  if (frame === undefined || frame.length !== parts.length + 1) {
+    return parts.join("");
+  }
+  return frame.map((markup, index) => markup + (parts[index] ?? "")).join("");
+}
+
+/** What a person may search for in a segment: also names that the model is not sent. */
+export function searchable(segment: Segment): string[] {
+  switch (segment.kind) {
+    case "static_var":
+      return [segment.name, segment.value, segment.description ?? ""];
+    case "memory":
+    case "skills":
+      return [segment.description ?? "", ...texts(segment)];
+    case "tool_overview":
+      return segment.items.flatMap((item) => [item.name, item.description, item.parameters]);
+    case "tool_call_result":
+      return [segment.toolName, segment.result];
+    case "document":
+      return [segment.fileName, segment.mimeType, ...texts(segment)];
+    case "media":
+      // Nobody searches in the digits of a picture.
+      return [segment.altText ?? "", segment.url.startsWith("data:") ? "" : segment.url];
+    case "text":
+    case "system_prompt":
+    case "long_text":
+    case "tool_call_request":
+      return texts(segment);
+  }
+}
+
+/** How many characters, as a person counts them: no half ones. */
+export function characters(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    // The first half of a pair counts with the second.
+    if (unit < 0xd800 || unit > 0xdbff) {
+      count += 1;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,308 @@
+/**
+ * The window as areas: kind, then source, then item, each as large as it has tokens.
+ *
+ * The parts of an area always sum up to it: the tokens of a segment that lists things are divided among them by length, and no
+ * token is lost or made. The layout is the squarified one, which keeps areas near to squares.
+ */
+
+import { divide, tokens } from "./count";
+import type { ContextSource, Envelope, Kind, ListedTool, Segment } from "./format";
+import { entries, KINDS } from "./format";
+import { originText, ours } from "./ours";
+import { characters } from "./text";
+
+/** What can be switched, and how: through `set_context_source`, or a list of tools through `set_active_tools`. */
+export type Switch = { type: "source"; sourceId: string; enabled: boolean } | { type: "tools"; tools: string[] };
+
+export interface Item {
+  /** Unique in the tree. */
+  key: string;
+  name: string;
+  tokens: number;
+  /** The segment that it is, or is part of. */
+  index: number;
+  switch?: Switch;
+}
+
+export interface Source {
+  key: string;
+  /** `file:AGENTS.md` */
+  name: string;
+  tokens: number;
+  items: Item[];
+  switch?: Switch;
+}
+
+export interface Branch {
+  kind: Kind;
+  tokens: number;
+  sources: Source[];
+}
+
+/** What the server says can be switched; empty for a file. */
+export interface Switchable {
+  sources: readonly ContextSource[];
+  tools: readonly ListedTool[];
+}
+
+export function tree(envelope: Envelope, switchable: Switchable = { sources: [], tools: [] }): Branch[] {
+  const branches = new Map<Kind, Map<string, Source>>();
+  for (const { segment, index } of entries(envelope)) {
+    const sources = branches.get(segment.kind) ?? new Map<string, Source>();
+    branches.set(segment.kind, sources);
+    const name = originText(ours(segment).origin);
+    const source = sources.get(name) ?? { key: `${segment.kind}/${name}`, name, tokens: 0, items: [] };
+    sources.set(name, source);
+    source.tokens += tokens(segment).count;
+    source.items.push(...itemsOf(segment, index, switchable));
+    const whole = switchOfSource(segment, switchable);
+    if (whole !== undefined) {
+      source.switch = whole;
+    }
+  }
+  return KINDS.flatMap((kind) => {
+    const found = branches.get(kind);
+    if (found === undefined) {
+      return [];
+    }
+    const sources = [...found.values()].map((source) => ({ ...source, items: [...source.items].sort(larger) }));
+    sources.sort(larger);
+    return [{ kind, tokens: sources.reduce((all, source) => all + source.tokens, 0), sources }];
+  }).sort(larger);
+}
+
+function itemsOf(segment: Segment, index: number, switchable: Switchable): Item[] {
+  const { count } = tokens(segment);
+  const parts = listed(segment);
+  if (parts === undefined) {
+    const source = switchOfSource(segment, switchable);
+    return [{ key: String(index), name: title(segment), tokens: count, index, ...(source && { switch: source }) }];
+  }
+  const shares = divide(count, parts.map((part) => part.weight));
+  return parts.map((part, place) => {
+    const found = switchOfItem(segment, part.name, switchable);
+    return { key: `${index}/${place}`, name: part.name, tokens: shares[place] ?? 0, index, ...(found && { switch: found }) };
+  });
+}
+
+/** The things that a segment lists, as long as they are. */
+function listed(segment: Segment): { name: string; weight: number }[] | undefined {
+  switch (segment.kind) {
+    case "memory":
+      return segment.items.map((item) => ({ name: item.title, weight: characters(item.title + item.content) }));
+    case "skills":
+      return segment.items.map((item) => ({ name: item.name, weight: characters(item.name + item.description) }));
+    case "tool_overview":
+      return segment.items.map((item) => {
+        const parameters = item.schema === undefined ? item.parameters : JSON.stringify(item.schema);
+        return { name: item.name, weight: characters(item.name + item.description + parameters) };
+      });
+    default:
+      return undefined;
+  }
+}
+
+/** The tokens of the things that a segment lists; their sum is that of the segment. */
+export function itemTokens(segment: Segment): number[] {
+  return divide(tokens(segment).count, (listed(segment) ?? []).map((part) => part.weight));
+}
+
+/** A segment in a few words. */
+export function title(segment: Segment): string {
+  switch (segment.kind) {
+    case "static_var":
+      return segment.name;
+    case "tool_call_request":
+    case "tool_call_result":
+      return segment.toolName;
+    case "document":
+      return segment.fileName;
+    case "media":
+      return segment.altText ?? segment.mediaType;
+    case "text":
+    case "system_prompt":
+    case "long_text":
+      return begin(segment.content, 60);
+    case "memory":
+      return segment.items.map((item) => item.title).join(", ");
+    case "skills":
+    case "tool_overview":
+      return begin(segment.items.map((item) => item.name).join(", "), 80);
+  }
+}
+
+/** The first words of a text, on one line. */
+export function begin(text: string, length: number): string {
+  // Of a text of megabytes only the beginning is looked at.
+  const line = text.slice(0, length * 8).replace(/\s+/g, " ").trim();
+  const characters = [...line];
+  return characters.length <= length ? line : `${characters.slice(0, length - 1).join("")}…`;
+}
+
+function switchOfSource(segment: Segment, { sources }: Switchable): Switch | undefined {
+  const { id, origin } = ours(segment);
+  const wanted = () => {
+    switch (segment.kind) {
+      case "memory":
+        return id?.replace(/^system\//, "");
+      case "tool_overview":
+        switch (origin?.from) {
+          case "built_in":
+            return "tools:builtin";
+          case "extension":
+            return `tools:${origin.id}`;
+          case "mcp":
+            return `tools:${origin.server}`;
+          default:
+            return undefined;
+        }
+      default:
+        return undefined;
+    }
+  };
+  const sourceId = wanted();
+  const found = sources.find((source) => source.sourceId === sourceId);
+  return found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled };
+}
+
+function switchOfItem(segment: Segment, name: string, { sources, tools }: Switchable): Switch | undefined {
+  switch (segment.kind) {
+    case "skills": {
+      const found = sources.find((source) => source.sourceId === `skill:${name}`);
+      return found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled };
+    }
+    case "tool_overview": {
+      const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
+      return active.includes(name) ? { type: "tools", tools: active.filter((tool) => tool !== name) } : undefined;
+    }
+    case "memory":
+      return switchOfSource(segment, { sources, tools });
+    default:
+      return undefined;
+  }
+}
+
+function larger(one: { tokens: number }, other: { tokens: number }): number {
+  return other.tokens - one.tokens;
+}
+
+export interface Area {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Divides an area by weights, in their order, into areas near to squares. What weighs nothing gets an area without size. */
+export function squarify(weights: readonly number[], area: Area): Area[] {
+  const all = weights.reduce((one, other) => one + other, 0);
+  if (all <= 0 || area.width <= 0 || area.height <= 0) {
+    return weights.map(() => ({ x: area.x, y: area.y, width: 0, height: 0 }));
+  }
+  const scale = (area.width * area.height) / all;
+  const sizes = weights.map((weight) => weight * scale);
+  const areas: Area[] = [];
+  let left = { ...area };
+  for (let start = 0; start < sizes.length; ) {
+    const side = Math.min(left.width, left.height);
+    let end = start + 1;
+    while (end < sizes.length && worst(sizes.slice(start, end + 1), side) <= worst(sizes.slice(start, end), side)) {
+      end += 1;
+    }
+    const row = sizes.slice(start, end);
+    const depth = side === 0 ? 0 : row.reduce((one, other) => one + other, 0) / side;
+    let passed = 0;
+    for (const size of row) {
+      const length = depth === 0 ? 0 : size / depth;
+      areas.push(
+        left.width >= left.height
+          ? { x: left.x, y: left.y + passed, width: depth, height: length }
+          : { x: left.x + passed, y: left.y, width: length, height: depth },
+      );
+      passed += length;
+    }
+    left =
+      left.width >= left.height
+        ? { x: left.x + depth, y: left.y, width: Math.max(0, left.width - depth), height: left.height }
+        : { x: left.x, y: left.y + depth, width: left.width, height: Math.max(0, left.height - depth) };
+    start = end;
+  }
+  return areas;
+}
+
+/** How far the least square of a row is from a square. */
+function worst(row: readonly number[], side: number): number {
+  const sum = row.reduce((one, other) => one + other, 0);
+  const [most, least] = [Math.max(...row), Math.min(...row)];
+  return Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * Math.max(least, 1e-9)));
+}
+
+/** An area on the page. Areas of kinds and sources leave room for their names. */
+export interface Tile {
+  key: string;
+  level: "kind" | "source" | "item";
+  kind: Kind;
+  name: string;
+  tokens: number;
+  area: Area;
+  /** The segment behind it, for an item. */
+  index?: number;
+  switch?: Switch;
+}
+
+const HEAD = 20;
+const SEAM = 2;
+/** Smaller ones cannot be seen or hit; their tokens stay in the area around them. */
+const LEAST = 4;
+
+/** The whole window as tiles, those around others first. */
+export function tiles(branches: readonly Branch[], width: number, height: number): Tile[] {
+  const found: Tile[] = [];
+  const kinds = squarify(branches.map((branch) => branch.tokens), { x: 0, y: 0, width, height });
+  branches.forEach((branch, place) => {
+    const area = whole(kinds[place] as Area);
+    if (isTooSmall(area)) {
+      return;
+    }
+    found.push({ key: branch.kind, level: "kind", kind: branch.kind, name: "", tokens: branch.tokens, area });
+    const inside = within(area);
+    const sources = squarify(branch.sources.map((source) => source.tokens), inside);
+    branch.sources.forEach((source, at) => {
+      const around = whole(sources[at] as Area);
+      if (isTooSmall(around)) {
+        return;
+      }
+      const { key, name, tokens } = source;
+      found.push({ key, level: "source", kind: branch.kind, name, tokens, area: around, ...(source.switch && { switch: source.switch }) });
+      const items = squarify(source.items.map((item) => item.tokens), branch.sources.length > 1 ? within(around) : around);
+      source.items.forEach((item, index) => {
+        const one = whole(items[index] as Area);
+        if (!isTooSmall(one)) {
+          const rest = { index: item.index, ...(item.switch && { switch: item.switch }) };
+          found.push({ key: item.key, level: "item", kind: branch.kind, name: item.name, tokens: item.tokens, area: one, ...rest });
+        }
+      });
+    });
+  });
+  return found;
+}
+
+function within(area: Area): Area {
+  const head = area.height > HEAD * 2 && area.width > HEAD * 2 ? HEAD : SEAM;
+  return {
+    x: area.x + SEAM,
+    y: area.y + head,
+    width: Math.max(0, area.width - SEAM * 2),
+    height: Math.max(0, area.height - head - SEAM),
+  };
+}
+
+/** Edges on whole pixels: neighbours share them, and nothing is blurred. */
+function whole(area: Area): Area {
+  const [x, y] = [Math.round(area.x), Math.round(area.y)];
+  return { x, y, width: Math.round(area.x + area.width) - x, height: Math.round(area.y + area.height) - y };
+}
+
+function isTooSmall(area: Area): boolean {
+  return area.width < LEAST || area.height < LEAST;
+}

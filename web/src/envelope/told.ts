@@ -1,0 +1,35 @@
+/** What happened, in a sentence. */
+
+import { grouped } from "./model/amount";
+import type { CacheBreak, Change, Entry } from "./model/format";
+import { title } from "./model/treemap";
+import { kindName, w } from "./words";
+
+/** Where and why the cache broke. */
+export function breakText(cacheBreak: CacheBreak, all: readonly Entry[], before: readonly Entry[] = []): string {
+  const lost = cacheBreak.tokensLost === 0 ? "" : ` · ${w("break.lost", { tokens: grouped(cacheBreak.tokensLost) })}`;
+  const { cause } = cacheBreak;
+  if (cause.type === "model") {
+    const none = w("break.noModel");
+    return `${w("break.model", { before: cause.before ?? none, after: cause.after ?? none })}${lost}`;
+  }
+  const { change } = cause;
+  const listed = itemsText(change);
+  if (listed !== "") {
+    return `${w("break.changedList", { kind: kindName(change.kind) })} (${listed})${lost}`;
+  }
+  const entry = find(all, change.after) ?? find(before, change.before);
+  const name = entry === undefined ? (change.id ?? "") : title(entry.segment);
+  return w(`break.${change.what}`, { kind: kindName(change.kind), name }) + lost;
+}
+
+function find(all: readonly Entry[], place: Change["after"]): Entry | undefined {
+  return place && all.find((it) => it.place.message === place.message && it.place.segment === place.segment);
+}
+
+/** `+deploy -old ~read` */
+export function itemsText(change: Change): string {
+  const { added = [], removed = [], changed = [] } = change.items ?? {};
+  const marked = (sign: string, names: readonly string[]) => names.map((name) => sign + name);
+  return [...marked("+", added), ...marked("−", removed), ...marked("~", changed)].join(" ");
+}

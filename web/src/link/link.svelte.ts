@@ -1,0 +1,149 @@
+/** The connection to the server, and what the page knows of it. */
+import { type CommandName, type ConnectionState, PiClient, PiError, type ServerEvent, type TransportFactory, webSocket } from "pi-client";
+import { t } from "../texts";
+import { isKnown } from "./login";
+
+export type LinkState = ConnectionState | { state: "shut"; reason: string };
+
+class Link {
+  state = $state.raw<LinkState>({ state: "connecting", attempt: 1 });
+  /** Whether the server does not know this browser any more. */
+  isLoggedOut = $state(false);
+  serverVersion = $state("");
+  readonly client: PiClient;
+
+  constructor() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    this.client = new PiClient((query) => watched(webSocket(`${scheme}://${location.host}/ws?${query}`)), {
+      clientId: clientName(),
+      // What other clients do to a session changes what is shown.
+      lifecycle: "all",
+      connectAttempts: Number.POSITIVE_INFINITY,
+      firstWaitMs: 250,
+      longestWaitMs: 5000,
+    });
+    this.client.onState((state) => {
+      this.state = state;
+      if (state.state === "live") {
+        this.serverVersion = this.client.ready?.serverVersion ?? "";
+        this.isLoggedOut = false;
+      }
+      if (state.state === "offline") {
+        void this.askWhetherKnown();
+      }
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.client.connect().catch((error: unknown) => {
+      this.state = { state: "shut", reason: error instanceof Error ? error.message : String(error) };
+    });
+  }
+
+  onEvent(listener: (event: ServerEvent) => void): () => void {
+    return this.client.onEvent(listener);
+  }
+
+  /** A browser is not told why a socket does not open; HTTP says it. */
+  private async askWhetherKnown(): Promise<void> {
+    try {
+      this.isLoggedOut = !(await isKnown());
+    } catch {
+      // Nobody answers: that is what offline means.
+    }
+  }
+}
+
+/** How long nothing may be heard before the server is asked whether it is there, and how long it has to say so. */
+const SILENCE_MS = 20_000;
+const PATIENCE_MS = 10_000;
+
+/**
+ * A way that is given up when it has gone silent. A browser does not tell a page about heartbeats, and a network that went away
+ * without a word would look alive for minutes.
+ */
+function watched(open: TransportFactory): TransportFactory {
+  return (listener) => {
+    let heard = Date.now();
+    let isOver = false;
+    const end = (tell: () => void) => {
+      if (!isOver) {
+        isOver = true;
+        clearInterval(timer);
+        removeEventListener("offline", lost);
+        tell();
+      }
+    };
+    const transport = open({
+      frame(text) {
+        heard = Date.now();
+        listener.frame(text);
+      },
+      closed: (reason, code) => end(() => listener.closed(reason, code)),
+      refused: (status, text) => end(() => listener.refused(status, text)),
+    });
+    const lost = () => {
+      end(() => listener.closed(t("link.silent")));
+      transport.close();
+    };
+    const timer = setInterval(() => {
+      const silent = Date.now() - heard;
+      if (silent > SILENCE_MS + PATIENCE_MS) {
+        lost();
+      } else if (silent > SILENCE_MS) {
+        transport.send('{"type":"health_check"}');
+      }
+    }, PATIENCE_MS / 2);
+    addEventListener("offline", lost);
+    return transport;
+  };
+}
+
+/** One identity per tab: ids of commands are kept apart, and survive a reload of the page. */
+function clientName(): string {
+  const fresh = `page-${crypto.randomUUID()}`;
+  try {
+    const known = sessionStorage.getItem("pi.client") ?? fresh;
+    sessionStorage.setItem("pi.client", known);
+    return known;
+  } catch {
+    return fresh;
+  }
+}
+
+export const link = new Link();
+
+/** What went wrong, and what to do about it. */
+export interface Trouble {
+  text: string;
+  hint: string;
+}
+
+export function trouble(error: unknown): Trouble {
+  if (error instanceof PiError) {
+    return { text: error.response.error, hint: error.response.hint ?? "" };
+  }
+  return { text: error instanceof Error ? error.message : String(error), hint: "" };
+}
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof PiError && error.code !== undefined && codes.includes(error.code);
+}
+
+export function stateText(state: LinkState): string {
+  switch (state.state) {
+    case "live":
+      return t("link.live");
+    case "replaying":
+      return t("link.replaying", { count: state.events });
+    case "connecting":
+      return t("link.connecting");
+    case "offline":
+    case "closed":
+    case "shut":
+      return t("link.offline");
+  }
+}
+
+/** Commands of anybody after which a session is not what it was. */
+export const REWRITES: readonly CommandName[] = ["navigate_tree", "fork", "new_session", "switch_session_file", "compact"];

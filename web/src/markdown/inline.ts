@@ -1,0 +1,318 @@
+/**
+ * Text within a block: emphasis, code, links. The result is a tree of plain data; whoever draws it makes nodes of it, so nothing
+ * that a model, a file or a tool wrote is ever read as markup.
+ */
+
+export type Inline =
+  | { type: "text"; text: string }
+  | { type: "code"; text: string }
+  | { type: "strong" | "em" | "strike"; children: Inline[] }
+  | { type: "link"; href: string; children: Inline[] }
+  | { type: "break" };
+
+/** Deeper nesting than this is shown as it was written. */
+const DEEPEST = 12;
+/** Longer texts are not searched for marks: nobody emphasises in them, and looking costs. */
+const LONGEST = 40_000;
+const MARKS = /[\\`*_~[\]!<\n]|https?:\/\//g;
+const PUNCTUATION = /[\p{P}\p{S}]/u;
+
+interface Delimiter {
+  type: "delimiter";
+  mark: string;
+  count: number;
+  canOpen: boolean;
+  canClose: boolean;
+}
+
+interface Bracket {
+  type: "bracket";
+  isImage: boolean;
+}
+
+type Piece = Inline | Delimiter | Bracket;
+
+export function parseInline(text: string, depth = 0): Inline[] {
+  if (depth > DEEPEST || text.length > LONGEST) {
+    return [{ type: "text", text }];
+  }
+  return new Reader(text, depth).read();
+}
+
+/** The address of a link if it leads to where a link may lead. */
+export function safeAddress(address: string): string | undefined {
+  return /^(https?:\/\/|mailto:)[^\s]+$/i.test(address) ? address : undefined;
+}
+
+class Reader {
+  private at = 0;
+  private readonly pieces: Piece[] = [];
+  /** Places of brackets that wait for their end, among the pieces. */
+  private readonly brackets: number[] = [];
+  /** Lengths of backtick runs that have no end; looked for once. */
+  private readonly unclosed = new Set<number>();
+
+  constructor(
+    private readonly text: string,
+    private readonly depth: number,
+  ) {}
+
+  read(): Inline[] {
+    const { text } = this;
+    while (this.at < text.length) {
+      MARKS.lastIndex = this.at;
+      const found = MARKS.exec(text);
+      const next = found === null ? text.length : found.index;
+      if (next > this.at) {
+        this.say(text.slice(this.at, next));
+        this.at = next;
+      }
+      if (found !== null) {
+        this.readMark();
+      }
+    }
+    return emphasise(this.pieces);
+  }
+
+  private say(text: string): void {
+    const last = this.pieces.at(-1);
+    if (last?.type === "text") {
+      last.text += text;
+    } else {
+      this.pieces.push({ type: "text", text });
+    }
+  }
+
+  private readMark(): void {
+    const { text } = this;
+    const mark = text[this.at] as string;
+    switch (mark) {
+      case "\\":
+        return this.readEscape();
+      case "`":
+        return this.readCode();
+      case "*":
+      case "_":
+      case "~":
+        return this.readDelimiter(mark);
+      case "[":
+        return this.openBracket(false);
+      case "!":
+        return text[this.at + 1] === "[" ? this.openBracket(true) : this.take(1);
+      case "]":
+        return this.closeBracket();
+      case "<":
+        return this.readAngle();
+      case "\n":
+        return this.readBreak();
+      default:
+        return this.readAddress();
+    }
+  }
+
+  private take(length: number): void {
+    this.say(this.text.slice(this.at, this.at + length));
+    this.at += length;
+  }
+
+  private readEscape(): void {
+    const next = this.text[this.at + 1];
+    if (next === "\n") {
+      this.pieces.push({ type: "break" });
+      this.at += 2;
+    } else if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) {
+      this.say(next);
+      this.at += 2;
+    } else {
+      this.take(1);
+    }
+  }
+
+  private readCode(): void {
+    const { text } = this;
+    const run = /^`+/.exec(text.slice(this.at, this.at + 64))?.[0] ?? "`";
+    if (!this.unclosed.has(run.length)) {
+      for (let end = text.indexOf(run, this.at + run.length); end !== -1; ) {
+        let after = end;
+        while (text[after] === "`") {
+          after += 1;
+        }
+        if (after - end === run.length) {
+          const code = text.slice(this.at + run.length, end).replace(/\n/g, " ");
+          const bare = /^ .*[^ ].* $/s.test(code) ? code.slice(1, -1) : code;
+          this.pieces.push({ type: "code", text: bare });
+          this.at = after;
+          return;
+        }
+        end = text.indexOf(run, after);
+      }
+      this.unclosed.add(run.length);
+    }
+    this.take(run.length);
+  }
+
+  private readDelimiter(mark: string): void {
+    const { text } = this;
+    let end = this.at;
+    while (text[end] === mark) {
+      end += 1;
+    }
+    const count = end - this.at;
+    if (mark === "~" && count !== 2) {
+      return this.take(count);
+    }
+    const before = text[this.at - 1] ?? " ";
+    const after = text[end] ?? " ";
+    const isLeft = !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before));
+    const isRight = !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after));
+    const isWord = mark === "_";
+    this.pieces.push({
+      type: "delimiter",
+      mark,
+      count,
+      canOpen: isLeft && (!isWord || !isRight || PUNCTUATION.test(before)),
+      canClose: isRight && (!isWord || !isLeft || PUNCTUATION.test(after)),
+    });
+    this.at = end;
+  }
+
+  private openBracket(isImage: boolean): void {
+    this.brackets.push(this.pieces.length);
+    this.pieces.push({ type: "bracket", isImage });
+    this.at += isImage ? 2 : 1;
+  }
+
+  private closeBracket(): void {
+    const open = this.brackets.pop();
+    // An address with one level of brackets in it, and a title that nobody is shown.
+    const target = /^\]\(\s*<?([^\s<>()]*(?:\([^\s()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(
+      this.text.slice(this.at, this.at + 4096),
+    );
+    if (open === undefined || target === null) {
+      if (open !== undefined) {
+        this.spell(open);
+      }
+      return this.take(1);
+    }
+    const { isImage } = this.pieces[open] as Bracket;
+    const inner = this.pieces.splice(open).slice(1);
+    const children = this.depth + this.brackets.length > DEEPEST ? [] : emphasise(inner);
+    const href = safeAddress(target[1] ?? "");
+    if (href === undefined) {
+      // It leads nowhere that a link may lead: the words stand as they are, with the address for whoever looks.
+      this.pieces.push(...children, { type: "text", text: ` (${target[1] ?? ""})` });
+    } else {
+      // Pictures of elsewhere are not fetched: whoever wants to see one follows the link.
+      const words: Inline[] = children.length > 0 ? children : [{ type: "text", text: href }];
+      this.pieces.push({ type: "link", href, children: isImage ? [{ type: "text", text: "🖼 " }, ...words] : words });
+    }
+    this.at += target[0].length;
+  }
+
+  /** A bracket that is no link after all. */
+  private spell(place: number): void {
+    const { isImage } = this.pieces[place] as Bracket;
+    this.pieces[place] = { type: "text", text: isImage ? "![" : "[" };
+  }
+
+  private readAngle(): void {
+    const found = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(this.text.slice(this.at, this.at + 2048));
+    const href = found?.[1] === undefined ? undefined : safeAddress(found[1]);
+    if (found === null || href === undefined) {
+      return this.take(1);
+    }
+    this.pieces.push({ type: "link", href, children: [{ type: "text", text: href }] });
+    this.at += found[0].length;
+  }
+
+  private readAddress(): void {
+    const found = /^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/.exec(this.text.slice(this.at, this.at + 2048));
+    const href = found === null ? undefined : safeAddress(found[0]);
+    if (found === null || href === undefined || this.brackets.length > 0) {
+      return this.take(4);
+    }
+    this.pieces.push({ type: "link", href, children: [{ type: "text", text: href }] });
+    this.at += found[0].length;
+  }
+
+  private readBreak(): void {
+    const last = this.pieces.at(-1);
+    if (last?.type === "text" && last.text.endsWith("  ")) {
+      last.text = last.text.trimEnd();
+      this.pieces.push({ type: "break" });
+    } else {
+      this.say("\n");
+    }
+    this.at += 1;
+  }
+}
+
+/** Pairs the delimiters, as CommonMark does, and spells those that have no partner. */
+function emphasise(pieces: Piece[]): Inline[] {
+  const done: Piece[] = [];
+  /** Places of delimiters in `done` that may still open something. */
+  let openers: number[] = [];
+  for (const piece of pieces) {
+    if (piece.type !== "delimiter") {
+      done.push(piece);
+      continue;
+    }
+    const closer = { ...piece };
+    while (closer.canClose && closer.count > 0) {
+      const index = openers.findLastIndex((place) => fits(done[place] as Delimiter, closer));
+      if (index === -1) {
+        break;
+      }
+      const place = openers[index] as number;
+      openers = openers.slice(0, index + 1);
+      const opener = done[place] as Delimiter;
+      const used = opener.mark === "~" ? 2 : opener.count >= 2 && closer.count >= 2 ? 2 : 1;
+      const children = spelled(done.splice(place + 1));
+      opener.count -= used;
+      closer.count -= used;
+      const type = opener.mark === "~" ? "strike" : used === 2 ? "strong" : "em";
+      if (opener.count === 0) {
+        done.pop();
+        openers.pop();
+      }
+      done.push({ type, children });
+    }
+    if (closer.count > 0) {
+      if (closer.canOpen && openers.length < 200) {
+        openers.push(done.length);
+        done.push(closer);
+      } else {
+        done.push({ type: "text", text: closer.mark.repeat(closer.count) });
+      }
+    }
+  }
+  return spelled(done);
+}
+
+function fits(opener: Delimiter, closer: Delimiter): boolean {
+  if (opener.mark !== closer.mark || opener.count === 0) {
+    return false;
+  }
+  const isBoth = (opener.canOpen && opener.canClose) || (closer.canOpen && closer.canClose);
+  return !(isBoth && (opener.count + closer.count) % 3 === 0 && (opener.count % 3 !== 0 || closer.count % 3 !== 0));
+}
+
+/** What is left of marks is text, and text beside text is one. */
+function spelled(pieces: Piece[]): Inline[] {
+  const result: Inline[] = [];
+  for (const piece of pieces) {
+    const plain: Inline =
+      piece.type === "delimiter"
+        ? { type: "text", text: piece.mark.repeat(piece.count) }
+        : piece.type === "bracket"
+          ? { type: "text", text: piece.isImage ? "![" : "[" }
+          : piece;
+    const last = result.at(-1);
+    if (plain.type === "text" && last?.type === "text") {
+      result[result.length - 1] = { type: "text", text: last.text + plain.text };
+    } else {
+      result.push(plain);
+    }
+  }
+  return result;
+}

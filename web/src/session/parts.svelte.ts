@@ -1,0 +1,139 @@
+/** What an answer is made of, while it grows and when it is done. */
+import type { Block as Content, JsonValue, Message, ToolOutput } from "pi-client";
+import { type Block, Growing } from "../markdown/blocks";
+
+export class TextPart {
+  readonly type = "text";
+  text = $state.raw("");
+  private growing: Growing | undefined;
+  private seen = "";
+
+  constructor(text = "") {
+    this.text = text;
+  }
+
+  /** The text in blocks. Read when it is first shown; blocks that are finished stay the same objects. */
+  get blocks(): readonly Block[] {
+    const text = this.text;
+    this.growing ??= new Growing();
+    if (text !== this.seen) {
+      this.growing.become(text, this.seen);
+      this.seen = text;
+    }
+    return this.growing.blocks;
+  }
+}
+
+export class ThinkingPart {
+  readonly type = "thinking";
+  text = $state.raw("");
+  isGrowing = $state.raw(false);
+  readonly isRedacted: boolean;
+
+  constructor(text = "", isRedacted = false) {
+    this.text = text;
+    this.isRedacted = isRedacted;
+  }
+}
+
+export class ImagePart {
+  readonly type = "image";
+  constructor(readonly image: { data: string; mimeType: string }) {}
+}
+
+export class ToolPart {
+  readonly type = "tool";
+  constructor(readonly tool: Tool) {}
+}
+
+export type Part = TextPart | ThinkingPart | ImagePart | ToolPart;
+
+export type ToolStatus = "writing" | "waiting" | "running" | "done" | "failed" | "denied" | "lost";
+
+/** A call of a tool: asked for, at work, and done. */
+export class Tool {
+  name = $state.raw("");
+  args = $state.raw<Record<string, JsonValue>>({});
+  /** The arguments as far as the model has written them. */
+  written = $state.raw("");
+  status = $state.raw<ToolStatus>("waiting");
+  output = $state.raw<ToolOutput | undefined>();
+  denied = $state.raw<string | undefined>();
+  startedAt = $state.raw<number | undefined>();
+  durationMs = $state.raw<number | undefined>();
+
+  constructor(
+    readonly id: string,
+    name: string,
+  ) {
+    this.name = name;
+  }
+
+  /** Its output as text. */
+  get text(): string {
+    return contentText(this.output?.content ?? []);
+  }
+
+  get images(): { data: string; mimeType: string }[] {
+    return (this.output?.content ?? []).filter((block) => block.type === "image");
+  }
+
+  detail(name: string): JsonValue | undefined {
+    const details = this.output?.details;
+    return typeof details === "object" && details !== null && !Array.isArray(details) ? details[name] : undefined;
+  }
+
+  finish(output: ToolOutput, isError: boolean, denied?: string): void {
+    this.output = output;
+    // A result that was read from the file says it only in what the model was told.
+    const told = isError ? /^Not allowed: (.*)/s.exec(contentText(output.content))?.[1] : undefined;
+    this.denied = denied ?? this.denied ?? told;
+    this.status = this.denied !== undefined ? "denied" : isError ? "failed" : "done";
+  }
+}
+
+/** The text of some content, without what is not text. */
+export function contentText(content: string | readonly Content[]): string {
+  if (typeof content === "string") {
+    return content;
+  }
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+export function contentImages(content: string | readonly Content[]): { data: string; mimeType: string }[] {
+  return typeof content === "string" ? [] : content.filter((block) => block.type === "image");
+}
+
+/** The parts of a message of the model; those that are there already go on. */
+export function partsOf(message: Message, before: readonly Part[], tool: (id: string, name: string) => Tool): Part[] {
+  if (message.role !== "assistant") {
+    return [];
+  }
+  return message.content.map((block, index) => {
+    const old = before[index];
+    switch (block.type) {
+      case "text": {
+        const part = old?.type === "text" ? old : new TextPart();
+        part.text = block.text;
+        return part;
+      }
+      case "thinking": {
+        const part = old?.type === "thinking" ? old : new ThinkingPart("", block.redacted === true);
+        part.text = block.thinking;
+        part.isGrowing = false;
+        return part;
+      }
+      case "image":
+        return new ImagePart(block);
+      case "toolCall": {
+        const called = tool(block.id, block.name);
+        called.name = block.name;
+        called.args = block.arguments;
+        if (called.status === "writing") {
+          called.status = "waiting";
+        }
+        return old?.type === "tool" && old.tool === called ? old : new ToolPart(called);
+      }
+    }
+  });
+}

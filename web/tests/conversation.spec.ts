@@ -1,0 +1,213 @@
+import { Buffer } from "node:buffer";
+import { expect, test } from "./support/page";
+import { gate } from "./support/model";
+
+test("a first conversation: markdown, code, thinking, cost, context", async ({ page, desk }) => {
+  desk.model.says({
+    thinking: "The user wants an example.",
+    text: ["Here is **the answer**:\n\n", "- one\n- two\n\n```rust\nfn main() { println!(\"hi\"); }\n```\n\n", "| a | b |\n|---|---|\n| 1 | 2 |\n"],
+  });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Show me something");
+  await desk.settled(page);
+  const answer = page.locator("[data-role=assistant]");
+  await expect(answer.locator("strong")).toHaveText("the answer");
+  await expect(answer.locator("li")).toHaveText(["one", "two"]);
+  await expect(answer.locator("code .keyword").first()).toHaveText("fn");
+  await expect(answer.locator("table td")).toHaveText(["1", "2"]);
+  const thought = answer.getByRole("button", { name: "Thought" });
+  await expect(thought).toHaveAttribute("aria-expanded", "false");
+  await thought.click();
+  await expect(answer.getByText("The user wants an example.")).toBeVisible();
+  await expect(page.getByRole("meter")).toHaveAttribute("aria-valuetext", /\d.* \/ \d+k, \d+ %/);
+  await expect(page.locator("[data-role=user]")).toContainText("Show me something");
+  await expect(page.locator("[data-session] .words").first()).toHaveText("Show me something");
+});
+
+test("tools: verb and target, output, failure, changes in both ways", async ({ page, desk }) => {
+  await desk.server.write("project/a.txt", "alpha\nbeta\ngamma\n");
+  desk.model.says(
+    { calls: [{ name: "read", arguments: { path: "a.txt" } }, { name: "bash", arguments: { command: "seq 1 40; echo done" } }] },
+    { calls: [{ name: "edit", arguments: { path: "a.txt", edits: [{ oldText: "beta", newText: "beta two" }] } }, { name: "bash", arguments: { command: "exit 3" } }] },
+    { text: "All done." },
+  );
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Work");
+  await desk.settled(page);
+  const card = (name: string, number = 0) => page.locator(`[data-tool=${name}]`).nth(number);
+  await expect(card("read")).toContainText("Read");
+  await expect(card("read")).toContainText("a.txt");
+  await expect(card("bash")).toContainText("seq 1 40; echo done");
+  await expect(card("bash")).toHaveAttribute("data-status", "done");
+  await card("bash").getByRole("button").first().click();
+  await expect(card("bash").locator("pre")).toContainText("40\ndone");
+  await expect(card("bash", 1)).toHaveAttribute("data-status", "failed");
+  // Changes are open, with the words that changed.
+  await expect(card("edit").locator("mark")).toHaveText([" two"]);
+  await card("edit").getByRole("button", { name: "Split" }).click();
+  await expect(card("edit").locator("table.split")).toBeVisible();
+  await card("edit").getByRole("button", { name: "Unified" }).click();
+  await expect(card("edit").locator("table.split")).toHaveCount(0);
+});
+
+test("output of a tool is followed while it works", async ({ page, desk }) => {
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: "for i in 1 2 3; do echo line $i; done; while [ ! -e go ]; do sleep 0.05; done; echo end" } }] });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Run");
+  const card = page.locator("[data-tool=bash]");
+  await expect(card.locator(".tail")).toContainText("line 3");
+  await expect(card).toHaveAttribute("data-status", "running");
+  await desk.server.write("project/go", "");
+  await expect(card).toHaveAttribute("data-status", "done");
+  await desk.settled(page);
+});
+
+test("steer, queue, edit the queue, stop and send", async ({ page, desk }) => {
+  const first = gate();
+  desk.model.says({ text: ["Busy now", " with it."], hold: first.opened }, { text: "Steered." }, { text: "Queued." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Begin");
+  await expect(page.getByText("Busy now")).toBeVisible();
+  for (const name of ["Steer now", "Queue", "Stop and send"]) {
+    await expect(page.getByRole("button", { name, exact: true })).toBeVisible();
+  }
+  await desk.say(page, "steer it");
+  await desk.editor(page).fill("queue this");
+  await page.getByRole("button", { name: "Queue", exact: true }).click();
+  await desk.say(page, "queue that", "Alt+Enter");
+  const queue = page.getByRole("region", { name: "Waits to be said" });
+  await expect(queue.getByRole("listitem")).toHaveCount(3);
+  // One is dropped, one is changed.
+  await queue.getByRole("listitem").filter({ hasText: "queue that" }).getByRole("button", { name: "Drop" }).click();
+  await expect(queue.getByRole("listitem")).toHaveCount(2);
+  await queue.getByRole("listitem").filter({ hasText: "queue this" }).getByRole("button", { name: "Change the text" }).click();
+  await queue.getByRole("textbox").fill("queue this instead");
+  await queue.getByRole("textbox").press("Enter");
+  await expect(queue.getByText("queue this instead")).toBeVisible();
+  first.open();
+  await desk.settled(page);
+  await expect(page.locator("[data-role=user]")).toHaveText([/Begin/, /steer it/, /queue this instead/]);
+  const second = gate();
+  desk.model.says({ text: ["Never", " ending"], hold: second.opened }, { text: "Something else." });
+  await desk.say(page, "Again");
+  await expect(page.getByText("Never", { exact: false })).toBeVisible();
+  await desk.say(page, "do this now", "Control+Enter");
+  await expect(page.getByText("Something else.")).toBeVisible();
+  await expect(page.getByText("Stopped", { exact: true })).toBeVisible();
+  second.open();
+  await desk.settled(page);
+});
+
+test("commands after a slash, files after an at", async ({ page, desk }) => {
+  await desk.server.write("project/src/main.rs", "fn main() {}\n");
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.editor(page).pressSequentially("/tr");
+  await expect(page.getByRole("option")).toHaveText([/\/tree/]);
+  await desk.editor(page).press("Tab");
+  await expect(desk.editor(page)).toHaveValue("/tree ");
+  await desk.editor(page).fill("");
+  await desk.editor(page).pressSequentially("look at @main");
+  await expect(page.getByRole("option").first()).toContainText("src/main.rs");
+  await desk.editor(page).press("Enter");
+  await expect(desk.editor(page)).toHaveValue("look at @src/main.rs ");
+  await desk.editor(page).press("Enter");
+  await desk.settled(page);
+  await expect(page.locator("[data-role=user]").first()).toContainText("look at");
+  expect(JSON.stringify(desk.model.asked.at(-1))).toContain("fn main() {}");
+});
+
+test("a picture is pasted, shown and sent", async ({ page, desk }) => {
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVQI12P8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==";
+  await desk.enter(page);
+  await desk.begin(page);
+  await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
+  await expect(page.getByRole("img", { name: "dot.png" })).toBeVisible();
+  await page.getByRole("button", { name: "Remove dot.png" }).click();
+  await desk.editor(page).evaluate((area, data) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true }));
+  }, png);
+  await expect(page.getByRole("img", { name: "pasted.png" })).toBeVisible();
+  await desk.say(page, "What is this?");
+  await desk.settled(page);
+  await expect(page.locator("[data-role=user] img")).toBeVisible();
+});
+
+test.describe("approvals", () => {
+  test.use({ settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
+
+  test("one client decides for all", async ({ page, desk, second }) => {
+    desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo allowed > out.txt" } }] }, { text: "It is done." });
+    await desk.enter(page);
+    const session = await desk.begin(page);
+    const other = await second();
+    await other.goto(`${desk.server.origin}/#/s/${session}`);
+    await expect(desk.editor(other)).toBeVisible();
+    await desk.say(page, "Write it");
+    const card = page.getByRole("region", { name: "A question for you" });
+    await expect(card).toContainText("echo allowed > out.txt");
+    const theirs = other.getByRole("region", { name: "A question for you" });
+    await expect(theirs).toBeVisible();
+    await theirs.getByRole("button", { name: /this once/ }).click();
+    await expect(card).toHaveCount(0);
+    await expect(theirs).toHaveCount(0);
+    await desk.settled(page);
+    await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "done");
+    await expect(other.getByText("It is done.")).toBeVisible();
+  });
+
+  test("a no is shown with what to do next", async ({ page, desk }) => {
+    desk.model.says({ calls: [{ name: "bash", arguments: { command: "rm -r everything" } }] }, { text: "I may not." });
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "Remove it");
+    await expect(page.getByRole("region", { name: "A question for you" })).toBeVisible();
+    await page.getByRole("button", { name: /^No/ }).click();
+    await desk.settled(page);
+    await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "denied");
+    await expect(page.getByText("The agent goes on without it.")).toBeVisible();
+  });
+});
+
+test("a model that fails is told with what to do, and can be asked again", async ({ page, desk }) => {
+  desk.model.says({ fail: 401 }, { text: "Better now." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Hello");
+  await expect(page.getByText("The model could not answer")).toBeVisible();
+  await expect(page.getByText("Try again, choose another model")).toBeVisible();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByText("Better now.")).toBeVisible();
+});
+
+test("model, thinking and name are chosen", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await page.keyboard.press("Alt+m");
+  await expect(page.getByRole("option").first()).toBeVisible();
+  await page.getByRole("combobox").fill("demo");
+  await expect(page.getByRole("option")).toHaveCount(1);
+  await page.keyboard.press("Enter");
+  await expect(page.locator("[data-model=demo]")).toBeVisible();
+  await page.keyboard.press("Alt+r");
+  await page.getByRole("textbox", { name: "Name the session" }).fill("Parser work");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Parser work");
+  await expect(page.locator("[data-session] .words").first()).toHaveText("Parser work");
+  await expect(page).toHaveTitle(/Parser work/);
+});
+
+test("a shell command of one's own is shown", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "!echo from the shell");
+  await expect(page.locator("[data-role=bashExecution]")).toContainText("from the shell");
+  await expect(page.locator("[data-role=bashExecution]")).toContainText("exit code 0");
+});

@@ -1,0 +1,403 @@
+/** What is decided and measured below the envelope view: plain functions, checked as tables. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "@playwright/test";
+import { bind, collect, openEmbedded, openText } from "../src/envelope/model/album";
+import { bytes, dollars, grouped, percent, short, signed } from "../src/envelope/model/amount";
+import { cut, isShowable, lineLimit, minimap, sections } from "../src/envelope/model/cap";
+import { chunks } from "../src/envelope/model/chunks";
+import { divide, price, tokens, total, totals } from "../src/envelope/model/count";
+import { diff } from "../src/envelope/model/diff";
+import { type Envelope, entries, KINDS, type Segment } from "../src/envelope/model/format";
+import { compare, fold } from "../src/envelope/model/lines";
+import { find, formatTarget, nameOf, parseTarget } from "../src/envelope/model/link";
+import { ours, oursOfEnvelope } from "../src/envelope/model/ours";
+import { outline } from "../src/envelope/model/outline";
+import { readBytes, readText } from "../src/envelope/model/read";
+import { toHtml, toMarkdown } from "../src/envelope/model/save";
+import { marked, matches } from "../src/envelope/model/search";
+import { edges, layout, stretchOf } from "../src/envelope/model/strip";
+import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
+import { squarify, tiles, tree } from "../src/envelope/model/treemap";
+import { everyKind, giant, hostile, long, session } from "./envelope/sample";
+
+const ROOT = new URL("../../", import.meta.url);
+const file = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
+
+interface Agreed {
+  base: unknown;
+  mutations: [string, string, [string, string][]][];
+  texts: [string, boolean][];
+  comparisons: { before: Envelope; after: Envelope; diff: unknown }[];
+  examples: { broken: [string, string][]; first: []; second: []; diff: unknown };
+}
+
+/** What `pi-envelope` decides; its own tests hold the file up to date. */
+const agreed = JSON.parse(file("crates/pi-envelope/tests/agreed.json")) as Agreed;
+
+function problemsOf(text: string): [string, string][] {
+  const read = readText(text);
+  return read.ok ? [] : read.problems.map(({ path, message }) => [path, message]);
+}
+
+/** The text of the base with the value at a pointer replaced or, if the replacement is empty, taken out. */
+function mutate(pointer: string, replacement: string): string {
+  const mark = "\u0001here\u0001";
+  const document = structuredClone(agreed.base);
+  const steps = pointer.slice(1).split("/");
+  const last = steps.pop() as string;
+  const parent = steps.reduce((value, step) => (value as Record<string, unknown>)[step], document) as Record<string, unknown>;
+  if (replacement !== "") {
+    parent[last] = mark;
+  } else if (Array.isArray(parent)) {
+    parent.splice(Number(last), 1);
+  } else {
+    delete parent[last];
+  }
+  return JSON.stringify(document).replace(JSON.stringify(mark), () => replacement);
+}
+
+test.describe("the verdict is that of the command line", () => {
+  test("on every small change to a document with every kind", () => {
+    expect(agreed.mutations.length).toBeGreaterThan(300);
+    for (const [pointer, replacement, expected] of agreed.mutations) {
+      expect(problemsOf(mutate(pointer, replacement)), `${pointer} := ${replacement}`).toEqual(expected);
+    }
+  });
+
+  test("on texts that are hard to read", () => {
+    const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    const document = (value: string) =>
+      `{"x":${value},"version":"1.0","messages":[{"id":"a","role":"user","timestamp":1,"segments":[{"kind":"text","content":""}]}]}`;
+    for (const [name, expected] of agreed.texts) {
+      const value = name.startsWith("deep ") ? deep(Number(name.slice(5))) : name;
+      const text = name === "bom" ? `\ufeff${document("1")}` : document(value);
+      expect(readBytes(new TextEncoder().encode(text)).ok, JSON.stringify(name)).toBe(expected);
+    }
+  });
+
+  test("on the published examples", () => {
+    expect(problemsOf(file("docs/examples/broken-envelope.json"))).toEqual(agreed.examples.broken);
+    expect(problemsOf(file("docs/examples/first-request.json"))).toEqual([]);
+    expect(problemsOf(file("docs/examples/second-request.json"))).toEqual([]);
+  });
+});
+
+test("a fault is shown at its place", () => {
+  const read = readText(file("docs/examples/broken-envelope.json"));
+  expect(read.ok).toBe(false);
+  const places = read.ok ? [] : read.problems.map(({ line, column, excerpt }) => [line, column, excerpt.text.slice(excerpt.mark, excerpt.mark + 8)]);
+  expect(places).toEqual([
+    [17, 15, '"robot",'],
+    [22, 20, "[],"],
+    [26, 19, '"poem",'],
+    [18, 20, '"yesterd'],
+  ]);
+  const cut = readText('{"version": "1.0",\n  "messages": [}');
+  expect(cut.ok ? [] : cut.problems.map(({ line, column, message }) => [line, column, message])).toEqual([
+    [2, 16, "not JSON that we read: expected a value"],
+  ]);
+  expect(readBytes(new Uint8Array([0x22, 0xff, 0x22])).ok).toBe(false);
+});
+
+test.describe("two envelopes compare as on the command line", () => {
+  const bare = (before: Envelope, after: Envelope) => {
+    const { pairing: _, ...found } = diff(before, after);
+    return JSON.parse(JSON.stringify(found)) as unknown;
+  };
+
+  test("in many small ways", () => {
+    expect(agreed.comparisons.length).toBeGreaterThan(20);
+    agreed.comparisons.forEach(({ before, after, diff: expected }, index) => {
+      expect(bare(before, after), `comparison ${index}`).toEqual(expected);
+    });
+  });
+
+  test("on the published examples", () => {
+    const read = (name: string) => JSON.parse(file(`docs/examples/${name}-request.json`)) as Envelope;
+    expect(bare(read("first"), read("second"))).toEqual(agreed.examples.diff);
+  });
+});
+
+test.describe("tokens", () => {
+  test("of segments sum up to every total that is shown", () => {
+    for (const envelope of [everyKind(), hostile(), ...session()]) {
+      const all = totals(envelope);
+      const sum = (counts: Iterable<number>) => [...counts].reduce((one, other) => one + other, 0);
+      expect(sum(entries(envelope).map(({ segment }) => tokens(segment).count))).toBe(all.tokens.count);
+      expect(sum(envelope.messages.map((message) => total(message.segments).count))).toBe(all.tokens.count);
+      expect(sum([...all.byKind.values()].map((tally) => tally.tokens.count))).toBe(all.tokens.count);
+      expect(sum(Object.values(all.byHow))).toBe(all.tokens.count);
+      expect(sum(Object.values(all.byCache))).toBe(all.tokens.count);
+      const branches = tree(envelope);
+      expect(sum(branches.map((branch) => branch.tokens))).toBe(all.tokens.count);
+      for (const branch of branches) {
+        expect(sum(branch.sources.map((source) => source.tokens))).toBe(branch.tokens);
+        for (const source of branch.sources) {
+          expect(sum(source.items.map((item) => item.tokens))).toBe(source.tokens);
+        }
+      }
+    }
+  });
+
+  test("that nobody counted are estimated", () => {
+    const cases: [Segment, number][] = [
+      [{ kind: "text", content: "" }, 0],
+      [{ kind: "text", content: "abcde" }, 2],
+      [{ kind: "text", content: "𝄞𝄞𝄞𝄞" }, 1],
+      [{ kind: "media", mediaType: "image", url: "x" }, 1200],
+      [{ kind: "text", content: "ab", meta: { frame: ["12", "3456"] } }, 2],
+      [{ kind: "text", content: "ab", meta: { frame: ["does not fit"] } }, 1],
+      [{ kind: "text", content: "ab", meta: { tokens: { count: -4, how: "exact" } } }, 1],
+      [{ kind: "text", content: "ab", meta: { tokens: { count: 1e300, how: "exact" } } }, 1],
+    ];
+    for (const [segment, count] of cases) {
+      expect(tokens(segment), JSON.stringify(segment)).toEqual({ count, how: "estimated" });
+    }
+  });
+
+  test("of the provider leave a residual, and wrong claims are told", () => {
+    const envelope = everyKind();
+    expect(totals(envelope).provider).toEqual({ sent: 8817, residual: 41 });
+    expect(totals(envelope).claims).toEqual([]);
+    const lying = { ...envelope, meta: { ...envelope.meta, tokens: { count: 1, how: "exact" as const } } };
+    expect(totals(lying).claims).toEqual([{ where: "", claimed: 1, sum: 8776 }]);
+    const first = entries(envelope)[0];
+    expect(first && price(first.segment, envelope)).toBeCloseTo(1184 * 3e-7, 10);
+  });
+
+  test("are divided without a rest", () => {
+    const cases: [number, number[], number[]][] = [
+      [10, [1, 1, 1], [4, 3, 3]],
+      [3, [0, 0], [2, 1]],
+      [0, [5, 5], [0, 0]],
+      [7, [1000, 1], [7, 0]],
+      [5, [], []],
+    ];
+    for (const [whole, weights, expected] of cases) {
+      expect(divide(whole, weights)).toEqual(expected);
+    }
+  });
+});
+
+test("members of meta that are not as we write them are not used", () => {
+  const segment = { kind: "text", content: "", meta: { id: 7, origin: { from: "user", name: "ada" }, trust: "much", tokens: { count: 1, how: "exact", by: "me" }, cache: [], part: "dream", frame: [1] } };
+  expect(ours(segment as never)).toEqual({});
+  expect(ours({ kind: "text", content: "", meta: "mine" } as never)).toEqual({});
+  expect(oursOfEnvelope({ version: "1.0", messages: [], meta: { residual: 0.5, usage: {} } } as never)).toEqual({});
+});
+
+test.describe("the strip", () => {
+  test("fills its width with whole pixels, the same ones every time", () => {
+    for (const envelope of [everyKind(), long(5000), hostile()]) {
+      for (const width of [1, 37, 320, 1283]) {
+        const all = entries(envelope);
+        const strip = layout(all, width);
+        expect(strip).toEqual(layout(entries(structuredClone(envelope)), width));
+        let end = 0;
+        const isJoined = strip.stretches.every((stretch) => {
+          const fits = stretch.x === end && Number.isInteger(stretch.width);
+          end += stretch.width;
+          return fits;
+        });
+        expect(isJoined).toBe(true);
+        expect(end).toBe(width);
+        // Every segment can be found.
+        expect(all.every(({ index }) => stretchOf(strip, index) !== undefined)).toBe(true);
+      }
+    }
+  });
+
+  test("gives each segment its share, and the smallest enough to be seen", () => {
+    expect(edges([50, 25, 25], 100)).toEqual([49, 74, 100]);
+    expect(edges([0, 0], 10)).toEqual([5, 10]);
+    expect(edges([1000, 1], 100)).toEqual([97, 100]);
+    expect(edges([1, 1, 1, 1], 4)).toEqual([1, 2, 3, 4]);
+  });
+
+  test("has a notch where the cache broke", () => {
+    const [, second, third] = session();
+    const found = diff(second as Envelope, third as Envelope);
+    expect(found.cacheBreak?.index).toBe(5);
+    const strip = layout(entries(third as Envelope), 1000, found.cacheBreak);
+    expect(strip.notch).toBe(stretchOf(strip, 5)?.x);
+  });
+
+  test("has an outline of its own for every kind", () => {
+    const shapes = KINDS.map((kind) => outline(kind, 0, 60, 40));
+    // Two share the full block and are told apart by texture and colour.
+    expect(new Set(shapes).size).toBe(10);
+    expect(outline("system_prompt", 0, 60, 40)).toBe(outline("tool_overview", 0, 60, 40));
+    expect(outline("document", 0, 5, 40)).toBe("M0 2H5V40H0Z");
+  });
+});
+
+test.describe("the treemap", () => {
+  test("divides its area by tokens and overlaps nowhere", () => {
+    const areas = squarify([6, 6, 4, 3, 2, 2, 1], { x: 0, y: 0, width: 600, height: 400 });
+    const sizes = areas.map((area) => Math.round((area.width * area.height) / 10000));
+    expect(sizes).toEqual([6, 6, 4, 3, 2, 2, 1]);
+    for (const [index, one] of areas.entries()) {
+      for (const other of areas.slice(index + 1)) {
+        const wide = Math.min(one.x + one.width, other.x + other.width) - Math.max(one.x, other.x);
+        const high = Math.min(one.y + one.height, other.y + other.height) - Math.max(one.y, other.y);
+        expect(Math.min(wide, high)).toBeLessThan(1e-6);
+      }
+    }
+    expect(squarify([0, 0], { x: 0, y: 0, width: 5, height: 5 }).every((area) => area.width === 0)).toBe(true);
+  });
+
+  test("knows what can be switched, and what that means", () => {
+    const source = (sourceId: string, kind: "skill" | "memory" | "tools", enabled = true) => ({ sourceId, kind, name: sourceId, enabled });
+    const found = tree(everyKind(), {
+      sources: [source("tools:builtin", "tools"), source("tools:github", "tools"), source("skill:bisect", "skill"), source("memory:AGENTS.md", "memory")],
+      tools: [{ name: "read", description: "", active: true }, { name: "bash", description: "", active: true }, { name: "off", description: "", active: false }],
+    });
+    const tools = found.find((branch) => branch.kind === "tool_overview");
+    expect(tools?.sources.map((it) => [it.name, it.tokens, it.switch])).toEqual([
+      ["built_in", 1184, { type: "source", sourceId: "tools:builtin", enabled: false }],
+      ["mcp:github", 962, { type: "source", sourceId: "tools:github", enabled: false }],
+    ]);
+    expect(tools?.sources[0]?.items.find((item) => item.name === "read")?.switch).toEqual({ type: "tools", tools: ["bash"] });
+    const skills = found.find((branch) => branch.kind === "skills");
+    expect(skills?.sources[0]?.items.filter((item) => item.switch).map((item) => item.name)).toEqual(["bisect"]);
+    const memory = found.find((branch) => branch.kind === "memory");
+    expect(memory?.sources[0]?.switch).toEqual({ type: "source", sourceId: "memory:AGENTS.md", enabled: false });
+    expect(tiles(found, 900, 460).every(({ area }) => Number.isInteger(area.x) && area.x + area.width <= 900)).toBe(true);
+  });
+});
+
+test("texts are cut between characters, in blocks", () => {
+  const text = "𝄞".repeat(40_000);
+  const found = cut(text, 40_001);
+  expect(found.blocks.join("").length + found.left).toBe(text.length);
+  expect(found.blocks.every((block) => !/\p{Surrogate}/u.test(block))).toBe(true);
+  expect(cut("a\nb\nc", 100)).toEqual({ blocks: ["a\nb\nc"], left: 0 });
+  expect(lineLimit("a\nb\nc\nd", 2, 1000)).toBe(3);
+  expect(lineLimit("abc", 2, 1000)).toBe(1000);
+  expect(minimap(`${"x".repeat(100)}\n\nxx`, 3)).toEqual([1, 0, 0.02]);
+  expect(sections("intro\n# A\na\n```\n# no\n```\n## B\nb").map(({ level, title }) => [level, title])).toEqual([[0, ""], [1, "A"], [2, "B"]]);
+  const parts = sections("x\n# A\n# B").map((part) => part.text);
+  expect(parts.join("")).toBe("x\n# A\n# B");
+});
+
+test("only pictures and sounds that are in the file are shown", () => {
+  const cases: [string, string, boolean][] = [
+    ["image", "data:image/png;base64,AAAA", true],
+    ["image", "data:image/svg+xml;base64,AAAA", false],
+    ["image", "https://example.com/a.png", false],
+    ["image", "javascript:alert(1)", false],
+    ["image", "data:text/html,<script>", false],
+    ["audio", "data:audio/mpeg;base64,AAAA", true],
+    ["video", "data:image/png;base64,AAAA", false],
+    ["poem", "data:image/png;base64,AAAA", false],
+  ];
+  for (const [type, url, expected] of cases) {
+    expect(isShowable(type, url), url).toBe(expected);
+  }
+});
+
+test("lines are compared and folded", () => {
+  expect(compare("a\nb\nc", "a\nx\nc").map(({ what, text }) => `${what} ${text}`)).toEqual(["same a", "removed b", "added x", "same c"]);
+  expect(compare("", "").length).toBe(1);
+  const folded = fold(compare("1\n2\n3\n4\n5", "1\n2\n3\n4\nx"), 1);
+  expect(folded[0]).toEqual({ what: "gap", count: 3 });
+  const huge = compare(Array.from({ length: 3000 }, (_, index) => `a${index}`).join("\n"), Array.from({ length: 3000 }, (_, index) => `b${index}`).join("\n"));
+  expect(huge.length).toBe(6000);
+});
+
+test("a search finds words in any case, and marks them", () => {
+  const all = entries(everyKind());
+  const hits = (query: string, ...kinds: Segment["kind"][]) => all.filter((entry) => matches(entry, { kinds: new Set(kinds), query })).length;
+  expect(hits("")).toBe(all.length);
+  expect(hits("TRAILING")).toBe(3);
+  expect(hits("trailing", "text")).toBe(1);
+  expect(hits("github")).toBe(1);
+  expect(hits("iVBORw0KGgo")).toBe(0);
+  expect(marked("aXbx", "x")).toEqual([{ text: "a", isHit: false }, { text: "X", isHit: true }, { text: "b", isHit: false }, { text: "x", isHit: true }]);
+  expect(marked("İstanbul i", "i")).toEqual([{ text: "İstanbul i", isHit: false }]);
+});
+
+test("an address names request, message and segment", () => {
+  const all = entries(everyKind());
+  for (const entry of all) {
+    const target = { request: "r/4", message: entry.message.id, segment: nameOf(entry) };
+    expect(parseTarget(formatTarget(target))).toEqual(target);
+    expect(find(all, target)?.index).toBe(entry.index);
+  }
+  expect(find(all, { message: "e2" })?.place).toEqual({ message: 2, segment: 0 });
+  expect(find(all, {})).toBeUndefined();
+  expect(parseTarget("/r/%E0%A4%A/m")).toEqual({ request: "%E0%A4%A" });
+});
+
+test("requests over time show growth and compaction", () => {
+  const library = collect("s", session().map((envelope, index) => ({ name: String(index), envelope })));
+  expect(library.requests.map((request) => request.purpose)).toEqual(["turn", "turn", "turn", "turn", "compaction", "turn", "turn"]);
+  expect(library.requests.map((_, index) => previousTurn(library.requests, index))).toEqual([undefined, 0, 1, 2, 3, 3, 5]);
+  expect(library.requests.map((_, index) => compactedFrom(library.requests, index))).toEqual([undefined, undefined, undefined, undefined, undefined, 3, undefined]);
+  const drawn = columns(library.requests, 1000, 40);
+  expect(drawn.map((column) => column.funnel !== undefined)).toEqual([false, false, false, false, false, true, false]);
+  expect(Math.max(...drawn.map((column) => column.height))).toBe(40);
+  expect(columns([], 1000, 40)).toEqual([]);
+});
+
+test("an album gives back every envelope as it was", async () => {
+  const envelopes = session();
+  const library = collect("s", envelopes.map((envelope, index) => ({ name: String(index), envelope })));
+  const album = await bind(library);
+  expect(JSON.stringify(album).length).toBeLessThan(JSON.stringify(envelopes).length / 2);
+  const opened = openText("album.json", JSON.stringify(album));
+  expect(opened.ok).toBe(true);
+  if (opened.ok) {
+    expect(opened.library.requests).toEqual(library.requests);
+    for (const [index, { id }] of opened.library.requests.entries()) {
+      expect(await opened.library.envelope(id)).toEqual(envelopes[index]);
+    }
+    await expect(opened.library.envelope("none")).rejects.toThrow("there is no request none");
+  }
+  expect(openText("a", JSON.stringify({ ...album, segments: [] })).ok).toBe(false);
+});
+
+test("a page may bring files, an album, an envelope or nothing", () => {
+  expect(openEmbedded("")).toBeUndefined();
+  expect(openEmbedded("null")).toBeUndefined();
+  const text = JSON.stringify(everyKind());
+  const names = (found: ReturnType<typeof openEmbedded>) => found?.files.map(({ name, opened }) => [name, opened.ok]);
+  expect(names(openEmbedded(JSON.stringify({ files: [{ name: "a", text }, { name: "b", text: "{" }, { name: 3 }] })))).toEqual([["a", true], ["b", false]]);
+  expect(names(openEmbedded(text))).toEqual([["", true]]);
+  const lines = openText("two.jsonl", `${text}\n${text}\n`);
+  expect(lines.ok && lines.library.requests.map((request) => request.id)).toEqual(["r4", "r4'"]);
+});
+
+test("a saved page cannot be left by what is in it", () => {
+  const shell = '<body><script type="application/json" id="pi-data">@PI-DATA@</script><script>run()</script>';
+  const html = toHtml(shell, { content: "</script><script>alert(1)</script><!-- $& \u2028" });
+  expect(html.match(/<script/g)?.length).toBe(2);
+  const data = /id="pi-data">(.*)<\/script><script>/.exec(html)?.[1] ?? "";
+  expect(JSON.parse(data)).toEqual({ content: "</script><script>alert(1)</script><!-- $& \u2028" });
+  expect(() => toHtml("<body>", {})).toThrow();
+  const markdown = toMarkdown(hostile());
+  expect(markdown.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "")).not.toMatch(/(?<!\\)<script/);
+});
+
+test("a long list is drawn in pieces", () => {
+  const shown = entries(long(10_000));
+  const found = chunks(shown);
+  expect(found.length).toBe(Math.ceil(10_000 / 24));
+  expect(found.flatMap((chunk) => chunk.groups.flatMap((group) => group.entries)).length).toBe(10_000);
+});
+
+test("giant and deep documents are read", () => {
+  const started = JSON.stringify(giant());
+  expect(started.length).toBeGreaterThan(15_000_000);
+  const read = readText(started);
+  expect(read.ok || read.problems).toBe(true);
+});
+
+test("numbers are told as people read them", () => {
+  expect([0, 999, 1000, 1234567].map(grouped)).toEqual(["0", "999", "1,000", "1,234,567"]);
+  expect([-1200, 0, 5].map(signed)).toEqual(["−1,200", "0", "+5"]);
+  expect([0, 812, 8400, 84_210, 999_499, 1_200_000].map(short)).toEqual(["0", "812", "8.4k", "84k", "999k", "1.2M"]);
+  expect([0, 0.0004, 0.054, 0.5, 1].map(percent)).toEqual(["0.0%", "<0.1%", "5.4%", "50%", "100%"]);
+  expect([0, 1023, 1536, 5_000_000].map(bytes)).toEqual(["0 B", "1023 B", "1.5 KB", "4.8 MB"]);
+  expect([0.00001, 0.00123, 0.5, 12.345].map(dollars)).toEqual(["<$0.0001", "$0.0012", "$0.50", "$12.35"]);
+});

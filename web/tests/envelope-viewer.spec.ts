@@ -1,0 +1,280 @@
+/** The viewer page in a real browser: a file by itself, with no server behind it. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, type Page, test } from "@playwright/test";
+import { KINDS } from "../src/envelope/model/format";
+import { everyKind, giant, hostile, long, session } from "./envelope/sample";
+import { files, page as made } from "./envelope/viewer";
+
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+/** Everything that the page complained about or asked for. */
+function watch(page: Page): { complaints: string[]; asked: string[] } {
+  const seen = { complaints: [] as string[], asked: [] as string[] };
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") seen.complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.complaints.push(error.message));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) seen.asked.push(request.url());
+  });
+  return seen;
+}
+
+async function open(page: Page, data: unknown, hash = ""): Promise<ReturnType<typeof watch>> {
+  const seen = watch(page);
+  await page.goto(made(data) + hash);
+  await expect(page.locator(".viewer")).toBeVisible();
+  return seen;
+}
+
+/** Looks through the whole list: only what is near the screen exists. */
+async function kindsSeen(page: Page): Promise<Set<string>> {
+  const found = new Set<string>();
+  await page.locator("article.segment").first().waitFor();
+  for (let step = 0; step < 40; step += 1) {
+    for (const kind of await page.locator("article.segment").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset["kind"] ?? ""))) found.add(kind);
+    const isAtEnd = await page.locator(".viewer").evaluate((viewer) => {
+      viewer.scrollBy(0, 600);
+      return viewer.scrollTop + viewer.clientHeight >= viewer.scrollHeight - 2;
+    });
+    if (isAtEnd && found.size === KINDS.length) break;
+    await page.waitForTimeout(50);
+  }
+  return found;
+}
+
+test("every kind is shown, and nothing is asked of anybody", async ({ page }) => {
+  const seen = await open(page, files(everyKind()));
+  expect([...(await kindsSeen(page))].sort()).toEqual([...KINDS].sort());
+  expect(seen).toEqual({ complaints: [], asked: [] });
+});
+
+test("segments begin as the file says, and fold by key and press", async ({ page }) => {
+  await open(page, files(everyKind()), "#/view/m/system/seg/system%2Finstructions");
+  const prompt = page.locator('[data-kind="system_prompt"]');
+  await expect(prompt.locator("nav")).toHaveCount(0);
+  await page.keyboard.press("x");
+  await expect(prompt.locator("nav")).toContainText("How to work");
+  await prompt.getByRole("button", { expanded: true }).first().click();
+  await expect(prompt.locator("nav")).toHaveCount(0);
+  // The result of the failed command says `collapsed: false`.
+  await page.keyboard.press("G");
+  await expect(page.locator("article.selected .output")).toContainText("assertion `left == right` failed");
+});
+
+test("counts on the page sum up", async ({ page }) => {
+  const envelope = everyKind();
+  await open(page, files(envelope));
+  const number = (text: string) => Number(text.replace(/[^\d]/g, ""));
+  const [total] = await page.locator("dl.facts dd strong").allTextContents();
+  expect(number(total ?? "")).toBe(8776);
+  await expect(page.locator("dl.facts")).toContainText("7,576 counted + 1,200 estimated");
+  await expect(page.locator("dl.facts")).toContainText("+41 that no segment explains");
+  // Every count of every segment, as it stands in the margin, and the sum that its message shows.
+  const sums = new Map<string, number>();
+  const told = new Map<string, number>();
+  for (let step = 0; step < 30; step += 1) {
+    for (const { id, counts, sum } of await page.locator("section.message").evaluateAll((all) =>
+      all.map((section) => ({
+        id: section.querySelector(".id")?.textContent ?? "",
+        sum: section.querySelector(".sum")?.textContent ?? "",
+        counts: [...section.querySelectorAll(".margin .count a")].map((it) => it.textContent ?? ""),
+      })),
+    )) {
+      sums.set(id, counts.reduce((all, count) => all + number(count), 0));
+      told.set(id, number(sum));
+    }
+    await page.locator(".viewer").evaluate((viewer) => viewer.scrollBy(0, 500));
+    await page.waitForTimeout(40);
+  }
+  expect(told.size).toBe(envelope.messages.length);
+  expect(sums).toEqual(told);
+  expect([...told.values()].reduce((one, other) => one + other, 0)).toBe(8776);
+});
+
+test("the strip is drawn with the same pixels every time", async ({ page, browser }) => {
+  const shot = async (on: Page) => {
+    await on.setViewportSize({ width: 1200, height: 800 });
+    await on.goto(made(files(...session())) + "#/view/r/r3");
+    await expect(on.locator(".broke")).toContainText("Skills changed (+deploy) · 2,218 unchanged tokens");
+    return on.locator(".strip .bar").screenshot({ animations: "disabled" });
+  };
+  const first = await shot(page);
+  const other = await browser.newPage();
+  const second = await shot(other);
+  await other.close();
+  expect(second.equals(first)).toBe(true);
+});
+
+test("the strip can be read and walked by the keyboard", async ({ page }) => {
+  await open(page, files(everyKind()));
+  const strip = page.getByRole("listbox");
+  await expect(strip).toHaveAccessibleName(/18 segments, 8,776 tokens/);
+  await strip.focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("option", { selected: true })).toHaveAccessibleName(/^2: Tools, github_search_issues.*962 tokens counted.*MCP: github.*untrusted.*cached/);
+  await expect(page.locator("article.selected")).toHaveAttribute("id", "segment-1");
+});
+
+test("keys move, search, filter and change the view", async ({ page }) => {
+  await open(page, files(...session()));
+  await page.keyboard.press("[");
+  await expect(page.locator(".scrubber .told")).toContainText("Request 6 of 7");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await expect(page.locator("article.selected")).toHaveAttribute("id", "segment-1");
+  expect(new URL(page.url()).hash).toBe("#/view/r/r6/m/system/seg/tools%2Fmcp%3Agithub");
+  await page.keyboard.press("J");
+  await expect(page.locator("article.selected")).toContainText("summary of what was compacted");
+  await page.keyboard.press("/");
+  await page.keyboard.type("bisect");
+  await expect(page.locator(".hits")).toHaveText("1 of 10");
+  await expect(page.locator("article.segment mark").first()).toHaveText("bisect");
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".hits")).toHaveCount(0);
+  await page.keyboard.press("g");
+  await page.keyboard.press(".");
+  await expect(page.locator("article.segment")).toHaveCount(2);
+  await page.keyboard.press("t");
+  await expect(page.getByRole("region", { name: "What fills the window" })).toBeVisible();
+  await page.keyboard.press("d");
+  await expect(page.locator("p.compaction")).toContainText("10 segments were dropped for a summary, 8 stayed");
+  await page.keyboard.press("s");
+  await expect(page.locator(".legend")).toBeVisible();
+});
+
+test("a link leads to its segment", async ({ page }) => {
+  await open(page, files(...session()), "#/view/r/r4/m/e6/seg/e6%2F0");
+  const chosen = page.locator("article.selected");
+  await expect(chosen).toContainText("trailing_comma_in_map");
+  await expect(chosen).toBeInViewport();
+});
+
+test("two requests are compared by segment", async ({ page }) => {
+  await open(page, files(...session()), "#/view/r/r3");
+  await page.keyboard.press("d");
+  const rows = page.locator(".rows .row");
+  await expect(rows).toHaveCount(2);
+  await expect(rows.first()).toContainText("+deploy");
+  await rows.first().getByRole("button").first().click();
+  await expect(rows.first().locator(".text.added")).toContainText("deploy: Roll a service out");
+  await page.getByLabel("From").selectOption("0");
+  await expect(page.locator(".sum")).toContainText("5,054 → 8,532 tokens");
+});
+
+test("a file can be dropped, and its faults are shown where they are", async ({ page }) => {
+  const seen = await open(page, null);
+  await expect(page.getByRole("heading", { name: "See what a model saw" })).toBeVisible();
+  const drop = async (name: string, text: string) => {
+    const transfer = await page.evaluateHandle(([file, content]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([content as string], file as string, { type: "application/json" }));
+      return data;
+    }, [name, text]);
+    await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+  };
+  const example = (name: string) => readFileSync(new URL(`../../docs/examples/${name}`, import.meta.url), "utf8");
+  await drop("broken-envelope.json", example("broken-envelope.json"));
+  await expect(page.getByRole("heading", { name: "broken-envelope.json is not a Prompt Envelope" })).toBeVisible();
+  await expect(page.locator(".problems li")).toHaveCount(4);
+  await expect(page.locator(".problems li").first()).toContainText('messages[1].role expected one of "system", "user", "assistant", "tool", found "robot" line 17, column 15');
+  await drop("second-request.json", example("second-request.json"));
+  await expect(page.locator(".problems")).toHaveCount(0);
+  await expect(page.locator("article.segment").first()).toBeVisible();
+  expect(seen).toEqual({ complaints: [], asked: [] });
+});
+
+test("hostile content is text, and nothing runs", async ({ page }) => {
+  const seen = await open(page, files(hostile()));
+  await kindsSeen(page);
+  for (const key of ["X", "t", "d", "s"]) {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(200);
+  }
+  expect(await page.title()).toBe("pi");
+  expect(await page.locator(".viewer script, .viewer [onerror], .viewer [onload], .viewer a[href^=javascript]").count()).toBe(0);
+  expect(await page.locator(".viewer img").count()).toBe(0);
+  expect(seen).toEqual({ complaints: [], asked: [] });
+});
+
+test("ten megabytes and a hundred levels leave the page alive", async ({ page }) => {
+  const seen = await open(page, files(giant()));
+  await expect(page.locator("article.segment")).toHaveCount(3);
+  const more = page.locator('[data-kind="text"]').getByRole("button", { name: /Show more/ });
+  await expect(more).toContainText("9,996,000");
+  await more.click();
+  await more.click();
+  await expect(more).toContainText("characters left");
+  await page.keyboard.press("/");
+  await page.keyboard.type("bottom");
+  await expect(page.locator(".hits")).toHaveText("1 of 3");
+  expect(seen.complaints).toEqual([]);
+});
+
+test("ten thousand messages open, and the last is one key away", async ({ page }) => {
+  await open(page, files(long(10_000)));
+  await page.locator("article.segment").first().waitFor();
+  expect(await page.locator("article.segment").count()).toBeLessThan(400);
+  await page.keyboard.press("G");
+  await expect(page.locator("#segment-9999")).toBeInViewport();
+  expect(await page.locator("article.segment").count()).toBeLessThan(600);
+});
+
+test("what is shown can be saved as JSON, Markdown and a page of its own", async ({ page, browser }) => {
+  await open(page, files(...session()));
+  const save = async (name: string) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("group", { name: "Save" }).getByRole("button", { name }).click()]);
+    return { name: download.suggestedFilename(), path: await download.path() };
+  };
+  const json = await save("JSON");
+  expect(JSON.parse(readFileSync(json.path, "utf8"))).toEqual(session()[6]);
+  const markdown = await save("Markdown");
+  expect(readFileSync(markdown.path, "utf8")).toContain("## system · system · 3,219 tokens, counted");
+  const html = await save("HTML");
+  const copy = await browser.newPage();
+  const seen = watch(copy);
+  await copy.goto(`file://${html.path}`);
+  // A download has no ending, and a browser would show it as text; so it is read and set instead.
+  await copy.setContent(readFileSync(html.path, "utf8"));
+  await expect(copy.locator(".scrubber .told")).toContainText("Request 7 of 7");
+  expect(seen.complaints).toEqual([]);
+  await copy.close();
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  for (const view of ["s", "t", "d"] as const) {
+    test(`axe finds nothing: ${view} in ${scheme}`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await open(page, files(...session()), "#/view/r/r4/m/e1/seg/e1%2F0");
+      await page.keyboard.press(view);
+      await page.keyboard.press("X");
+      await page.waitForTimeout(400);
+      await page.evaluate(readFileSync(axe, "utf8"));
+      const found = await page.evaluate(async () => {
+        const result = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run();
+        return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
+      });
+      expect(found).toEqual([]);
+    });
+  }
+}
+
+test("the page speaks Chinese", async ({ browser }) => {
+  const context = await browser.newContext({ locale: "zh-CN" });
+  const page = await context.newPage();
+  await page.goto(made(files(everyKind())));
+  await expect(page.getByRole("button", { name: "树图" })).toBeVisible();
+  await expect(page.locator(".legend")).toContainText("系统提示");
+  await context.close();
+});
+
+test("a narrow screen has no sideways scrolling", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open(page, files(everyKind()));
+  await page.keyboard.press("X");
+  await page.waitForTimeout(200);
+  const wide = await page.locator(".viewer").evaluate((viewer) => viewer.scrollWidth - viewer.clientWidth);
+  expect(wide).toBe(0);
+});

@@ -1,0 +1,126 @@
+/** Whether everybody can use it: keys, screen readers, schemes, sizes, languages. */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { Page } from "@playwright/test";
+import { expect, test } from "./support/page";
+import { gate } from "./support/model";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+async function violations(page: Page): Promise<string[]> {
+  // Past the policy of the page, which allows no script of others.
+  await page.evaluate(await readFile(AXE, "utf8"));
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
+    };
+    const result = await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+    return result.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} — ${node.failureSummary}`));
+  });
+}
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing, ${scheme}`, async ({ page, desk }) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    const rest = gate();
+    await desk.server.write("project/a.txt", "alpha\nbeta\n");
+    desk.model.says(
+      { thinking: "Hm.", text: "# Title\n\nText with `code`, a [link](https://example.org) and\n\n- [x] a task\n\n> a quote\n\n```ts\nconst x = 1; // note\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |", calls: [{ name: "edit", arguments: { path: "a.txt", edits: [{ oldText: "beta", newText: "beta 2" }] } }, { name: "bash", arguments: { command: "echo hi; exit 1" } }] },
+      { fail: 401 },
+      { text: ["Half way", "."], hold: rest.opened },
+    );
+    await desk.enter(page);
+    expect(await violations(page), "home").toEqual([]);
+    const session = await desk.begin(page);
+    expect(await violations(page), "empty").toEqual([]);
+    await desk.say(page, "Show everything");
+    await expect(page.getByText("The model could not answer")).toBeVisible();
+    await page.keyboard.press("Alt+o");
+    expect(await violations(page), "conversation").toEqual([]);
+    await desk.say(page, "Go on");
+    await expect(page.getByText("Half way")).toBeVisible();
+    await desk.say(page, "later", "Alt+Enter");
+    await expect(page.getByText("Waits to be said")).toBeVisible();
+    expect(await violations(page), "at work").toEqual([]);
+    rest.open();
+    await desk.settled(page);
+    await page.keyboard.press("Alt+m");
+    await expect(page.getByRole("option").first()).toBeVisible();
+    expect(await violations(page), "models").toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
+    await expect(page.getByRole("treeitem").first()).toBeVisible();
+    expect(await violations(page), "tree").toEqual([]);
+    for (const view of ["envelope", "treemap", "diff"]) {
+      await page.goto(`${desk.server.origin}/#/s/${session}/${view}`);
+      await page.waitForTimeout(1500);
+      expect(await violations(page), view).toEqual([]);
+    }
+  });
+}
+
+test("help lists all keys, and everything is reached without a mouse", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.keyboard.press("Alt+n");
+  await expect(desk.editor(page)).toBeFocused();
+  await page.keyboard.type("Hello");
+  await page.keyboard.press("Enter");
+  await desk.settled(page);
+  await page.locator("#main").focus();
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keys" });
+  await expect(help).toContainText("Steer".toLowerCase());
+  await expect(help.locator("dt")).not.toHaveCount(0);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(help).toHaveCount(0);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("tree");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("tree")).toBeVisible();
+  await page.keyboard.press("Alt+s");
+  await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeFocused();
+});
+
+test("a phone has everything, in one column", async ({ page, desk }) => {
+  await page.setViewportSize({ width: 375, height: 720 });
+  await desk.enter(page);
+  await desk.begin(page);
+  desk.model.says({ text: "A wide table:\n\n| a | b | c | d |\n|---|---|---|---|\n| some long words | more long words | and more | and even more |\n\n```\na very long line of code that does not fit on a small screen at all, not even nearly\n```" });
+  await desk.say(page, "Show me");
+  await desk.settled(page);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
+  await page.getByRole("button", { name: "Sessions" }).click();
+  await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeHidden();
+});
+
+test("Chinese, and a scheme that is remembered", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Dark", { exact: true }).check();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.getByLabel("中文").click();
+  await expect(page.getByRole("button", { name: "新会话" }).first()).toBeVisible();
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-Hans");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});
+
+test("the first load is small and comes with nothing but the server", async ({ page, desk }) => {
+  test.skip(process.env["PAGE_DIST"] !== undefined, "the page of a folder is not compressed");
+  const sizes: number[] = [];
+  page.on("response", (response) => {
+    void response.allHeaders().then((headers) => {
+      if (response.url().startsWith(desk.server.origin) && /javascript|css|html/.test(headers["content-type"] ?? "")) {
+        sizes.push(Number(headers["content-length"] ?? 0));
+      }
+    });
+  });
+  desk.model.stop();
+  await desk.enter(page);
+  await expect(page.getByRole("button", { name: "New session" }).first()).toBeVisible();
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  expect(total).toBeGreaterThan(10_000);
+  expect(total).toBeLessThan(150_000);
+});

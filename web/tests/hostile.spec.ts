@@ -1,0 +1,78 @@
+import { expect, test } from "./support/page";
+
+const PAYLOADS = [
+  "<script>window.hacked = 1</script>",
+  "<img src=x onerror='window.hacked = 1'>",
+  "<svg onload='window.hacked = 1'><script>window.hacked = 1</script></svg>",
+  "[click](javascript:window.hacked=1) ![x](javascript:window.hacked=1) [d](data:text/html,<script>window.hacked=1</script>)",
+  "<iframe srcdoc='<script>parent.hacked=1</script>'></iframe>",
+  "![pixel](https://evil.example/track.png) <img src=https://evil.example/x.png>",
+  "```html\n<script>window.hacked = 1</script>\n```",
+  "| <b onmouseover=window.hacked=1>x</b> | y |\n|---|---|\n| <a href='javascript:1'>z</a> | w |",
+  "\u202Egnp.exe\u202C \u0000\u001b[31mred\u001b[0m {{constructor.constructor('window.hacked=1')()}}",
+];
+
+test("nothing that a model, a tool, a file or a person wrote is run", async ({ page, desk }) => {
+  const name = "<img src=x onerror=window.hacked=1>.txt";
+  await desk.server.write(`project/${name}`, PAYLOADS.join("\n"));
+  desk.model.says(
+    { thinking: PAYLOADS[1] ?? "", text: PAYLOADS.join("\n\n"), calls: [{ name: "bash", arguments: { command: `cat *.txt; echo '${(PAYLOADS[2] ?? "").replaceAll("'", "")}'` } }] },
+    { calls: [{ name: "<script>x</script>", arguments: { "<b>": "<i>" } }] },
+    { text: "Done." },
+  );
+  await desk.enter(page);
+  await desk.begin(page);
+  // A person's message has no control characters; the server would refuse it.
+  await desk.say(page, PAYLOADS.join("\n").replace(/[\u0000\u001b]/g, ""));
+  await desk.settled(page);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Alt+o");
+  await page.keyboard.press("Alt+t");
+  await expect(page.locator("[data-tool=bash] pre").first()).toContainText("<script>window.hacked = 1</script>");
+  await desk.editor(page).pressSequentially("@img");
+  await expect(page.getByRole("option").first()).toContainText("onerror");
+  await page.keyboard.press("Escape");
+  await desk.editor(page).fill("");
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.getByRole("textbox", { name: "Name the session" }).fill("<img src=x onerror=window.hacked=1>");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("<img src=x onerror=window.hacked=1>");
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
+  expect(await page.locator("main script, main iframe, main img[src*=evil], main a[href^=javascript], main a[href^=data]").count()).toBe(0);
+});
+
+test("a giant answer and a deeply nested one leave the page alive", async ({ page, desk }) => {
+  desk.model.says({ text: "x".repeat(2_000_000) }, { text: `${"> ".repeat(3000)}deep\n\n${"- ".repeat(3000)}deep` }, { text: "Still here." });
+  await desk.enter(page);
+  await desk.begin(page);
+  for (const words of ["giant", "deep", "alive?"]) {
+    await desk.say(page, words);
+    await desk.settled(page);
+  }
+  await expect(page.getByText("Still here.")).toBeVisible();
+});
+
+test("the policy of the page stops what gets past everything else", async ({ page, desk }) => {
+  desk.allow(/Content Security Policy|TrustedHTML|violates|Refused|Trusted/i);
+  await desk.enter(page);
+  const outcome = await page.evaluate(async () => {
+    const tried: Record<string, string> = {};
+    const script = document.createElement("div");
+    try {
+      script.innerHTML = "<img src=x onerror='window.hacked=1'>";
+      document.body.append(script);
+      tried["markup"] = "taken";
+    } catch {
+      tried["markup"] = "refused";
+    }
+    tried["elsewhere"] = await fetch("https://evil.example/").then(
+      () => "taken",
+      () => "refused",
+    );
+    return tried;
+  });
+  expect(outcome).toEqual({ markup: "refused", elsewhere: "refused" });
+  const headers = (await fetch(`${desk.server.origin}/`)).headers;
+  expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+});

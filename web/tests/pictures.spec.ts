@@ -1,0 +1,75 @@
+/** Pictures of the page for the documentation, looked at by eye. Made on demand: `PAGE_PICTURES=folder npm test pictures`. */
+import { expect, test } from "./support/page";
+
+const FOLDER = process.env["PAGE_PICTURES"];
+
+const ANSWER = `The parser reads a line **twice**: once in \`split\`, once in \`parse_pair\`. I moved the check to the edge.
+
+1. \`split\` hands out a typed pair, so nothing is parsed again.
+2. An empty key is refused where it is read, with the line number.
+
+\`\`\`rust
+/// One setting, as it was written.
+pub fn pair(line: &str, number: usize) -> Result<Pair<'_>, Fault> {
+    let (key, value) = line.split_once('=').ok_or(Fault::NoEquals { number })?;
+    match key.trim() {
+        "" => Err(Fault::NoKey { number }), // nobody can ask for it
+        key => Ok(Pair { key, value: value.trim() }),
+    }
+}
+\`\`\`
+
+| case | before | now |
+|---|---|--:|
+| \`a = 1\` | taken | taken |
+| \`= 1\` | taken, lost | line 2: no key |
+`;
+
+const BEFORE = `pub fn pair(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once('=')?;
+    Some((key, value))
+}
+`;
+
+for (const [name, scheme, width, height, locale] of [
+  ["page-light", "light", 1280, 800, "en-US"],
+  ["page-dark", "dark", 1280, 800, "en-US"],
+  ["page-phone", "dark", 390, 780, "en-US"],
+  ["page-chinese", "light", 1280, 800, "zh-CN"],
+] as const) {
+  test.describe(name, () => {
+    test.use({ viewport: { width, height }, colorScheme: scheme, locale, deviceScaleFactor: 1 });
+
+    test("picture", async ({ page, desk }) => {
+      test.skip(FOLDER === undefined, "no folder for pictures was named");
+      await desk.server.write("project/src/pair.rs", BEFORE);
+      await desk.server.write("project/AGENTS.md", "# Rules\n\nErrors are types. Every fault names its line.\n");
+      await desk.enter(page);
+      if (width > 900) {
+        for (const words of ["Why is the cache missed after a resume?", "Add tests for the lexer"]) {
+          await desk.begin(page);
+          await desk.say(page, words);
+          await desk.settled(page);
+          await page.goto(`${desk.server.origin}/#/`);
+        }
+      }
+      desk.model.says(
+        { thinking: "The pair is split in two places. I should look at the callers first.", text: "I look at how a line is read.", calls: [{ name: "read", arguments: { path: "src/pair.rs" } }, { name: "bash", arguments: { command: "grep -rn 'pair(' src | head" } }] },
+        { calls: [{ name: "edit", arguments: { path: "src/pair.rs", edits: [{ oldText: "    let (key, value) = line.split_once('=')?;\n    Some((key, value))", newText: "    let (key, value) = line.split_once('=')?;\n    let key = key.trim();\n    (key != \"\").then_some((key, value.trim()))" }] } }] },
+        { text: ANSWER },
+      );
+      await desk.begin(page);
+      await desk.say(page, locale === "zh-CN" ? "空键应当被拒绝并给出行号。请查看 @src/pair.rs" : "Refuse empty keys with their line number, see @src/pair.rs");
+      await desk.settled(page);
+      if (name !== "page-dark") {
+        await page.locator(".scroller").evaluate((node) => {
+          node.scrollTop = 0;
+        });
+        await expect(page.locator("[data-tool=edit]")).toBeVisible();
+      }
+      // The strips are fetched when they come into sight.
+      await page.waitForTimeout(1500);
+      await page.screenshot({ path: `${FOLDER}/${name}.png` });
+    });
+  });
+}

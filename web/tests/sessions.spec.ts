@@ -1,0 +1,90 @@
+import { expect, test } from "./support/page";
+
+test("sessions are found, closed, resumed and deleted", async ({ page, desk }) => {
+  await desk.enter(page);
+  for (const words of ["write a parser", "fix the lexer"]) {
+    await desk.begin(page);
+    await desk.say(page, words);
+    await desk.settled(page);
+    await page.goto(`${desk.server.origin}/#/`);
+  }
+  const line = (name: string) => page.locator("[data-session]").filter({ hasText: name });
+  await expect(line("write a parser")).toHaveAttribute("data-state", "open");
+  await expect(line("write a parser")).toContainText("2 messages");
+  await page.getByRole("searchbox", { name: "Search sessions" }).fill("lexer");
+  await expect(line("write a parser")).toHaveCount(0);
+  await expect(line("fix the lexer")).toHaveCount(1);
+  await page.getByRole("searchbox", { name: "Search sessions" }).fill("");
+  await line("write a parser").hover();
+  await page.getByRole("button", { name: "Close write a parser" }).click();
+  await expect(line("write a parser")).toHaveAttribute("data-state", "stored");
+  await line("write a parser").locator(".open").click();
+  await expect(page.locator("[data-role=user]")).toContainText("write a parser");
+  await expect(line("write a parser")).toHaveAttribute("data-state", "open");
+  await line("write a parser").hover();
+  await page.getByRole("button", { name: "Delete write a parser" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete this session?" });
+  await expect(dialog).toContainText(".jsonl");
+  await dialog.getByRole("button", { name: "Delete for good" }).click();
+  await expect(line("write a parser")).toHaveCount(0);
+  await expect(line("fix the lexer")).toHaveCount(1);
+});
+
+test("the tree goes back, with a label, and a fork goes on in a new file", async ({ page, desk }) => {
+  desk.model.otherwise({ text: "Answered." });
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "first question");
+  await desk.settled(page);
+  await desk.say(page, "second question");
+  await desk.settled(page);
+  await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
+  await page.getByRole("treeitem").filter({ hasText: "second question" }).click();
+  await page.getByRole("textbox", { name: "Label (optional)" }).fill("before two");
+  await page.getByRole("button", { name: "Go on from here" }).click();
+  await expect(desk.editor(page)).toHaveValue("second question");
+  await expect(page.locator("[data-role=user]")).toHaveCount(1);
+  await desk.editor(page).fill("another question");
+  await desk.editor(page).press("Enter");
+  await desk.settled(page);
+  await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
+  await expect(page.getByRole("treeitem").filter({ hasText: "before two" })).toBeVisible();
+  await expect(page.getByRole("treeitem").filter({ hasText: "second question" })).toBeVisible();
+  await page.getByRole("link", { name: "Back to the conversation" }).click();
+  await page.locator("[data-role=user]").last().hover();
+  await page.getByRole("button", { name: "Fork from here" }).last().click();
+  await expect(desk.editor(page)).toHaveValue("another question");
+  await expect(page.locator("[data-role=user]")).toHaveCount(1);
+});
+
+test("a link leads to its message", async ({ page, desk }) => {
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  for (let number = 0; number < 12; number += 1) {
+    desk.model.says({ text: `Answer ${number}.\n\n${"More words. ".repeat(60)}` });
+    await desk.say(page, `question ${number}`);
+    await desk.settled(page);
+  }
+  const second = page.locator("[data-role=user]").filter({ hasText: "question 1" });
+  await page.keyboard.press("Tab");
+  await page.getByRole("feed").press("Home");
+  await expect(second.first()).toBeVisible();
+  const entry = await second.first().getAttribute("data-entry");
+  await page.goto("about:blank");
+  await page.goto(`${desk.server.origin}/#/s/${session}/m/${entry}`);
+  await expect(page.locator(`[data-entry="${entry}"]`)).toBeInViewport();
+});
+
+test("whoever has no ticket is told how to get one", async ({ page, desk }) => {
+  desk.watch(page);
+  desk.allow(/401|WebSocket|localhost/);
+  await page.goto(`${desk.server.origin}/`);
+  await expect(page.getByText("This browser is not let in yet")).toBeVisible();
+  await expect(page.getByText("pi serve --ticket")).toBeVisible();
+  const used = await desk.server.address();
+  await page.goto(used);
+  await page.reload();
+  await page.goto("about:blank");
+  await page.goto(used.replace("127.0.0.1", "localhost"));
+  await expect(page.getByText("the ticket is not good", { exact: false }).first()).toBeVisible();
+});

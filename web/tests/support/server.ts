@@ -1,0 +1,78 @@
+/** A real server, in a folder of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+
+const BINARY = process.env["PI_TEST_BINARY"];
+
+export class PiServer {
+  port = 0;
+  private child: ChildProcess | undefined;
+  private ended: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    readonly folder: string,
+    private readonly words: string[],
+  ) {}
+
+  static async start(words: string[], files: Record<string, string> = {}): Promise<PiServer> {
+    const server = new PiServer(await mkdtemp(join(tmpdir(), "pi-page-")), words);
+    for (const [name, text] of Object.entries({ "project/README.md": "# A project\n", ...files })) {
+      await server.write(name, text);
+    }
+    await server.launch();
+    return server;
+  }
+
+  /** Starts it, on the same port if it had one. */
+  async launch(): Promise<void> {
+    if (BINARY === undefined) {
+      throw new Error("PI_TEST_BINARY names no pi; `cargo xtask test` sets it");
+    }
+    const words = ["serve", "--listen", `127.0.0.1:${this.port}`, ...this.words, "--log", "error"];
+    const environment = { PATH: process.env["PATH"], HOME: this.folder, PI_CODING_AGENT_DIR: join(this.folder, "agent") };
+    const child = spawn(BINARY, words, { cwd: join(this.folder, "project"), env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    this.child = child;
+    this.ended = new Promise((resolve) => child.on("close", resolve));
+    const lines = createInterface({ input: child.stdout });
+    const first = await new Promise<string>((resolve, reject) => {
+      lines.once("line", resolve);
+      child.once("close", (code) => reject(new Error(`the server ended with ${String(code)}`)));
+    });
+    this.port = Number(/:(\d+)$/.exec(first)?.[1]);
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    const path = join(this.folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+
+  async token(): Promise<string> {
+    return (await readFile(join(this.folder, "agent", "server", "token"), "utf8")).trim();
+  }
+
+  /** An address that lets a browser in once. */
+  async address(): Promise<string> {
+    const answer = await fetch(`${this.origin}/ticket`, { method: "POST", headers: { authorization: `Bearer ${await this.token()}` } });
+    const { ticket } = (await answer.json()) as { ticket: string };
+    return `${this.origin}/#ticket=${ticket}`;
+  }
+
+  /** Ends it as the kernel would when memory is short. */
+  async kill(): Promise<void> {
+    this.child?.kill("SIGKILL");
+    await this.ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,208 @@
+/** Parts of the page that are plain functions. No browser is needed for these. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "@playwright/test";
+import { complete, matching, triggerAt } from "../src/chat/complete";
+import { keyName } from "../src/chat/keys";
+import { tail } from "../src/chat/output";
+import { tokens } from "../src/code/tokens";
+import { parsePatch, words } from "../src/diff/patch";
+import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
+import { type Inline, parseInline } from "../src/markdown/inline";
+import { formatRoute, parseRoute } from "../src/route";
+import { saidOf, titleOf } from "../src/session/attached";
+import { linesOf } from "../src/session/tree";
+
+/** Inline nodes in a short form. */
+function brief(nodes: Inline[]): string {
+  return nodes
+    .map((node) => {
+      switch (node.type) {
+        case "text":
+          return node.text;
+        case "code":
+          return `<c>${node.text}</c>`;
+        case "break":
+          return "<br>";
+        case "link":
+          return `<a ${node.href}>${brief(node.children)}</a>`;
+        default:
+          return `<${node.type}>${brief(node.children)}</${node.type}>`;
+      }
+    })
+    .join("");
+}
+
+for (const [text, expected] of [
+  ["a *b* c", "a <em>b</em> c"],
+  ["**b *i* b**", "<strong>b <em>i</em> b</strong>"],
+  ["***x***", "<em><strong>x</strong></em>"],
+  ["snake_case_name and _it_", "snake_case_name and <em>it</em>"],
+  ["2 * 3 * 4", "2 * 3 * 4"],
+  ["~~gone~~ and ~one~", "<strike>gone</strike> and ~one~"],
+  ["`a *b*` ``c`d``", "<c>a *b*</c> <c>c`d</c>"],
+  ["`open", "`open"],
+  ["[a *b*](https://x.org/y_(z)) end", "<a https://x.org/y_(z)>a <em>b</em></a> end"],
+  ["[x](javascript:alert(1))", "x (javascript:alert(1))"],
+  ["![pic](https://x.org/p.png)", "<a https://x.org/p.png>🖼 pic</a>"],
+  ["see https://x.org/a, or <https://y.org>.", "see <a https://x.org/a>https://x.org/a</a>, or <a https://y.org>https://y.org</a>."],
+  ["[not a link] <b>bold</b>", "[not a link] <b>bold</b>"],
+  ["\\*no\\* two  \nlines", "*no* two<br>lines"],
+] as const) {
+  test(`inline: ${text}`, () => {
+    expect(brief(parseInline(text))).toBe(expected);
+  });
+}
+
+test("blocks are told apart", () => {
+  const text = "# T\n\npara\nmore\n\n- a\n  - b\n- [x] c\n\n1. one\n2. two\n\n> q\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n\n```rs\nfn f() {}\n```\n";
+  expect(parseBlocks(text).map((block) => block.type)).toEqual(["heading", "paragraph", "list", "list", "quote", "table", "rule", "code"]);
+  const list = parseBlocks(text)[2] as Extract<Block, { type: "list" }>;
+  expect(list.items.map((item) => [item.task, item.blocks.map((block) => block.type)])).toEqual([
+    [undefined, ["paragraph", "list"]],
+    [true, ["paragraph"]],
+  ]);
+});
+
+const SAMPLE =
+  "Intro *text*\n\n# Title\n- one\n- two\n  continued\n\n  para in item\n- three\n\nafter list\n```js\nlet x = `1`;\n\n\n```\n> quote\nlazy\n\n| a | b |\n|:--|--|\n| 1 | 2 |\n| 3 | 4 |\n\n1. x\n1. y\n\nend **bold";
+
+test("a text that grows ends as the whole text does, however it is cut", () => {
+  const whole = parseBlocks(SAMPLE);
+  for (let size = 1; size <= SAMPLE.length; size += size < 12 ? 1 : 17) {
+    const growing = new Growing();
+    for (let at = 0; at < SAMPLE.length; at += size) {
+      growing.append(SAMPLE.slice(at, at + size));
+    }
+    expect(growing.blocks, `in pieces of ${size}`).toEqual(whole);
+  }
+});
+
+test("finished blocks stay the same objects while the text grows", () => {
+  const growing = new Growing();
+  growing.append("first\n\nsecond\n\nthi");
+  const [first, second] = growing.blocks;
+  growing.append("rd\n\n```\ncode");
+  expect(growing.blocks[0]).toBe(first);
+  expect(growing.blocks[1]).toBe(second);
+  expect(growing.blocks).toHaveLength(4);
+});
+
+test("hostile markdown is read in good time and stays text", () => {
+  const started = Date.now();
+  for (const text of [
+    "*".repeat(20_000),
+    "[".repeat(20_000),
+    "![".repeat(10_000) + "](",
+    "`".repeat(9_999) + "a" + "`".repeat(8_000),
+    "_a".repeat(15_000),
+    "> ".repeat(5_000) + "deep",
+    "- ".repeat(5_000) + "deep",
+    "|".repeat(10_000) + "\n" + "|-".repeat(5_000),
+    "<script>alert(1)</script>\n".repeat(2_000),
+    "a".repeat(2_000_000),
+  ]) {
+    const growing = new Growing();
+    growing.append(text);
+    expect(growing.blocks.length).toBeGreaterThan(0);
+    parseBlocks(text);
+  }
+  // A bound that only something of another order would miss.
+  expect(Date.now() - started).toBeLessThan(30_000);
+});
+
+test("code in colours is the same text", () => {
+  for (const [language, code] of [
+    ["rust", "fn main() { let s: &'static str = \"a\\\"b\"; /* open"],
+    ["ts", "const a = `x${1}y`; // c\nclass A {}"],
+    ["python", "def f(x):\n    '''doc'''\n    return x # c"],
+    ["sh", "echo \"$HOME\" # hi\nif true; then"],
+    ["diff", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"],
+    ["nothing-known", "just <text>"],
+    ["__proto__", "safe"],
+  ] as const) {
+    expect(tokens(code, language).map((token) => token.text).join("")).toBe(code);
+  }
+  expect(tokens("fn f() {}", "rs").map((token) => token.kind)).toEqual(["keyword", "plain", "title", "plain"]);
+});
+
+test("a patch becomes rows with the words that changed", () => {
+  const [file] = parsePatch("--- a/f.rs\n+++ b/f.rs\n@@ -2,3 +2,4 @@ fn x\n same\n-let a = 1;\n+let a = 2;\n+let b = 3;\n end\n");
+  expect(file).toMatchObject({ path: "f.rs", added: 2, removed: 1 });
+  expect(file?.rows.map((row) => row.type)).toEqual(["gap", "same", "changed", "changed", "same"]);
+  const changed = file?.rows[2];
+  expect(changed).toMatchObject({
+    before: { line: 3, pieces: [{ text: "let a = ", isChanged: false }, { text: "1", isChanged: true }, { text: ";", isChanged: false }] },
+    after: { line: 3 },
+  });
+  expect(words("completely different", "nothing alike here at all")).toEqual([undefined, undefined]);
+});
+
+test("addresses say where one is", () => {
+  for (const address of ["#/", "#/s/a%2Fb", "#/s/x/tree", "#/s/x/m/e1", "#/s/x/envelope/m/e1/seg/s%201", "#/view"]) {
+    expect(formatRoute(parseRoute(address))).toBe(address);
+  }
+  expect(parseRoute("#/s/%zz")).toMatchObject({ page: "session", session: "%zz" });
+  expect(parseRoute("#nonsense")).toEqual({ page: "home" });
+});
+
+test("completion knows what is being typed", () => {
+  expect(triggerAt("/mo", 3)).toEqual({ kind: "command", from: 0, word: "mo" });
+  expect(triggerAt("say /mo", 7)).toBeUndefined();
+  expect(triggerAt("look at @src/m", 14)).toEqual({ kind: "file", from: 8, word: "src/m" });
+  expect(triggerAt("me@mail", 7)).toBeUndefined();
+  const offer = { insert: "@src/main.rs", label: "src/main.rs", detail: "", goesOn: false };
+  expect(complete("see @ma now", 7, { kind: "file", from: 4, word: "ma" }, offer)).toEqual({ text: "see @src/main.rs  now", cursor: 17 });
+  const all = ["/compact", "/model", "/name"].map((label) => ({ insert: label, label, detail: "", goesOn: false }));
+  expect(matching(all, "/m").map(({ label }) => label)).toEqual(["/model"]);
+});
+
+test("files in a message are told from its words", () => {
+  const message = 'see @a.rs\n\n<file name="/p/a.rs">\nfn a() {}\n</file>';
+  expect(saidOf(message)).toEqual({ text: "see @a.rs", files: [{ name: "/p/a.rs", text: "fn a() {}" }] });
+  expect(saidOf("a <file> b")).toEqual({ text: "a <file> b", files: [] });
+  expect(titleOf('see @a.rs <file name="/p')).toBe("see @a.rs");
+});
+
+test("keys have the names of the protocol", () => {
+  const key = (name: string, marks: Partial<Record<"ctrlKey" | "altKey" | "shiftKey" | "metaKey", boolean>> = {}) =>
+    keyName({ key: name, ctrlKey: false, altKey: false, shiftKey: false, metaKey: false, ...marks });
+  expect(key("Enter")).toBe("enter");
+  expect(key("ArrowUp", { shiftKey: true })).toBe("shift+up");
+  expect(key("A", { shiftKey: true })).toBe("A");
+  expect(key("c", { ctrlKey: true })).toBe("ctrl+c");
+  expect(key("F5")).toBe("f5");
+  expect(key("中")).toBe("中");
+  expect(key("Shift")).toBeUndefined();
+  expect(key("v", { metaKey: true })).toBeUndefined();
+});
+
+test("the last lines of an output are shown with the number before them", () => {
+  expect(tail("a\nb\nc\nd\n", 2)).toEqual({ shown: "c\nd", hidden: 2 });
+  expect(tail("a\nb", 5)).toEqual({ shown: "a\nb", hidden: 0 });
+});
+
+test("a tree of ten thousand entries is put in order without recursion", () => {
+  const nodes = Array.from({ length: 10_000 }, (_, index) => ({
+    entryId: `e${index}`,
+    parentId: index === 0 ? null : `e${index - 1}`,
+    entryType: "message",
+    role: "user",
+    text: `m${index}`,
+    timestamp: null,
+  }));
+  const side = { ...(nodes[0] as (typeof nodes)[0]), entryId: "side", parentId: "e3", text: "side" };
+  const lines = linesOf({ currentLeafId: "e9999", nodes: [...nodes, side] });
+  expect(lines).toHaveLength(10_001);
+  expect(lines.find((line) => line.node.entryId === "side")).toMatchObject({ depth: 1, isOnPath: false });
+  expect(lines.at(-1)).toMatchObject({ isCurrent: true, depth: 0 });
+});
+
+test("both languages say the same things", () => {
+  const read = (name: string) => JSON.parse(readFileSync(new URL(`../src/texts/${name}.json`, import.meta.url), "utf8")) as Record<string, string>;
+  const [en, zh] = [read("en"), read("zh")];
+  expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());
+  const names = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+  for (const [key, text] of Object.entries(en)) {
+    expect(names(zh[key] ?? ""), key).toEqual(names(text));
+  }
+});
