@@ -3,5 +3,6 @@
 mod accept;
 pub mod http;
 mod linger;
+mod page;
 pub mod stdio;
 mod websocket;

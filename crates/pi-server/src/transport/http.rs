@@ -1,11 +1,11 @@
-//! HTTP: the way in for WebSockets, whether the server is well, and the login of a browser.
+//! HTTP: the way in for WebSockets, the page, whether the server is well, and the login of a browser.
 
 use std::{collections::HashMap, sync::Arc};
 
 use axum::{
     Json, Router,
     extract::{Query, State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{accept::accept, websocket};
+use super::{accept::accept, page, websocket};
 use crate::{
     connection::Identity,
     door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
@@ -90,7 +90,7 @@ async fn root(
     match upgrade {
         Ok(upgrade) => connect(State(desk), query, headers, Ok(upgrade)).await,
         Err(_) => match desk.look(&headers) {
-            Ok(()) => (StatusCode::OK, "pi serves clients here; its page is to come.\n").into_response(),
+            Ok(()) => page::front(&headers),
             Err(refusal) => refusal.into_response(),
         },
     }
@@ -157,9 +157,17 @@ fn refuse(status: StatusCode, error: &str, hint: &str) -> Response {
 }
 
 /// What there is, for whoever asks for something else.
-const PATHS: &str = "GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, POST /ticket, POST /login";
+const PATHS: &str =
+    "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, POST /ticket, POST /login";
 
-async fn elsewhere(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+/// The files of the page tell nobody anything: they ask for no token, as the page that logs in cannot have one yet.
+async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    if (method == Method::GET || method == Method::HEAD)
+        && desk.door.look(&visitor(&headers)).is_ok()
+        && let Some(file) = page::file(uri.path(), &headers)
+    {
+        return file;
+    }
     nothing(&desk, &headers, StatusCode::NOT_FOUND, "there is nothing at this path")
 }
 

@@ -1,0 +1,148 @@
+//! The page of the server: its files, and what a browser is told to allow them.
+
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use pi_web::Asset;
+
+/// What the page may do: run its own script, draw its own styles, talk to its own server, show pictures that it was sent. Nothing
+/// inline, nothing from elsewhere, no markup from text (`require-trusted-types-for`; the one policy is that of the framework,
+/// for templates that were compiled).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+     media-src data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
+/// The plain page has no script at all.
+const PLAIN_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// Kept, and asked for each time whether it is still the same.
+const FOR_NOW: &str = "no-cache";
+
+/// The page itself.
+pub(super) fn front(headers: &HeaderMap) -> Response {
+    match pi_web::asset(pi_web::PAGE) {
+        Some(page) => send(page, headers),
+        None => {
+            let plain = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], pi_web::plain_page()).into_response();
+            guarded(plain, PLAIN_POLICY, FOR_NOW)
+        }
+    }
+}
+
+/// A file of the page, if one has this path.
+pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
+    let asset = pi_web::asset(path.strip_prefix('/')?)?;
+    Some(send(asset, headers))
+}
+
+fn send(asset: &'static Asset, headers: &HeaderMap) -> Response {
+    let caching = if asset.is_immutable { FOR_EVER } else { FOR_NOW };
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let is_known = text(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == asset.etag);
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        match asset.brotli.filter(|_| takes_brotli(text(header::ACCEPT_ENCODING))) {
+            Some(small) => ([(header::CONTENT_ENCODING, "br")], small).into_response(),
+            None => asset.bytes.into_response(),
+        }
+    };
+    let told = response.headers_mut();
+    told.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type));
+    told.insert(header::ETAG, HeaderValue::from_static(asset.etag));
+    told.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    guarded(response, POLICY, caching)
+}
+
+/// A policy on every file, not on the page alone: a picture that is opened by itself must not run either.
+fn guarded(mut response: Response, policy: &'static str, caching: &'static str) -> Response {
+    let told = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, caching),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        told.insert(name, HeaderValue::from_static(value));
+    }
+    told.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    told.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// Whether a client takes brotli: it is named, and not with a weight of nought.
+fn takes_brotli(accepted: &str) -> bool {
+    accepted.split(',').any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("br"));
+        let refused = parts.filter_map(|part| part.strip_prefix("q=")).any(|weight| weight.parse() == Ok(0.0_f32));
+        is_named && !refused
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value))).collect()
+    }
+
+    fn told<'a>(response: &'a Response, name: &str) -> &'a str {
+        response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    const FILE: Asset = Asset {
+        path: "assets/a-1234.js",
+        media_type: "text/javascript; charset=utf-8",
+        bytes: b"whole",
+        brotli: Some(b"br"),
+        etag: "\"abc\"",
+        is_immutable: true,
+    };
+    static HASHED: Asset = FILE;
+    static NAMED: Asset = Asset { path: "index.html", is_immutable: false, brotli: None, ..FILE };
+
+    #[test]
+    fn file_is_compressed_for_whom_takes_it() {
+        for (accepted, expected) in [
+            ("gzip, deflate, br, zstd", "br"),
+            ("gzip, BR;q=0.5", "br"),
+            ("br;q=0", ""),
+            ("gzip", ""),
+            ("brotli", ""),
+            ("", ""),
+        ] {
+            let response = send(&HASHED, &asked(&[("accept-encoding", accepted)]));
+            assert_eq!(told(&response, "content-encoding"), expected, "{accepted}");
+            assert_eq!(told(&response, "vary"), "accept-encoding");
+        }
+        assert_eq!(told(&send(&NAMED, &asked(&[("accept-encoding", "br")])), "content-encoding"), "");
+    }
+
+    #[test]
+    fn file_that_is_known_is_not_sent_again() {
+        for (tag, status) in [("\"abc\"", 304), ("W/\"abc\"", 304), ("\"x\", \"abc\"", 304), ("\"abcd\"", 200)] {
+            assert_eq!(send(&NAMED, &asked(&[("if-none-match", tag)])).status(), status, "{tag}");
+        }
+    }
+
+    #[test]
+    fn names_with_a_digest_are_kept_for_ever_and_others_asked_for() {
+        assert_eq!(told(&send(&HASHED, &HeaderMap::new()), "cache-control"), FOR_EVER);
+        assert_eq!(told(&send(&NAMED, &HeaderMap::new()), "cache-control"), FOR_NOW);
+    }
+
+    #[test]
+    fn everything_has_a_policy_without_inline_code_and_other_origins() {
+        for response in [send(&HASHED, &HeaderMap::new()), front(&HeaderMap::new())] {
+            let policy = told(&response, "content-security-policy");
+            assert!(policy.starts_with("default-src 'none'"), "{policy}");
+            for word in ["unsafe-", "http:", "https:", "*"] {
+                assert!(!policy.contains(word), "{policy}");
+            }
+            assert_eq!(told(&response, "x-content-type-options"), "nosniff");
+        }
+    }
+}
