@@ -93,6 +93,7 @@ mod tests {
             dumb_terminal: false,
             home: None,
             agent_directory: None,
+            extension_logs: None,
             server: Vec::new(),
         };
         for (line, on_stderr, on_terminal, elsewhere) in [

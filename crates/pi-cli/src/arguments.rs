@@ -1,6 +1,7 @@
 //! The words that a person types.
 
 pub(crate) mod config;
+pub(crate) mod ext;
 mod help;
 pub(crate) mod journal;
 pub(crate) mod model;
@@ -19,18 +20,14 @@ use pi_provider::likeness;
 
 use self::{
     config::ConfigArguments,
+    ext::ExtCommand,
     journal::JournalCommand,
     model::{AskArguments, ModelsArguments, ProviderCommand},
     serve::ServeArguments,
     session::{ContextArguments, ExportArguments, SessionCommand, SessionsArguments, TrustArguments},
     talk::{Mode, TalkArguments},
 };
-use crate::{
-    answer::{self, Answer},
-    command,
-    console::Reader,
-    input::Layout,
-};
+use crate::{answer::Answer, command, console::Reader, input::Layout};
 
 /// Builds of releases set `PI_BUILD` to version, commit and date.
 pub(crate) const VERSION: &str = match option_env!("PI_BUILD") {
@@ -102,8 +99,9 @@ pub(crate) enum Command {
     /// Look at what the server wrote down about commands, and check it
     #[command(subcommand, arg_required_else_help = true)]
     Journal(JournalCommand),
-    /// Install, allow and deny extensions (not built yet)
-    Ext(LaterArguments),
+    /// Write, build, check and sign extensions
+    #[command(subcommand, arg_required_else_help = true)]
+    Ext(ExtCommand),
 }
 
 #[derive(Subcommand)]
@@ -114,6 +112,8 @@ pub(crate) enum EnvelopeCommand {
     Diff(DiffArguments),
     /// Show what envelopes are made of
     Stats(StatsArguments),
+    /// Look at envelopes in a browser: one page that needs nothing else
+    View(ViewArguments),
 }
 
 #[derive(Subcommand)]
@@ -216,6 +216,22 @@ pub(crate) struct StatsArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct ViewArguments {
+    /// Files; `-` is standard input. Of several, each is a request, in this order
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write the page to this file instead of the folder for temporary ones; `-` is standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// Only write it
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct ExplainArguments {
     /// The settings file that holds the policy
     #[arg(long, value_name = "FILE")]
@@ -258,13 +274,6 @@ pub(crate) enum ModeName {
     Strict,
     Prompt,
     Permissive,
-}
-
-#[derive(Args)]
-pub(crate) struct LaterArguments {
-    /// Whatever the command will take
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) anything: Vec<OsString>,
 }
 
 /// Every word with its help, as clap describes them.
@@ -386,10 +395,10 @@ impl Command {
             Command::Journal(JournalCommand::Show(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Verify(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
-            // A script for a later version may ask for it.
-            Command::Ext(arguments) => return answer::wanted_reader(&arguments.anything),
+            Command::Ext(command) => command.wants_json(),
             Command::Session(_)
             | Command::Schema(_)
+            | Command::Envelope(EnvelopeCommand::View(_))
             | Command::Journal(JournalCommand::Export(_))
             | Command::Completions(_)
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
@@ -400,8 +409,9 @@ impl Command {
     /// The name of a command that is not built yet, if its help is asked for among its arguments.
     fn later_help(&self) -> Option<&'static str> {
         let (name, arguments) = match self {
-            Command::Ext(arguments) => ("ext", arguments),
-            Command::Models(_)
+            Command::Ext(ExtCommand::Later(arguments)) => ("ext", arguments),
+            Command::Ext(_)
+            | Command::Models(_)
             | Command::Provider(_)
             | Command::Ask(_)
             | Command::Sessions(_)
@@ -418,7 +428,7 @@ impl Command {
             | Command::Config(_)
             | Command::Serve(_) => return None,
         };
-        let mut words = arguments.anything.iter().take_while(|word| *word != "--");
+        let mut words = arguments.iter().take_while(|word| *word != "--");
         words.any(|word| word == "--help" || word == "-h").then_some(name)
     }
 }

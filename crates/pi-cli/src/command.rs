@@ -7,6 +7,7 @@ mod context;
 mod diff;
 mod explain;
 mod export;
+mod ext;
 mod journal;
 mod later;
 mod models;
@@ -19,6 +20,7 @@ mod stats;
 mod talk;
 mod trust;
 mod validate;
+mod view;
 
 use crate::{
     arguments::{Arguments, Command, EnvelopeCommand, ExtMessageCommand, PolicyCommand},
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         }
         Command::Envelope(EnvelopeCommand::Diff(arguments)) => diff::run(arguments, console),
         Command::Envelope(EnvelopeCommand::Stats(arguments)) => stats::run(arguments, console),
+        Command::Envelope(EnvelopeCommand::View(arguments)) => view::run(arguments, console),
         Command::ExtMessage(ExtMessageCommand::Validate(arguments)) => {
             validate::run(arguments, &validate::EXTENSION_MESSAGES, console)
         }
@@ -53,6 +56,6 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Serve(arguments) => serve::run(arguments, environment, console),
         Command::Config(arguments) => config::run(arguments, environment, console),
         Command::Journal(command) => journal::run(command, environment, console),
-        Command::Ext(arguments) => later::ext(arguments),
+        Command::Ext(command) => ext::run(command, environment, console),
     }
 }

@@ -397,7 +397,15 @@ mod tests {
     use super::*;
 
     fn environment(no_color: bool, force_color: bool, dumb_terminal: bool) -> Environment {
-        Environment { no_color, force_color, dumb_terminal, home: None, agent_directory: None, server: Vec::new() }
+        Environment {
+            no_color,
+            force_color,
+            dumb_terminal,
+            home: None,
+            agent_directory: None,
+            extension_logs: None,
+            server: Vec::new(),
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::{ffi::OsString, path::PathBuf};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
-pub(crate) const VARIABLES: [(&str, &str); 11] = [
+pub(crate) const VARIABLES: [(&str, &str); 12] = [
     ("NO_COLOR", "no colours, if not empty"),
     ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
     ("TERM", "no colours and no progress, if dumb"),
     ("HOME", "what ~ means in paths that policy judges"),
     ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
+    ("PI_EXTENSION_LOG_DIR", "the folder of the logs of extensions, if not logs/extensions in the agent directory"),
     ("PI_SERVER_PORT", "the port of `pi serve`, if not 3141"),
     ("PI_SERVER_<SETTING>", "a setting of the server, such as PI_SERVER_MAX_SESSIONS; `pi config server` lists them"),
     ("<PROVIDER>_API_KEY", "credential of a provider, unless its manifest names another variable"),
@@ -34,6 +35,8 @@ pub(crate) struct Environment {
     pub(crate) dumb_terminal: bool,
     pub(crate) home: Option<PathBuf>,
     pub(crate) agent_directory: Option<PathBuf>,
+    /// Where the logs of extensions go, if somebody says so.
+    pub(crate) extension_logs: Option<PathBuf>,
     /// What is said about the server: every variable whose name begins with `PI_SERVER_`, unless it is empty.
     pub(crate) server: Vec<(String, String)>,
 }
@@ -50,6 +53,7 @@ impl Environment {
             dumb_terminal: filled("TERM").is_some_and(|value| value == "dumb"),
             agent_directory: chosen.or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent"))),
             home,
+            extension_logs: filled("PI_EXTENSION_LOG_DIR").map(PathBuf::from),
             server: server(),
         }
     }

@@ -1,5 +1,7 @@
 //! Why a command could not be carried out, and what to do about it.
 
+mod consent;
+mod ext;
 mod model;
 mod serve;
 mod session;
@@ -9,6 +11,8 @@ use std::{error::Error, io, iter};
 use pi_transcript::json::Problem;
 
 pub(crate) use self::{
+    consent::ConsentFailure,
+    ext::ExtFailure,
     model::{ModelFailure, call_hint, session_hint},
     serve::{Occupant, ServeFailure},
     session::SessionFailure,
@@ -60,6 +64,10 @@ pub(crate) enum Failure {
     Session(#[from] SessionFailure),
     #[error(transparent)]
     Serve(#[from] ServeFailure),
+    #[error(transparent)]
+    Consent(#[from] ConsentFailure),
+    #[error(transparent)]
+    Ext(#[from] ExtFailure),
     #[error("nothing can be done at the same time here")]
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
@@ -120,12 +128,14 @@ impl Failure {
                 Facts { file: failure.file(), problems: failure.problems(), exit: failure.exit() }
             }
             Failure::Session(failure) => Facts { exit: failure.exit(), ..Facts::none() },
+            Failure::Consent(failure) => Facts { exit: failure.exit(), ..Facts::none() },
             Failure::Serve(failure) => Facts { problems: failure.problems(), ..Facts::none() },
             Failure::NotBuilt { .. } => Facts { exit: Exit::NotBuilt, ..Facts::none() },
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
+            | Failure::Ext(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_) => Facts::none(),
         }
@@ -168,7 +178,9 @@ impl Failure {
             Failure::OtherExtension { wanted, .. } => format!("give the manifest of {wanted}, or correct --extension"),
             Failure::Model(failure) => failure.hint(),
             Failure::Session(failure) => failure.hint(),
+            Failure::Consent(failure) => failure.hint(),
             Failure::Serve(failure) => failure.hint(),
+            Failure::Ext(failure) => failure.hint(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
             Failure::NotBuilt { instead, .. } => (*instead).to_owned(),

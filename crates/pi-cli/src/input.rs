@@ -143,6 +143,23 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, text, Existing::Keep)
 }
 
+/// Writes a file that only the person may read: folders for temporary files are everybody's.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
+    write_beside(path, text, private()).map_err(unwritable)
+}
+
+#[cfg(unix)]
+fn private() -> Option<fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Some(fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn private() -> Option<fs::Permissions> {
+    None
+}
+
 /// Makes the folder in which a file is to be, and those above it.
 pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failure> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };

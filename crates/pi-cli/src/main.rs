@@ -8,6 +8,7 @@ mod amount;
 mod answer;
 mod arguments;
 mod asking;
+mod browser;
 mod choice;
 mod command;
 mod complaint;

@@ -3,6 +3,7 @@
 //! [`Workshop::open`] reads it from the arguments, the environment and the files of the person and the project, says what
 //! is odd about them, and asks nobody. Which conversation it is for is decided in [`seat`], who answers in [`model`].
 
+pub(crate) mod extensions;
 pub(crate) mod model;
 pub(crate) mod seat;
 
@@ -20,7 +21,7 @@ use pi_policy::{
 use pi_provider::{breaker::Breakers, likeness};
 use pi_redact::{Evidence, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Owner, cut,
+    Beginning, Blueprint, Owner, Post, Session, ShellWatch, cut,
     input::{Composer, ImageRule, Mentions, Picture, Pictures},
     models::Models,
     offer::ActiveTools,
@@ -38,9 +39,13 @@ use pi_tools::{
 };
 use pi_transcript::Block;
 
-use self::{model::Answering, seat::Seat};
+use self::{
+    extensions::{Bench, Extensions, Hosted},
+    model::Answering,
+    seat::Seat,
+};
 use crate::{
-    arguments::talk::{ToldArguments, ToolArguments},
+    arguments::talk::{ExtensionArguments, ToldArguments, ToolArguments},
     asking,
     console::Console,
     env::{self, Environment},
@@ -63,6 +68,10 @@ pub(crate) struct Workshop {
     is_project_trusted: bool,
     /// Whether what was found is told otherwise than it stands in the files.
     is_scrubbed: bool,
+    extensions: Extensions,
+    folders: Folders,
+    tooling: pi_tools::Settings,
+    queue: Arc<FileQueue>,
 }
 
 /// What is allowed, and what an `@name` in a text means.
@@ -75,6 +84,7 @@ pub(crate) struct Rules {
 pub(crate) struct Kit<'a> {
     pub(crate) told: &'a ToldArguments,
     pub(crate) offered: &'a ToolArguments,
+    pub(crate) extensions: &'a ExtensionArguments,
     /// Of all providers that sessions of this process ask.
     pub(crate) breakers: Breakers,
 }
@@ -197,7 +207,11 @@ impl Workshop {
         let tools = Registry::built_in();
         let active_tools = active_tools(kit, &settings, &tools, console)?;
         let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
-        let workspace = workspace(&directory, &settings, environment, credentials, Arc::clone(&redactor))?;
+        let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
+        let queue = Arc::new(FileQueue::default());
+        let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
+        let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment);
+        left_out.iter().for_each(|notice| console.note(notice));
         let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
@@ -220,6 +234,10 @@ impl Workshop {
             system,
             is_project_trusted,
             is_scrubbed,
+            extensions,
+            folders,
+            tooling,
+            queue,
         })
     }
 
@@ -228,8 +246,47 @@ impl Workshop {
         !self.is_scrubbed && resources::discover(&self.composer.places) == self.composer.resources
     }
 
+    /// Starts a session that goes on at `seat`, with its extensions, and says what was odd about those.
+    pub(crate) async fn start(
+        &self,
+        seat: Seat,
+        answering: &Answering,
+        entrance: Entrance,
+        shell: Option<Arc<dyn ShellWatch>>,
+    ) -> (Session, Vec<String>) {
+        let post = Post::new();
+        let ended = post.ended();
+        let bench = Bench {
+            tools: self.tools.clone(),
+            tooling: self.tooling.clone(),
+            queue: Arc::clone(&self.queue),
+            folders: self.folders.clone(),
+            redactor: Arc::clone(&self.composer.redactor),
+        };
+        let Hosted { guests, dispatcher, notes } = self.extensions.start(&post, seat.header.id.as_str(), bench).await;
+        let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
+        if let ActiveTools::Usual(names) = &mut blueprint.active_tools {
+            // A tool of an extension is active unless its author or the person says otherwise.
+            for tool in guests.tools().into_iter().filter(|tool| tool.offer.default_active) {
+                if !names.contains(&tool.offer.definition.name) {
+                    names.push(tool.offer.definition.name);
+                }
+            }
+        }
+        blueprint.guests = guests;
+        let session = pi_session::start_at(post, blueprint);
+        if let Some(dispatcher) = dispatcher {
+            // Its owner is the session: it ends soon after.
+            tokio::spawn(async move {
+                ended.cancelled().await;
+                dispatcher.close().await;
+            });
+        }
+        (session, notes)
+    }
+
     /// Everything for a session that goes on at `seat`.
-    pub(crate) fn blueprint(&self, seat: Seat, answering: &Answering, entrance: Entrance) -> Blueprint {
+    fn blueprint(&self, seat: Seat, answering: &Answering, entrance: Entrance) -> Blueprint {
         let Entrance { mode, beginning, owner } = entrance;
         let id = seat.header.id.clone();
         let active_tools = match (&self.active_tools, mode) {
@@ -430,13 +487,14 @@ fn images(settings: &Settings) -> Images {
     if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre }
 }
 
-fn workspace(
+/// How tools work, and where.
+pub(crate) fn tooling(
     directory: &Path,
     settings: &Settings,
     environment: &Environment,
     credentials: Vec<String>,
     redactor: Arc<Redactor>,
-) -> Result<Arc<Workspace>, Failure> {
+) -> (Folders, pi_tools::Settings) {
     let agent = environment.agent_directory.clone();
     let withheld = Withheld { credentials, passed: settings.pass_environment.clone() };
     let mut variables = Variables::new(env::all(), &withheld);
@@ -444,20 +502,23 @@ fn workspace(
         variables = variables.with_programs_of(&agent.join("bin"));
     }
     let folders = Folders { project: directory.to_owned(), home: environment.home.clone(), agent };
-    let places = folders.places().map_err(|source| Failure::BadPath {
-        what: "the project",
-        path: directory.display().to_string(),
-        source,
-    })?;
-    let images = images(settings);
     let settings = pi_tools::Settings {
         shell: Shell { path: settings.shell_path.clone(), prefix: settings.shell_command_prefix.clone() },
         environment: variables,
         temporary: std::env::temp_dir(),
-        images,
+        images: images(settings),
         redactor,
     };
-    Ok(Arc::new(Workspace::new(places, settings, Arc::new(FileQueue::default()))))
+    (folders, settings)
+}
+
+fn workspace(folders: &Folders, tooling: pi_tools::Settings, queue: Arc<FileQueue>) -> Result<Arc<Workspace>, Failure> {
+    let places = folders.places().map_err(|source| Failure::BadPath {
+        what: "the project",
+        path: folders.project.display().to_string(),
+        source,
+    })?;
+    Ok(Arc::new(Workspace::new(places, tooling, queue)))
 }
 
 #[cfg(test)]

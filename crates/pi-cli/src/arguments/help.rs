@@ -38,7 +38,7 @@ const EXAMPLES: [(&str, &str); 10] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 7] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
     (
         "export",
         &[
@@ -89,6 +89,15 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 7] = [
             ("pi completions zsh > \"${fpath[1]}/_pi\"", "once, for zsh"),
             ("pi completions fish > ~/.config/fish/completions/pi.fish", "once, for fish"),
             ("pi completions powershell | Out-String | Invoke-Expression", "in $PROFILE"),
+        ],
+    ),
+    (
+        "ext",
+        &[
+            ("pi ext new greeter --tool", "begin an extension"),
+            ("pi ext scan greeter", "see what is to be said about it"),
+            ("pi ext build greeter", "make an artifact of it"),
+            ("pi ext sign greeter/dist", "vouch for the artifact"),
         ],
     ),
     (

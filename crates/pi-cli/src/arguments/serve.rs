@@ -10,7 +10,7 @@ use clap::{
 use pi_server::settings::{LogForm, LogLevel};
 use pi_wire::command::Lifecycle;
 
-use super::talk::{KeptArguments, ModelArguments, ToldArguments, ToolArguments};
+use super::talk::{ExtensionArguments, KeptArguments, ModelArguments, ToldArguments, ToolArguments};
 
 const USUAL_PORT: u16 = 3141;
 
@@ -48,6 +48,9 @@ pub(crate) struct ServeArguments {
     /// Let in whoever reaches the server, without a token; only on loopback
     #[arg(long)]
     pub(crate) insecure_no_auth: bool,
+    /// Open the page in your browser, logged in
+    #[arg(long, conflicts_with_all = ["check_config", "ticket"])]
+    pub(crate) open: bool,
     /// Say with what the server would start and who said so, and whether it could
     #[arg(long)]
     pub(crate) check_config: bool,
@@ -63,6 +66,8 @@ pub(crate) struct ServeArguments {
     pub(crate) told: ToldArguments,
     #[command(flatten)]
     pub(crate) offered: ToolArguments,
+    #[command(flatten)]
+    pub(crate) extensions: ExtensionArguments,
     #[command(flatten)]
     pub(crate) kept: KeptArguments,
 }

@@ -55,6 +55,10 @@ pub(crate) struct ExportArguments {
     /// As one page that needs nothing else; so it is unless told otherwise, or a terminal shows it
     #[arg(long, group = "form")]
     pub(crate) html: bool,
+    /// As a page in which everything that the model was shown can be looked at, request by request; it needs a browser that runs
+    /// scripts
+    #[arg(long, requires = "html")]
+    pub(crate) envelopes: bool,
     /// As Markdown; so it is for a file that ends with .md or .txt
     #[arg(long, group = "form")]
     pub(crate) md: bool,

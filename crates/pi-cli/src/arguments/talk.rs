@@ -28,12 +28,14 @@ pub(crate) struct TalkArguments {
     pub(crate) told: ToldArguments,
     #[command(flatten)]
     pub(crate) offered: ToolArguments,
+    #[command(flatten)]
+    pub(crate) extensions: ExtensionArguments,
 }
 
 impl TalkArguments {
     /// What holds for every session that these arguments begin.
     pub(crate) fn kit(&self) -> Kit<'_> {
-        Kit { told: &self.told, offered: &self.offered, breakers: Breakers::new() }
+        Kit { told: &self.told, offered: &self.offered, extensions: &self.extensions, breakers: Breakers::new() }
     }
 }
 
@@ -80,6 +82,23 @@ pub(crate) struct ToolArguments {
     /// Offer no tools
     #[arg(long)]
     pub(crate) no_tools: bool,
+}
+
+/// Which extensions are loaded.
+#[derive(Args)]
+pub(crate) struct ExtensionArguments {
+    /// Also load this extension, or those in this folder; may be repeated
+    #[arg(long, short, value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) extension: Vec<String>,
+    /// Load no extensions but those that are named
+    #[arg(long)]
+    pub(crate) no_extensions: bool,
+    /// Give a flag of an extension a value; may be repeated
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) extension_flag: Vec<String>,
+    /// Write everything that extensions and pi say to each other to this file, one JSON message a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace_protocol: Option<PathBuf>,
 }
 
 /// Who answers.

@@ -199,11 +199,4 @@ fn show(explanation: &Explanation, json: bool, console: &mut Console) {
         };
         console.line(&line);
     }
-    if let Some(command) = &explanation.hint.command {
-        let member = if command.starts_with("pi ext deny ") { "denies" } else { "grants" };
-        let meanwhile = format!(
-            "(`pi ext` is not built yet: until then write it into extensions.policy.{member} of the settings by hand)"
-        );
-        console.line(&console.paint(Tone::Quiet, &meanwhile));
-    }
 }

@@ -51,6 +51,11 @@ pub(crate) fn run(
             let envelope = envelope(&path, arguments.request.as_deref())?;
             serde_json::to_string_pretty(&envelope).expect("an envelope is JSON")
         }
+        Form::Html if arguments.envelopes => {
+            let title = story(&path, console)?.title();
+            let album = export::album(&path, &title).map_err(SessionFailure::Export)?;
+            pi_web::viewer_html(&serde_json::to_string(&album).expect("an album is plain JSON"))
+        }
         Form::Html => export::html(&story(&path, console)?),
         Form::Markdown => export::markdown(&story(&path, console)?),
     };
@@ -58,16 +63,21 @@ pub(crate) fn run(
         None => console.line(text.trim_end()),
         Some(file) => {
             let existing = if arguments.force { Existing::Replace } else { Existing::Keep };
-            input::write(file, &format!("{}\n", text.trim_end()), existing).map_err(|failure| match failure {
-                Failure::UnwritableFile { file, source } if source.kind() == io::ErrorKind::AlreadyExists => {
-                    SessionFailure::Exists { file }.into()
-                }
-                other => other,
-            })?;
+            input::write(file, &format!("{}\n", text.trim_end()), existing).map_err(told)?;
             console.remark(&format!("written to {} as {}", file.display(), form.told()));
         }
     }
     Ok(Exit::Success)
+}
+
+/// Why a file was not written; that one exists has advice of its own.
+pub(super) fn told(failure: Failure) -> Failure {
+    match failure {
+        Failure::UnwritableFile { file, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+            SessionFailure::Exists { file }.into()
+        }
+        other => other,
+    }
 }
 
 /// The file of a session that somebody named by its path, the beginning of its id, or as the last one.

@@ -43,6 +43,7 @@ use self::{
 use super::{config, journal, talk::stop::Stops};
 use crate::{
     arguments::serve::ServeArguments,
+    browser,
     console::{Console, NOTE, Tone},
     env::Environment,
     exit::Exit,
@@ -227,6 +228,9 @@ async fn serve(
         if !arguments.stdio {
             announce(at, &door, &settings, rule, console);
         }
+        if arguments.open {
+            open_page(at, &door, rule, console);
+        }
         let (serving, stopping) = (Arc::clone(&server), stop.clone());
         tasks.spawn(http::serve(serving, door, listener, stopping));
     } else if let Err(error) = address::forget(&settings) {
@@ -349,6 +353,20 @@ fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, consol
         }
     }
     console.flush();
+}
+
+/// Shows the page to the person at this machine. The ticket stands in the arguments of the opener for a moment: whoever reads it there and is
+/// quicker than the browser gets in, and the browser says that its ticket was used.
+fn open_page(at: SocketAddr, door: &Door, rule: Rule, console: &mut Console) {
+    let address = match rule {
+        Rule::Anybody => format!("http://{at}/"),
+        Rule::Token => format!("http://{at}/#ticket={}", door.ticket(pi_server::hall::now().0).reveal()),
+    };
+    match browser::open_address(&address) {
+        Ok(browser::Opened::Yes) => {}
+        Ok(browser::Opened::NoDisplay) => console.note("there is no screen here: open the address above in a browser"),
+        Err(error) => console.note(&format!("no browser could be opened ({error}): open the address above yourself")),
+    }
 }
 
 /// Standard input for the protocol. It is read on a thread of its own, for which nobody waits: a read ends when the other side

@@ -210,7 +210,8 @@ async fn print(
     };
     let (owner, wishes) = pi_session::owner();
     let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
-    let session = pi_session::start(workshop.blueprint(seat, answering, entrance));
+    let (session, notes) = workshop.start(seat, answering, entrance, None).await;
+    notes.iter().for_each(|note| console.note(note));
     match arguments.mode {
         Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
         Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,

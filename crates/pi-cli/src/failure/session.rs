@@ -17,6 +17,8 @@ use crate::exit::Exit;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionFailure {
+    #[error("{problem}")]
+    NoExtensions { problem: String },
     #[error("there is nothing to say")]
     NothingToSay,
     #[error("nothing is piped in, and `-` stands for it")]
@@ -87,6 +89,7 @@ const LISTED: usize = 10;
 impl SessionFailure {
     pub(crate) fn hint(&self) -> String {
         match self {
+            Self::NoExtensions { .. } => "`pi ext inspect FILE` tries one without a session".to_owned(),
             Self::NothingToSay => {
                 "write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in".to_owned()
             }
@@ -162,7 +165,8 @@ impl SessionFailure {
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::NothingToSay
+            Self::NoExtensions { .. }
+            | Self::NothingToSay
             | Self::NothingPiped
             | Self::MuchPiped { .. }
             | Self::PipedNoText

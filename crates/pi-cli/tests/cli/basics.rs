@@ -51,46 +51,53 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       config       Show every setting, who chose it, and what cannot be used
       serve        Serve clients: the agent on a WebSocket, or on standard input and output
       journal      Look at what the server wrote down about commands, and check it
-      ext          Install, allow and deny extensions (not built yet)
+      ext          Write, build, check and sign extensions
       completions  Print a script that lets your shell complete the words of pi
       help         Print help for a command
 
     Options:
-          --color <WHEN>                 When to use colours [default: auto] [possible values: auto,
-                                         always, never]
-      -p, --print                        Print the last answer and end; so it is anyway where standard
-                                         output is no terminal
-          --mode <MODE>                  What is printed: text (the last answer) or json (every event,
-                                         one object per line)
-      -c, --continue                     Go on with the last session of this folder
-      -r, --resume                       Choose a session of this folder to go on with
-          --session <SESSION>            Go on with this session: its file, the beginning of its id, or
-                                         `last`
-          --no-session                   Keep nothing of it
-          --session-dir <DIR>            Keep sessions below this folder instead of the agent directory
-      -m, --model <MODEL>                The model as PROVIDER/MODEL, PROVIDER or MODEL; :LEVEL behind
-                                         it says how hard to think [default: of the session, then as in
-                                         `pi ask`]
-          --provider <PROVIDER>          The provider of that model, if its name does not say it
-          --thinking <LEVEL>             How hard to think: off, minimal, low, medium, high, xhigh or
-                                         max
-          --base-url <URL>               Ask here instead of at the provider's address; without a
-                                         provider, a server of the OpenAI kind
-          --api-key-env <NAME>           Take the credential from this variable
-          --provider-dir <DIR>           Also read manifests from this folder or file; may be repeated,
-                                         and a later one wins
-          --system-prompt <TEXT>         Instructions instead of ours
-          --append-system-prompt <TEXT>  More instructions; may be repeated
-          --skill <PATH>                 Also use this skill, or those in this folder; may be repeated
-          --no-skills                    Use no skills but those that are named
-          --prompt-template <PATH>       Also use this prompt template, or those in this folder; may be
-                                         repeated
-          --no-prompt-templates          Use no prompt templates but those that are named
-          --no-context-files             Read no AGENTS.md or CLAUDE.md
-          --tools <NAMES>                The only tools that are offered, such as read,grep,find,ls
-          --no-tools                     Offer no tools
-      -h, --help                         Print help
-      -V, --version                      Print version
+          --color <WHEN>                   When to use colours [default: auto] [possible values: auto,
+                                           always, never]
+      -p, --print                          Print the last answer and end; so it is anyway where standard
+                                           output is no terminal
+          --mode <MODE>                    What is printed: text (the last answer) or json (every event,
+                                           one object per line)
+      -c, --continue                       Go on with the last session of this folder
+      -r, --resume                         Choose a session of this folder to go on with
+          --session <SESSION>              Go on with this session: its file, the beginning of its id,
+                                           or `last`
+          --no-session                     Keep nothing of it
+          --session-dir <DIR>              Keep sessions below this folder instead of the agent
+                                           directory
+      -m, --model <MODEL>                  The model as PROVIDER/MODEL, PROVIDER or MODEL; :LEVEL behind
+                                           it says how hard to think [default: of the session, then as
+                                           in `pi ask`]
+          --provider <PROVIDER>            The provider of that model, if its name does not say it
+          --thinking <LEVEL>               How hard to think: off, minimal, low, medium, high, xhigh or
+                                           max
+          --base-url <URL>                 Ask here instead of at the provider's address; without a
+                                           provider, a server of the OpenAI kind
+          --api-key-env <NAME>             Take the credential from this variable
+          --provider-dir <DIR>             Also read manifests from this folder or file; may be
+                                           repeated, and a later one wins
+          --system-prompt <TEXT>           Instructions instead of ours
+          --append-system-prompt <TEXT>    More instructions; may be repeated
+          --skill <PATH>                   Also use this skill, or those in this folder; may be repeated
+          --no-skills                      Use no skills but those that are named
+          --prompt-template <PATH>         Also use this prompt template, or those in this folder; may
+                                           be repeated
+          --no-prompt-templates            Use no prompt templates but those that are named
+          --no-context-files               Read no AGENTS.md or CLAUDE.md
+          --tools <NAMES>                  The only tools that are offered, such as read,grep,find,ls
+          --no-tools                       Offer no tools
+      -e, --extension <PATH>               Also load this extension, or those in this folder; may be
+                                           repeated
+          --no-extensions                  Load no extensions but those that are named
+          --extension-flag <NAME[=VALUE]>  Give a flag of an extension a value; may be repeated
+          --trace-protocol <FILE>          Write everything that extensions and pi say to each other to
+                                           this file, one JSON message a line
+      -h, --help                           Print help
+      -V, --version                        Print version
 
     Examples:
       pi -p 'What does this project do?'
@@ -130,6 +137,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       TERM                                              no colours and no progress, if dumb
       HOME                                              what ~ means in paths that policy judges
       PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
+      PI_EXTENSION_LOG_DIR                              the folder of the logs of extensions, if not
+                                                        logs/extensions in the agent directory
       PI_SERVER_PORT                                    the port of `pi serve`, if not 3141
       PI_SERVER_<SETTING>                               a setting of the server, such as
                                                         PI_SERVER_MAX_SESSIONS; `pi config server` lists
@@ -259,10 +268,10 @@ fn both_streams_in_one_place_read_in_order() {
 
 #[test]
 fn what_is_not_built_says_so() {
-    assert_snapshot!(World::new().run("ext allow git exec --command log"), @r"
+    assert_snapshot!(World::new().run("ext teleport git --to home"), @r"
     --- on standard error
-    error: `pi ext` is not built yet: this version runs no extensions and changes no settings
-    hint: write grants and denies into the settings file by hand; `pi schema policy` describes it
+    error: `pi ext` is not built yet: this version has no such command for extensions
+    hint: `pi ext --help` lists those that it has
     --- exit 69
     ");
 }
@@ -270,12 +279,9 @@ fn what_is_not_built_says_so() {
 #[test]
 fn what_is_not_built_has_help_wherever_it_is_asked_for() {
     let shown = World::new().run("ext --help");
-    assert!(
-        shown.starts_with("Install, allow and deny extensions (not built yet)") && shown.ends_with("--- exit 0"),
-        "{shown}"
-    );
-    assert_eq!(World::new().run("ext allow --help"), shown);
-    let other = World::new().run("ext allow git -- --help");
+    assert!(shown.starts_with("Write, build, check and sign extensions") && shown.ends_with("--- exit 0"), "{shown}");
+    assert_eq!(World::new().run("ext teleport --help"), shown);
+    let other = World::new().run("ext teleport git -- --help");
     assert!(other.ends_with("--- exit 69"), "{other}");
 }
 
@@ -302,10 +308,10 @@ fn colours_are_used_when_asked_for() {
     ␛[36mhint:␛[0m `pi schema envelope` prints what is expected
     --- exit 1
     "#);
-    assert_snapshot!(world.run("ext --color always"), @r"
+    assert_snapshot!(world.run("--color always ext teleport git"), @r"
     --- on standard error
-    ␛[1;31merror:␛[0m `pi ext` is not built yet: this version runs no extensions and changes no settings
-    ␛[36mhint:␛[0m write grants and denies into the settings file by hand; `pi schema policy` describes it
+    ␛[1;31merror:␛[0m `pi ext` is not built yet: this version has no such command for extensions
+    ␛[36mhint:␛[0m `pi ext --help` lists those that it has
     --- exit 69
     ");
     assert!(world.run("--help --color always").contains("␛["));

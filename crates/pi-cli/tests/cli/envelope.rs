@@ -341,3 +341,38 @@ fn stats_pass_over_what_is_no_envelope() {
     --- exit 1
     "#);
 }
+
+#[test]
+fn a_page_is_written_and_named() {
+    let world = world();
+    assert_snapshot!(world.run("envelope view good.json later.json -o page.html --no-open"), @r"
+    page.html
+    --- exit 0
+    ");
+    let page = world.read("page.html");
+    assert!(page.contains("Content-Security-Policy"), "{page}");
+    assert!(page.contains("good.json") && page.contains("later.json"), "{page}");
+    assert_snapshot!(world.run("envelope view good.json -o page.html --no-open"), @r"
+    --- on standard error
+    error: page.html exists already
+    hint: choose another name, or write over it with --force
+    --- exit 2
+    ");
+}
+
+#[test]
+fn an_invalid_file_is_shown_as_well() {
+    assert_snapshot!(world().run("envelope view bad.json -o page.html --no-open"), @r"
+    page.html
+    --- exit 1
+    ");
+}
+
+#[test]
+fn nothing_in_a_file_gets_out_of_its_place_in_the_page() {
+    let evil = GOOD.replace("Hello", "</script><script>alert(1)</script>Hello");
+    let world = World::new().with("evil.json", format!("{evil}</script><script>alert(2)</script>"));
+    world.run("envelope view evil.json -o page.html --no-open");
+    let page = world.read("page.html");
+    assert!(!page.contains("<script>alert"), "{page}");
+}

@@ -8,6 +8,7 @@ mod basics;
 mod config;
 mod documents;
 mod envelope;
+mod ext;
 mod ext_message;
 mod failure;
 mod models;

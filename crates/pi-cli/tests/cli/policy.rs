@@ -42,7 +42,6 @@ fn granted_call_is_explained() {
           extensions.policy.grants["git"][0]: commands git log matches git log
     allow: exec is granted here (rule 6, extension grant), until 2027-01-01T00:00:00Z
     to change it, deny it: pi ext deny git exec
-    (`pi ext` is not built yet: until then write it into extensions.policy.denies of the settings by hand)
     --- exit 0
     "#);
 }
@@ -61,7 +60,6 @@ fn version_outside_the_grant_is_denied() {
       7 default deny       deny   exec is denied by default
     deny: denied unless it is granted by name (rule 7, default deny)
     to change it, grant it: pi ext allow git exec --command 'git log'
-    (`pi ext` is not built yet: until then write it into extensions.policy.grants of the settings by hand)
     --- exit 0
     "#);
 }
@@ -104,7 +102,6 @@ fn evidence_is_weighed_with_every_number() {
           denying costs less
     ask: denying is the smaller expected loss, so a person is asked (rule 9, mode)
     to change it, grant it: pi ext allow git http --host 10.0.0.1
-    (`pi ext` is not built yet: until then write it into extensions.policy.grants of the settings by hand)
     --- exit 0
     ");
 }
@@ -161,7 +158,6 @@ fn call_may_be_a_whole_message_or_standard_input() {
       4 given              allow  everybody has log
     allow: everybody has log (rule 4, given)
     to change it, deny it: pi ext deny git log
-    (`pi ext` is not built yet: until then write it into extensions.policy.denies of the settings by hand)
     --- exit 0
     ");
 }
@@ -236,7 +232,6 @@ fn settings_that_cannot_be_used_are_refused() {
       7 default deny       deny   exec is denied by default
     deny: denied unless it is granted by name (rule 7, default deny)
     to change it, grant it: pi ext allow git exec --command 'git log'
-    (`pi ext` is not built yet: until then write it into extensions.policy.grants of the settings by hand)
     --- on standard error
     note: odd.json: extensions.policy.colour: unknown key
     --- exit 0

@@ -10,7 +10,7 @@ use pi_exthost::port::Mode;
 use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
-    Blueprint, Owner,
+    Owner,
     directory::{self, ForkError, Stored},
     file::OpenError,
     input::Mentions,
@@ -130,7 +130,7 @@ pub(super) fn try_out(
 }
 
 fn kit(arguments: &ServeArguments, breakers: Breakers) -> Kit<'_> {
-    Kit { told: &arguments.told, offered: &arguments.offered, breakers }
+    Kit { told: &arguments.told, offered: &arguments.offered, extensions: &arguments.extensions, breakers }
 }
 
 impl Floor<'_> {
@@ -163,8 +163,9 @@ impl Floor<'_> {
             let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
-            let blueprint = workshop.blueprint(seat, &answering, entrance);
-            Ok(pi_session::start(Blueprint { shell: Some(shell), ..blueprint }))
+            let (session, notes) = workshop.start(seat, &answering, entrance, Some(shell)).await;
+            notes.iter().for_each(|note| console.note(note));
+            Ok(session)
         }
         .await;
         let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;

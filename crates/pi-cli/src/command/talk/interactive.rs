@@ -113,7 +113,7 @@ impl Chair<'_> {
         console: &mut Console,
     ) -> Result<Left, Failure> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
-        let mut open = self.open(seat, &answering, Beginning::Startup);
+        let mut open = self.open(seat, &answering, Beginning::Startup, console).await;
         let exit = loop {
             let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes() };
             let outcome = self.show(&mut open, shown, &answering, &mut device).await?;
@@ -228,7 +228,7 @@ impl Chair<'_> {
             }
         };
         answering.take_over(&seat.past, &self.workshop.models, console);
-        let next = self.open(seat, answering, beginning);
+        let next = self.open(seat, answering, beginning, console).await;
         let before = std::mem::replace(open, next);
         close(&before.session, departure.clone(), console).await?;
         Ok(text)
@@ -239,17 +239,17 @@ impl Chair<'_> {
         let Some(path) = open.path.clone() else { return Err(SessionFailure::NotKept.into()) };
         close(&open.session, Departure::Reload, console).await?;
         let seat = if path.exists() { Seat::at(&path, self.ground, console)? } else { self.begin(None) };
-        *open = self.open(seat, answering, Beginning::Reload);
+        *open = self.open(seat, answering, Beginning::Reload, console).await;
         Ok(())
     }
 
-    fn open(&self, mut seat: Seat, answering: &Answering, beginning: Beginning) -> Open {
+    async fn open(&self, mut seat: Seat, answering: &Answering, beginning: Beginning, console: &mut Console) -> Open {
         seat.note(answering);
         let (path, is_unwritable) = (seat.path(), seat.is_unwritable());
         let (owner, wishes) = pi_session::owner();
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
-        let blueprint = self.workshop.blueprint(seat, answering, entrance);
-        let session = pi_session::start(blueprint);
+        let (session, notes) = self.workshop.start(seat, answering, entrance, None).await;
+        notes.iter().for_each(|note| console.note(note));
         Open { session, path, is_unwritable, wishes }
     }
 

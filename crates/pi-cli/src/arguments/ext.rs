@@ -1,0 +1,288 @@
+//! The words of `pi ext`.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+
+use super::talk::ExtensionArguments;
+
+/// One file a command in `command/ext/`.
+#[derive(Subcommand)]
+pub(crate) enum ExtCommand {
+    /// Build an extension: an artifact that runs without Node and node_modules
+    Build(ExtBuildArguments),
+    /// Say what an extension does that it may not, or only within limits, and what it seems to need
+    Scan(ExtScanArguments),
+    /// Look after what was built and compiled on this machine
+    #[command(subcommand, arg_required_else_help = true)]
+    Cache(ExtCacheCommand),
+    /// Sign an artifact, so that others can see that it is yours
+    Sign(ExtSignArguments),
+    /// Say what the signature of an artifact is worth here
+    Verify(ExtVerifyArguments),
+    /// Write a small extension to start from, with a test
+    New(ExtNewArguments),
+    /// Show what an extension registers
+    Inspect(ExtInspectArguments),
+    /// Run a tool of an extension, without a model
+    RunTool(ExtRunToolArguments),
+    /// Run a command of an extension
+    RunCommand(ExtRunCommandArguments),
+    /// Let an extension hear an event, and show what it answers
+    Fire(ExtFireArguments),
+    /// List the extensions that sessions of this folder have, with what they use
+    List(ExtListArguments),
+    /// Allow an extension something, from now on and in every session
+    Allow(DecisionArguments),
+    /// Forbid an extension something, whatever settings grant
+    Deny(DecisionArguments),
+    /// Show what was decided about extensions
+    Grants(GrantsArguments),
+    /// Look at what extensions did
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
+    /// What later versions will have: any other word.
+    #[command(external_subcommand)]
+    Later(Vec<OsString>),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ExtCacheCommand {
+    /// List what is kept
+    List(ExtCacheArguments),
+    /// Check that everything is as it was written
+    Verify(ExtCacheArguments),
+    /// Remove what is broken or of no use any more
+    Prune(ExtPruneArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct ExtBuildArguments {
+    /// A file, or a folder with extension.json, package.json or an index
+    pub(crate) source: PathBuf,
+    /// Where extension.artifact and artifact.json are put [default: dist in the extension's folder]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print what was built, one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtScanArguments {
+    /// Files, or folders with extension.json, package.json or an index
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// A warning is a no as well
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the descriptions, one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtCacheArguments {
+    /// One object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtPruneArguments {
+    /// Remove also what was made longer ago than so many days
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) older_than: Option<u64>,
+    /// As an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtSignArguments {
+    /// The folder with extension.artifact and artifact.json
+    pub(crate) folder: PathBuf,
+    /// The key [default: keys/extensions.pem in the agent directory, made at first use]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtVerifyArguments {
+    /// The folder with extension.artifact and artifact.json
+    pub(crate) folder: PathBuf,
+    /// Trust the key that signed it from now on, under this name
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) trust: Option<String>,
+    /// As an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtNewArguments {
+    /// The name of the extension; it is put into a folder of this name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// Offer a tool to the model instead of a command to a person
+    #[arg(long)]
+    pub(crate) tool: bool,
+    /// Another folder for it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Under which rules an extension is tried.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    /// Everything is allowed and recorded
+    Permissive,
+    /// As in a session where nobody can be asked
+    Prompt,
+    /// Nothing but what was granted
+    Strict,
+}
+
+/// The extension, and under which rules it is tried.
+#[derive(Args)]
+pub(crate) struct TriedArguments {
+    /// A file, a folder or a package
+    #[arg(value_name = "FILE|DIR", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) source: String,
+    /// The rules for this run [default: those of the settings]
+    #[arg(long, value_enum)]
+    pub(crate) profile: Option<Profile>,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtInspectArguments {
+    #[command(flatten)]
+    pub(crate) tried: TriedArguments,
+    /// As one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtRunToolArguments {
+    #[command(flatten)]
+    pub(crate) tried: TriedArguments,
+    /// The name of the tool
+    pub(crate) tool: String,
+    /// Its arguments, as a JSON object
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) input: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtRunCommandArguments {
+    #[command(flatten)]
+    pub(crate) tried: TriedArguments,
+    /// The name of the command, without the slash
+    pub(crate) name: String,
+    /// What stands behind it
+    #[arg(value_name = "ARGUMENTS", default_value = "")]
+    pub(crate) arguments: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtFireArguments {
+    #[command(flatten)]
+    pub(crate) tried: TriedArguments,
+    /// The name of the event, such as tool_call
+    pub(crate) event: String,
+    /// What it says, as a JSON object
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) data: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtListArguments {
+    #[command(flatten)]
+    pub(crate) extensions: ExtensionArguments,
+    /// As a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DecisionArguments {
+    /// The extension, as denials and `pi ext list` name it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// What it may do: read, write, exec, http, tool, env, credentials, session, ui, events or log
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) capability: String,
+    /// Only for these files: patterns relative to the project, or absolute
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Vec<String>,
+    /// Only for these hosts, such as api.example.org, *.example.org or localhost:8080
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// Only for these environment variables
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// Only for these commands: a program, or a program with its first arguments
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Only for these versions of the extension, such as ^1.2
+    #[arg(long, value_name = "RANGE")]
+    pub(crate) versions: Option<String>,
+    /// Only for so long: 30m, 12h, 7d
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) duration: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct GrantsArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum LedgerCommand {
+    /// Print what extensions did, line by line
+    Show(LedgerArguments),
+    /// Add up what each extension did
+    Stats(LedgerArguments),
+    /// Check that no line was changed, removed or moved
+    Verify(LedgerArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct LedgerArguments {
+    /// A file, or a session by the beginning of its id; the newest, if left out
+    #[arg(value_name = "FILE|SESSION")]
+    pub(crate) ledger: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ExtCommand {
+    /// Whether everything on standard output is to be JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            ExtCommand::Inspect(arguments) => arguments.json,
+            ExtCommand::List(arguments) => arguments.json,
+            ExtCommand::RunTool(_) | ExtCommand::RunCommand(_) | ExtCommand::Fire(_) => true,
+            ExtCommand::Allow(arguments) | ExtCommand::Deny(arguments) => arguments.json,
+            ExtCommand::Grants(arguments) => arguments.json,
+            ExtCommand::Ledger(
+                LedgerCommand::Show(arguments) | LedgerCommand::Stats(arguments) | LedgerCommand::Verify(arguments),
+            ) => arguments.json,
+            ExtCommand::Build(arguments) => arguments.json,
+            ExtCommand::Scan(arguments) => arguments.json,
+            ExtCommand::Cache(ExtCacheCommand::List(arguments) | ExtCacheCommand::Verify(arguments)) => arguments.json,
+            ExtCommand::Cache(ExtCacheCommand::Prune(arguments)) => arguments.json,
+            ExtCommand::Verify(arguments) => arguments.json,
+            ExtCommand::Sign(_) | ExtCommand::New(_) => false,
+            // A script for a later version may ask for it.
+            ExtCommand::Later(words) => words.iter().take_while(|word| *word != "--").any(|word| word == "--json"),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `pi ext build`: from sources to an artifact.
+
+use std::path::{Path, PathBuf};
+
+use pi_extc::{Artifact, Cache, Loaded, Workshop, load, write_container};
+use pi_extproto::artifact::Verdict;
+use serde_json::{Value, json};
+
+use super::place::{self, CONTAINER, DESCRIPTOR};
+use crate::{
+    amount::{counted, grouped},
+    arguments::ext::ExtBuildArguments,
+    console::{Console, Reader, Tone, printable},
+    env::Environment,
+    exit::Exit,
+    failure::{ExtFailure, Failure},
+    runtime,
+};
+
+const FOLDER: &str = "dist";
+
+pub(crate) fn run(
+    arguments: &ExtBuildArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let folder = place::cache(environment)?;
+    let cache = Cache::open(&folder).map_err(ExtFailure::Cache)?;
+    let workshop = Workshop::new(folder);
+    console.remark(&format!("building {}", arguments.source.display()));
+    let built = runtime::start()?.block_on(load(&arguments.source, &workshop, &cache)).map_err(ExtFailure::Build)?;
+    let several = built.len() > 1;
+    for loaded in &built {
+        let folder = target(arguments, loaded, several);
+        let artifact = &loaded.artifact;
+        let code = cache.bytecode(&artifact.module()).map_err(ExtFailure::Cache)?;
+        console.remark(&format!(
+            "compiled {}: {} bytes of bytecode in the cache",
+            artifact.name(),
+            grouped(code.as_bytes().len())
+        ));
+        write(artifact, &folder)?;
+        report(artifact, &folder, console);
+    }
+    Ok(Exit::Success)
+}
+
+fn target(arguments: &ExtBuildArguments, loaded: &Loaded, several: bool) -> PathBuf {
+    let folder = arguments.output.clone().unwrap_or_else(|| loaded.root().join(FOLDER));
+    if several { folder.join(loaded.artifact.name().replace('/', "-")) } else { folder }
+}
+
+fn write(artifact: &Artifact, folder: &Path) -> Result<(), Failure> {
+    place::write(&folder.join(CONTAINER), &write_container(artifact))?;
+    place::write_descriptor(folder, &artifact.descriptor)
+}
+
+fn report(artifact: &Artifact, folder: &Path, console: &mut Console) {
+    let descriptor = &artifact.descriptor;
+    if console.reader() == Reader::Machine {
+        let mut line = serde_json::to_value(descriptor).expect("a descriptor is plain JSON");
+        if let Value::Object(members) = &mut line {
+            members.insert("verdict".to_owned(), json!(artifact.verdict()));
+            members.insert("artifact".to_owned(), json!(folder.join(CONTAINER)));
+            members.insert("description".to_owned(), json!(folder.join(DESCRIPTOR)));
+        }
+        return console.line(&line.to_string());
+    }
+    let name = console.paint(Tone::Strong, &printable(artifact.name()));
+    let sizes = &descriptor.sizes;
+    let parts = [
+        counted(descriptor.sources.len(), "file"),
+        format!("{} bytes", grouped(sizes.sources)),
+        format!("bundle of {} bytes", grouped(sizes.bundle)),
+        counted(artifact.assets.len(), "asset"),
+    ];
+    console.line(&format!("built  {name} {}: {}", descriptor.version, parts.join(", ")));
+    console.line(&format!("       {}", folder.join(CONTAINER).display()));
+    let (word, tone) = verdict(artifact.verdict());
+    let word = console.paint(tone, word);
+    let findings = counted(artifact.findings().len(), "finding");
+    let needs: Vec<String> = descriptor.capabilities.inferred.iter().map(ToString::to_string).collect();
+    let needs = if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") };
+    console.line(&format!("       {word}, {findings}; needs {needs}"));
+    if !artifact.findings().is_empty() {
+        console.hint("`pi ext scan` shows the findings with their places");
+    }
+}
+
+/// A verdict as people read it.
+pub(super) fn verdict(verdict: Verdict) -> (&'static str, Tone) {
+    match verdict {
+        Verdict::Compatible => ("compatible", Tone::Good),
+        Verdict::Warning => ("warning", Tone::Warning),
+        Verdict::Blocked => ("blocked", Tone::Bad),
+    }
+}

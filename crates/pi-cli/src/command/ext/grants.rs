@@ -1,0 +1,126 @@
+//! `pi ext grants`: what was decided about extensions.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pi_exthost::GrantsFile;
+use pi_policy::{Moment, config::ScopeEntry};
+use serde_json::json;
+
+use crate::{
+    console::{Console, Reader, Tone},
+    env::Environment,
+    exit::Exit,
+    failure::{ConsentFailure, Failure},
+    table::{self, Align, Cell, Column, Room},
+};
+
+const COLUMNS: [Column; 6] = [
+    Column { title: "EXTENSION", align: Align::Left, room: Room::Whole },
+    Column { title: "DECISION", align: Align::Left, room: Room::Whole },
+    Column { title: "CAPABILITY", align: Align::Left, room: Room::Whole },
+    Column { title: "SCOPE", align: Align::Left, room: Room::CutTo(20) },
+    Column { title: "VERSIONS", align: Align::Left, room: Room::LeaveOut(2) },
+    Column { title: "UNTIL", align: Align::Left, room: Room::LeaveOut(1) },
+];
+
+pub(crate) fn run(environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+    let file = file(environment)?;
+    let policy = file.read().map_err(ConsentFailure::Grants)?;
+    if console.reader() == Reader::Machine {
+        console.line(&json!({ "file": file.path(), "grants": policy.grants, "denies": policy.denies }).to_string());
+        return Ok(Exit::Success);
+    }
+    let now = now();
+    let mut rows = Vec::new();
+    for (name, denies) in &policy.denies {
+        for deny in denies {
+            rows.push(row(
+                name,
+                (Tone::Bad, "deny"),
+                deny.capability.as_str(),
+                deny.scope.as_ref(),
+                deny.versions.as_deref(),
+                "",
+            ));
+        }
+    }
+    for (name, grants) in &policy.grants {
+        for grant in grants {
+            let until = grant.expires.as_deref().unwrap_or("");
+            let is_over = until.parse::<Moment>().is_ok_and(|end| end <= now);
+            let decision = if is_over { (Tone::Warning, "expired") } else { (Tone::Good, "allow") };
+            rows.push(row(
+                name,
+                decision,
+                grant.capability.as_str(),
+                grant.scope.as_ref(),
+                grant.versions.as_deref(),
+                until,
+            ));
+        }
+    }
+    if rows.is_empty() {
+        console.remark("nothing was decided yet; `pi ext allow` and `pi ext deny` do, and so do answers in a session");
+        return Ok(Exit::Success);
+    }
+    rows.sort_by_key(|cells| format!("{cells:?}"));
+    table::show(&COLUMNS, &rows, console);
+    Ok(Exit::Success)
+}
+
+fn row(
+    name: &str,
+    (tone, decision): (Tone, &str),
+    capability: &str,
+    scope: Option<&ScopeEntry>,
+    versions: Option<&str>,
+    until: &str,
+) -> Vec<Cell> {
+    let scope = scope_in_words(scope);
+    vec![
+        Cell::plain(name),
+        Cell::toned(tone, decision),
+        Cell::plain(capability),
+        Cell::plain(scope.trim_start()),
+        Cell::plain(versions.unwrap_or("")),
+        Cell::plain(until),
+    ]
+}
+
+/// Where decisions are remembered.
+pub(super) fn file(environment: &Environment) -> Result<GrantsFile, Failure> {
+    let agent = environment.agent_directory.as_deref().ok_or(ConsentFailure::Homeless)?;
+    Ok(GrantsFile::in_folder(agent))
+}
+
+/// The scope behind a capability, with a blank before it; nothing if there is none.
+pub(super) fn scope_in_words(scope: Option<&ScopeEntry>) -> String {
+    let Some(scope) = scope else { return String::new() };
+    let lists = [("paths", &scope.paths), ("hosts", &scope.hosts), ("env", &scope.env), ("commands", &scope.commands)];
+    let words = lists.into_iter().filter_map(|(name, list)| Some(format!(" {name} {}", list.as_ref()?.join(", "))));
+    words.collect()
+}
+
+/// When a time that was written as `30m` or `7d` is over, from now on.
+pub(super) fn end_of(text: &str) -> Result<Moment, Failure> {
+    let wrong = || ConsentFailure::NoDuration { text: text.to_owned() };
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(wrong().into()),
+    };
+    let count: u64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let length =
+        count.checked_mul(seconds).filter(|seconds| (1..=3_155_760_000).contains(seconds)).ok_or_else(wrong)?;
+    Ok(Moment::from_unix_millis(now().unix_millis() + length * 1000))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a decision ends by the clock of the machine")]
+fn now() -> Moment {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Moment::from_unix_millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,100 @@
+//! `pi ext inspect`: what an extension registers, after its factory has run and before any session begins.
+
+use pi_exthost::Guest as _;
+use serde_json::{Value, json};
+
+use super::trial::Trial;
+use crate::{
+    arguments::ext::ExtInspectArguments, console::Console, env::Environment, exit::Exit, failure::Failure, runtime,
+};
+
+pub(crate) fn run(
+    arguments: &ExtInspectArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let found = runtime::start_many()?.block_on(inspect(arguments, environment))?;
+    let is_loaded = found["loaded"] == true;
+    if arguments.json {
+        console.line(&found.to_string());
+    } else {
+        tell(&found, console);
+    }
+    Ok(if is_loaded { Exit::Success } else { Exit::No })
+}
+
+async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> Result<Value, Failure> {
+    let sources = Trial::sources(&arguments.tried, environment)?;
+    let trial = Trial::open(arguments.tried.profile, environment)?;
+    let mut whole: Option<Value> = None;
+    for source in sources {
+        let found = match trial.start(source).await {
+            Ok(guest) => {
+                let found = guest.inspect().await.unwrap_or_else(|fault| not_loaded(&fault.to_string()));
+                guest.shutdown().await;
+                found
+            }
+            Err(fault) => not_loaded(&fault.to_string()),
+        };
+        whole = Some(match whole {
+            None => found,
+            Some(before) => join(before, found),
+        });
+    }
+    trial.close().await;
+    Ok(whole.unwrap_or_else(|| not_loaded("there is no extension")))
+}
+
+fn not_loaded(error: &str) -> Value {
+    json!({ "loaded": false, "error": error, "handlers": {}, "tools": [], "commands": [], "shortcuts": [], "flags": [],
+        "messageRenderers": [], "providers": [] })
+}
+
+/// What several extensions of one package register together.
+fn join(mut before: Value, after: Value) -> Value {
+    let Value::Object(after) = after else { return before };
+    for (name, value) in after {
+        match (&mut before[&name], value) {
+            (Value::Array(list), Value::Array(more)) => list.extend(more),
+            (Value::Object(counts), Value::Object(more)) => {
+                for (event, count) in more {
+                    let sum = counts.get(&event).and_then(Value::as_u64).unwrap_or_default()
+                        + count.as_u64().unwrap_or_default();
+                    counts.insert(event, sum.into());
+                }
+            }
+            (loaded @ Value::Bool(true), Value::Bool(false)) => *loaded = false.into(),
+            (error @ Value::Null, told @ Value::String(_)) => *error = told,
+            _ => {}
+        }
+    }
+    before
+}
+
+fn tell(found: &Value, console: &mut Console) {
+    if let Some(error) = found["error"].as_str() {
+        console.complaint(&format!("the extension is not loaded: {error}"));
+        return;
+    }
+    let empty = Vec::new();
+    for (title, list, name) in [
+        ("tool", "tools", "name"),
+        ("command", "commands", "name"),
+        ("shortcut", "shortcuts", "shortcut"),
+        ("flag", "flags", "name"),
+        ("provider", "providers", "name"),
+    ] {
+        for item in found[list].as_array().unwrap_or(&empty) {
+            let description =
+                item["description"].as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+            let name = item[name].as_str().unwrap_or_default();
+            console.line(format!("{title:<9} {name:<24} {description}").trim_end());
+        }
+    }
+    for kind in found["messageRenderers"].as_array().unwrap_or(&empty) {
+        console.line(&format!("renderer  {}", kind.as_str().unwrap_or_default()));
+    }
+    for (event, count) in found["handlers"].as_object().into_iter().flatten() {
+        console.line(&format!("handlers  {event:<24} {count}"));
+    }
+}

@@ -1,0 +1,89 @@
+//! `pi ext list`: the extensions of this folder, what they are allowed to ask for and what they use.
+
+use pi_exthost::Guest as _;
+use serde_json::{Value, json};
+
+use super::trial::Trial;
+use crate::{
+    arguments::ext::ExtListArguments,
+    console::Console,
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+    runtime,
+    workshop::{self, Ground, extensions::Extensions},
+};
+
+pub(crate) fn run(
+    arguments: &ExtListArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let (rows, notices) = runtime::start_many()?.block_on(list(arguments, environment))?;
+    notices.iter().for_each(|notice| console.note(notice));
+    if arguments.json {
+        console.line(&Value::Array(rows).to_string());
+        return Ok(Exit::Success);
+    }
+    if rows.is_empty() {
+        console.remark("there are no extensions here; `pi ext new` writes one to start from");
+    }
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| row[name].as_u64().unwrap_or_default();
+        console.line(&format!(
+            "{:<24} {} {:<8} {:>6} KiB  {} calls  {} denied  {} ms  {}",
+            text("name"),
+            text("tier"),
+            text("state"),
+            number("memory") / 1024,
+            number("calls"),
+            number("denials"),
+            number("timeMs"),
+            text("path")
+        ));
+        if let Some(error) = row["error"].as_str() {
+            console.line(&format!("  {error}"));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result<(Vec<Value>, Vec<String>), Failure> {
+    let ground = Ground::survey(environment)?;
+    let policy = workshop::policy(environment)?;
+    let (extensions, notices) = Extensions::find(&arguments.extensions, &ground, &policy, environment);
+    let trial = Trial::open(None, environment)?;
+    let mut rows = Vec::new();
+    for source in extensions.sources() {
+        let path = source.path.display().to_string();
+        let started = match trial.prepare(source.clone()).await {
+            Ok(prepared) => {
+                let declared = prepared.identity.declared.clone();
+                trial.launch(prepared).await.map(|guest| (guest, declared))
+            }
+            Err(fault) => Err(fault),
+        };
+        rows.push(match started {
+            Ok((guest, declared)) => {
+                let needs: Vec<&str> = declared.requirements().iter().map(|need| need.capability.as_str()).collect();
+                let registration = guest.registration();
+                let figures = trial.dispatcher().figures().into_iter().find(|(id, _)| *id == registration.id);
+                let figures = figures.map(|(_, figures)| figures).unwrap_or_default();
+                let row = json!({ "name": registration.id.as_str(), "tier": "js", "state": "running", "path": path,
+                    "memory": guest.memory().await.unwrap_or_default(), "calls": figures.calls, "denials": figures.denials,
+                    "timeMs": u64::try_from(figures.time.as_millis()).unwrap_or(u64::MAX),
+                    "tools": registration.tools.len(), "commands": registration.commands.len(),
+                    "capabilities": needs });
+                guest.shutdown().await;
+                row
+            }
+            Err(fault) => {
+                let name = source.path.file_stem().map(|name| name.to_string_lossy().into_owned());
+                json!({ "name": name, "tier": "js", "state": "broken", "path": path, "error": fault.to_string() })
+            }
+        });
+    }
+    trial.close().await;
+    Ok((rows, notices))
+}

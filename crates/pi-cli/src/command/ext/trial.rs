@@ -1,0 +1,147 @@
+//! An extension that is tried without a session.
+
+use std::{path::Path, sync::Arc};
+
+use pi_exthost::{
+    Dispatcher, Guests, Patience, Trouble,
+    launcher::{LaunchFault, Source},
+};
+use pi_guests::{
+    Tiers,
+    discovery::{Discovered, Places, Wanted, discover},
+    js::JsGuest,
+    launcher::PreparedJs,
+};
+use pi_policy::{Policy, config};
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_tools::{Registry, files::FileQueue};
+use serde_json::Value;
+
+use super::rehearsal::Rehearsal;
+use crate::{
+    arguments::ext::{Profile, TriedArguments},
+    env::Environment,
+    failure::{Failure, SessionFailure},
+    workshop::{
+        self, Ground,
+        extensions::{Bench, Extensions, surroundings},
+        now,
+    },
+};
+
+/// Extensions at their desks.
+pub(super) struct Trial {
+    tiers: Tiers,
+    dispatcher: Dispatcher,
+    pub(super) session: Arc<Rehearsal>,
+}
+
+/// What the rules of a profile are.
+fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, Failure> {
+    let settings = match profile {
+        None => return workshop::policy(environment),
+        Some(Profile::Permissive) => br#"{"extensions":{"policy":{"mode":"permissive","deny_caps":[]}}}"#.as_slice(),
+        Some(Profile::Prompt) => br#"{"extensions":{"policy":{"mode":"prompt"}}}"#.as_slice(),
+        Some(Profile::Strict) => br#"{"extensions":{"policy":{"mode":"strict"}}}"#.as_slice(),
+    };
+    Ok(config::load(settings).expect("our own policies are valid").value)
+}
+
+impl Trial {
+    /// Needs a tokio runtime.
+    pub(super) fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
+        let ground = Ground::survey(environment)?;
+        let policy = rules(profile, environment)?;
+        let redactor =
+            Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
+        let redactor = Arc::new(redactor);
+        let (folders, tooling) =
+            workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
+        let bench =
+            Bench { tools: Registry::built_in(), tooling, queue: Arc::new(FileQueue::default()), folders, redactor };
+        let name = format!("trial-{}-{}", now().unix_millis(), std::process::id());
+        let session = Rehearsal::new(&name, ground.directory.display().to_string(), ground.is_trusted());
+        let around = surroundings(&ground.directory, &policy, Default::default(), environment);
+        let dispatcher = Extensions::trial(&policy, environment)
+            .dispatcher(session.clone(), &name, bench, None)
+            .map_err(|problem| SessionFailure::NoExtensions { problem })?;
+        let tiers = Tiers::new(around)
+            .map_err(|fault| SessionFailure::NoExtensions { problem: format!("{fault}; {}", fault.hint()) })?;
+        Ok(Self { tiers, dispatcher, session })
+    }
+
+    /// The extensions that somebody points to.
+    pub(super) fn sources(tried: &TriedArguments, environment: &Environment) -> Result<Vec<Source>, Failure> {
+        let ground = Ground::survey(environment)?;
+        let places = Places {
+            directory: ground.directory,
+            is_trusted: true,
+            agent: environment.agent_directory.clone(),
+            home: environment.home.clone(),
+        };
+        let wanted = Wanted { only_named: true, named: vec![tried.source.clone()], listed: Vec::new() };
+        let Discovered { sources, notices } = discover(&places, &wanted);
+        match notices.first() {
+            Some(notice) if sources.is_empty() => {
+                Err(SessionFailure::NoExtensions { problem: notice.to_string() }.into())
+            }
+            Some(_) | None => Ok(sources),
+        }
+    }
+
+    /// Starts one.
+    pub(super) async fn start(&self, source: Source) -> Result<Arc<JsGuest>, LaunchFault> {
+        self.launch(self.tiers.prepare_js(source).await?).await
+    }
+
+    /// Looks at one.
+    pub(super) async fn prepare(&self, source: Source) -> Result<PreparedJs, LaunchFault> {
+        self.tiers.prepare_js(source).await
+    }
+
+    /// Starts one that was looked at.
+    pub(super) async fn launch(&self, prepared: PreparedJs) -> Result<Arc<JsGuest>, LaunchFault> {
+        let PreparedJs { identity, program, notices: _ } = prepared;
+        let desk =
+            self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
+        Ok(JsGuest::start(program, desk).await?)
+    }
+
+    /// Starts all that somebody points to, as a session would.
+    pub(super) async fn start_all(&self, sources: Vec<Source>) -> Result<Arc<Guests>, Failure> {
+        let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        for source in sources {
+            let path = source.path.clone();
+            let guest = self.start(source).await.map_err(|fault| failed(&path, &fault))?;
+            // Two of the same name: the first one counts, as in a session.
+            drop(guests.attach(guest));
+        }
+        let guests = Arc::new(guests);
+        self.dispatcher.introduce(&guests);
+        Ok(guests)
+    }
+
+    pub(super) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    pub(super) async fn close(self) {
+        self.dispatcher.close().await;
+    }
+}
+
+pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
+    SessionFailure::NoExtensions { problem: format!("{}: {fault}", path.display()) }.into()
+}
+
+/// What went wrong, for people and programs.
+pub(super) fn trouble(trouble: &Trouble) -> Value {
+    Value::String(trouble.to_string())
+}
+
+/// JSON that somebody typed as an argument.
+pub(super) fn object(text: &str) -> Result<pi_extproto::Object, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        SessionFailure::NoExtensions { problem: format!("the last argument is no JSON object: {error}") }.into()
+    })
+}

@@ -1,0 +1,352 @@
+//! The extensions of a session: which there are, under which rules, and how they are started.
+//!
+//! Each session has guests and a dispatcher of its own. An extension that cannot be started costs itself: the session
+//! begins without it, and whoever is there is told what to do about it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use pi_exthost::{
+    Dispatcher, Fittings, GrantsFile, Guest, GuestId, Guests, Ledger, Patience, Registration, Rulebook, SystemResolver,
+    Trace,
+    launcher::{LaunchFault, Launcher, Prepared, Source},
+    ledger,
+    port::SessionPort,
+};
+use pi_extproto::Object;
+use pi_guests::{
+    Surroundings, Tiers,
+    discovery::{self, Discovered, Listed, Places, Wanted},
+    js::Limits,
+};
+use pi_policy::{Policy, config};
+use pi_redact::Redactor;
+use pi_session::{Post, settings::Origin};
+use pi_tools::{
+    Registry,
+    files::{FileQueue, Folders},
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{Ground, now};
+use crate::{
+    arguments::talk::ExtensionArguments,
+    env::{self, Environment},
+};
+
+/// How long an extension may take to load, waiting included.
+const LOADING: Duration = Duration::from_secs(30);
+
+/// What every session of a process needs to start its extensions.
+pub(crate) struct Extensions {
+    sources: Vec<Source>,
+    /// Nothing if extensions cannot be built here.
+    launcher: Option<Arc<dyn Launcher>>,
+    policy: Policy,
+    /// What the project takes away.
+    project: Option<config::Settings>,
+    agent: Option<PathBuf>,
+    logs: Option<PathBuf>,
+    /// Where the protocol is written.
+    traced: Option<PathBuf>,
+}
+
+/// One that was started, or why it was not.
+struct Started<'a> {
+    source: &'a Source,
+    launched: Result<Arc<dyn Guest>, LaunchFault>,
+}
+
+/// What guests share with the session's own tools.
+pub(crate) struct Bench {
+    pub(crate) tools: Registry,
+    pub(crate) tooling: pi_tools::Settings,
+    pub(crate) queue: Arc<FileQueue>,
+    pub(crate) folders: Folders,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+/// Guests that were started for a session.
+pub(crate) struct Hosted {
+    pub(crate) guests: Arc<Guests>,
+    pub(crate) dispatcher: Option<Dispatcher>,
+    /// What was odd about starting them.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Extensions {
+    /// Finds them. What is left out is told.
+    pub(crate) fn find(
+        arguments: &ExtensionArguments,
+        ground: &Ground,
+        policy: &Policy,
+        environment: &Environment,
+    ) -> (Self, Vec<String>) {
+        let places = Places {
+            directory: ground.directory.clone(),
+            is_trusted: ground.is_trusted(),
+            agent: environment.agent_directory.clone(),
+            home: environment.home.clone(),
+        };
+        let wanted =
+            Wanted { only_named: arguments.no_extensions, named: arguments.extension.clone(), listed: listed(ground) };
+        let Discovered { sources, notices } = discovery::discover(&places, &wanted);
+        let around = surroundings(&ground.directory, policy, flags(arguments), environment);
+        let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
+        let launcher = launcher(around, &mut notices);
+        let sources = if launcher.is_some() { sources } else { Vec::new() };
+        let extensions = Self {
+            sources,
+            launcher,
+            policy: policy.clone(),
+            project: project_policy(&ground.directory),
+            agent: environment.agent_directory.clone(),
+            logs: environment.extension_logs.clone(),
+            traced: arguments.trace_protocol.clone(),
+        };
+        (extensions, notices)
+    }
+
+    /// None, under these rules: for extensions that are tried one by one.
+    pub(crate) fn trial(policy: &Policy, environment: &Environment) -> Self {
+        Self {
+            sources: Vec::new(),
+            launcher: None,
+            policy: policy.clone(),
+            project: None,
+            agent: environment.agent_directory.clone(),
+            logs: environment.extension_logs.clone(),
+            traced: None,
+        }
+    }
+
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Starts them all, side by side, for the session behind `post`.
+    pub(crate) async fn start(&self, post: &Post, session: &str, bench: Bench) -> Hosted {
+        let Some(launcher) = self.launcher.as_ref().filter(|_| !self.is_empty()) else {
+            return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new() };
+        };
+        let mut notes = Vec::new();
+        let trace = match self.trace(&bench.redactor) {
+            Ok(trace) => trace,
+            Err(problem) => {
+                notes.push(problem);
+                None
+            }
+        };
+        let dispatcher = match self.dispatcher(post.port(), session, bench, trace.clone()) {
+            Ok(dispatcher) => dispatcher,
+            Err(problem) => {
+                notes.push(format!("no extension is loaded: {problem}"));
+                return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes };
+            }
+        };
+        let mut prepared = Vec::new();
+        let mut names = BTreeSet::new();
+        let looked_at = join_all(self.sources.iter().map(|source| launcher.prepare(source.clone()))).await;
+        for (source, looked_at) in self.sources.iter().zip(looked_at) {
+            match looked_at {
+                Ok(mut looked_at) => {
+                    looked_at.identity.id = unique(&looked_at.identity.id, &mut names);
+                    prepared.push((source, looked_at));
+                }
+                Err(fault) => notes.push(not_loaded(&source.path, &fault)),
+            }
+        }
+        let started = join_all(prepared.into_iter().map(|(source, prepared)| {
+            let dispatcher = &dispatcher;
+            async move { Started { source, launched: launch(prepared, dispatcher).await } }
+        }));
+        let guests = Guests::new(Patience::default(), post.reporter());
+        let guests = guests.recorded(dispatcher.ledger().clone(), trace);
+        let guests = gather(started.await, guests, &mut notes);
+        dispatcher.introduce(&guests);
+        Hosted { guests, dispatcher: Some(dispatcher), notes }
+    }
+
+    /// The file into which exchanges are written, if somebody wants one.
+    fn trace(&self, redactor: &Arc<Redactor>) -> Result<Option<Trace>, String> {
+        let Some(path) = &self.traced else { return Ok(None) };
+        let told = |error| format!("{} is not written: {error}; name a file that can be", path.display());
+        Trace::create(path, redactor.clone()).map(Some).map_err(told)
+    }
+
+    /// The one place where what they ask is decided, done and recorded.
+    pub(crate) fn dispatcher(
+        &self,
+        port: Arc<dyn SessionPort>,
+        session: &str,
+        bench: Bench,
+        trace: Option<Trace>,
+    ) -> Result<Dispatcher, String> {
+        let Bench { tools, tooling, queue, folders, redactor } = bench;
+        let rulebook = match &self.agent {
+            Some(agent) => Rulebook::open(self.policy.clone(), self.project.clone(), GrantsFile::in_folder(agent))
+                .map_err(|fault| fault.to_string())?,
+            None => Rulebook::new(self.policy.clone()),
+        };
+        let logs = self.logs.clone().or_else(|| self.agent.as_ref().map(|agent| agent.join("logs").join("extensions")));
+        let logs =
+            logs.ok_or_else(|| "there is no agent directory for their log; set PI_CODING_AGENT_DIR".to_owned())?;
+        let ledger =
+            Ledger::open(ledger::Settings::new(logs, session), redactor, now).map_err(|fault| fault.to_string())?;
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Ok(Dispatcher::new(Fittings {
+            port,
+            rulebook,
+            ledger,
+            tools,
+            tooling,
+            queue,
+            folders,
+            variables: env::all().map(|(name, value)| (text(name), text(value))).collect(),
+            resolver: Arc::new(SystemResolver),
+            proxy: None,
+            keys: None,
+            trace,
+            limits: pi_exthost::Limits::default(),
+            now,
+        }))
+    }
+}
+
+/// Makes guests of sources; what is wrong with its cache is told.
+fn launcher(around: Surroundings, notices: &mut Vec<String>) -> Option<Arc<dyn Launcher>> {
+    match Tiers::new(around) {
+        Ok(tiers) => Some(Arc::new(tiers)),
+        Err(fault) => {
+            notices.push(format!("no extension is loaded: {fault}; {}", fault.hint()));
+            None
+        }
+    }
+}
+
+/// What guests are told of where they are.
+pub(crate) fn surroundings(
+    directory: &Path,
+    policy: &Policy,
+    flags: BTreeMap<String, Value>,
+    environment: &Environment,
+) -> Surroundings {
+    let temporary = std::env::temp_dir();
+    let home = environment.home.clone().unwrap_or_else(|| temporary.clone());
+    let memory = usize::try_from(policy.max_memory_mb().saturating_mul(1 << 20)).unwrap_or(usize::MAX);
+    Surroundings {
+        cwd: directory.to_owned(),
+        agent: environment.agent_directory.clone().unwrap_or_else(|| home.join(".pi").join("agent")),
+        home,
+        temporary,
+        program: std::env::current_exe().unwrap_or_else(|_| "pi".into()),
+        hostname: env::lookup("HOSTNAME").unwrap_or_else(|| "localhost".to_owned()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        flags,
+        limits: Limits { memory, ..Limits::default() },
+    }
+}
+
+/// `--ext-flag name` and `--ext-flag name=value`.
+fn flags(arguments: &ExtensionArguments) -> BTreeMap<String, Value> {
+    let flag = |text: &String| match text.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Value::from(value)),
+        None => (text.clone(), Value::Bool(true)),
+    };
+    arguments.extension_flag.iter().map(flag).collect()
+}
+
+fn listed(ground: &Ground) -> Vec<Listed> {
+    let listed = |is_package: bool| {
+        move |entry: &pi_session::settings::Listed| Listed {
+            entry: entry.value.clone(),
+            folder: entry.folder.clone(),
+            is_package,
+            is_projects: entry.origin == Origin::Project,
+        }
+    };
+    let (extensions, packages) = (&ground.settings.extensions, &ground.settings.packages);
+    extensions.iter().map(listed(false)).chain(packages.iter().map(listed(true))).collect()
+}
+
+/// What the project's settings say about extensions. They only take away, so that it does not matter who wrote them; what
+/// cannot be read is told where settings are.
+fn project_policy(directory: &Path) -> Option<config::Settings> {
+    let document = crate::input::read(&directory.join(".pi").join("settings.json")).ok()?;
+    config::parse(document.bytes()).ok().map(|noted| noted.value)
+}
+
+/// No two guests of a session have the same id.
+fn unique(id: &GuestId, names: &mut BTreeSet<String>) -> GuestId {
+    let mut name = id.as_str().to_owned();
+    let mut number = 2;
+    while !names.insert(name.clone()) {
+        name = format!("{}-{number}", id.as_str());
+        number += 1;
+    }
+    GuestId::from(name)
+}
+
+async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
+    let Prepared { identity, launch } = prepared;
+    let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
+    let (log, began) = (desk.events().clone(), tokio::time::Instant::now());
+    let guest = match timeout(LOADING, launch(desk)).await {
+        Ok(launched) => launched?,
+        Err(_) => return Err(LaunchFault::Unusable { message: format!("it did not load within {LOADING:?}") }),
+    };
+    log.registered(numbers(&guest.registration()));
+    log.ready(began.elapsed());
+    Ok(guest)
+}
+
+/// How much of each kind an extension registered: the log counts, it does not quote.
+fn numbers(registration: &Registration) -> Object {
+    let Registration { tools, commands, hooks, flags, shortcuts, renderers, providers, .. } = registration;
+    let counts = [
+        ("tools", tools.len()),
+        ("commands", commands.len()),
+        ("hooks", hooks.len()),
+        ("flags", flags.len()),
+        ("shortcuts", shortcuts.len()),
+        ("renderers", renderers.len()),
+        ("providers", providers.len()),
+    ];
+    counts.into_iter().map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
+}
+
+/// Attaches those that run; what is asked of them is recorded.
+fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>) -> Arc<Guests> {
+    for Started { source, launched } in started {
+        match launched {
+            Ok(guest) => {
+                if let Err(duplicate) = guests.attach(guest) {
+                    notes.push(duplicate.to_string());
+                }
+            }
+            Err(fault) => notes.push(not_loaded(&source.path, &fault)),
+        }
+    }
+    Arc::new(guests)
+}
+
+fn not_loaded(path: &Path, fault: &LaunchFault) -> String {
+    let path = path.display();
+    let what_to_do = match fault {
+        LaunchFault::Missing { .. } => "look at the path",
+        LaunchFault::Unusable { .. } => "`pi ext scan` says more",
+        LaunchFault::Failed(_) => "`pi ext inspect` shows it again; --no-extensions begins without",
+    };
+    format!("the extension {path} is not loaded: {fault}; {what_to_do}")
+}

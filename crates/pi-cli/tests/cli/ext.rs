@@ -1,0 +1,91 @@
+//! `pi ext`: from an empty folder to a signed artifact.
+
+use crate::world::{self, World};
+
+/// Runs `pi ext` with an agent directory of its own.
+fn run(world: &World, arguments: &str) -> String {
+    let mut command = world.command(arguments);
+    let output = command.env("PI_CODING_AGENT_DIR", world.path().join("agent")).output();
+    world::shown(&output.expect("pi runs"))
+}
+
+#[test]
+fn new_extension_is_built_scanned_signed_and_trusted() {
+    for kind in ["", " --tool"] {
+        let world = World::new();
+        let shown = run(&world, &format!("ext new greeter{kind}"));
+        assert!(shown.starts_with("written to greeter"), "{shown}");
+        let shown = run(&world, "ext scan --strict greeter");
+        let needs = if kind.is_empty() { "needs ui" } else { "needs nothing" };
+        assert!(shown.contains("compatible  greeter") && shown.contains(needs), "{shown}");
+        let shown = run(&world, "ext build greeter");
+        assert!(shown.starts_with("built  greeter 0.1.0: 1 file") && shown.ends_with("--- exit 0"), "{shown}");
+        assert!(world.read("greeter/dist/artifact.json").contains("\"pi.ext.artifact.v1\""));
+        assert!(run(&world, "ext verify greeter/dist").contains("unsigned  greeter 0.1.0"));
+        assert!(run(&world, "ext sign greeter/dist").starts_with("signed: greeter 0.1.0 with "));
+        let shown = run(&world, "ext verify greeter/dist");
+        assert!(shown.starts_with("untrusted  greeter 0.1.0") && shown.ends_with("--- exit 1"), "{shown}");
+        let shown = run(&world, "ext verify greeter/dist --trust Ada");
+        assert!(shown.starts_with("trusted  greeter 0.1.0, by Ada") && shown.ends_with("--- exit 0"), "{shown}");
+        let described = world.read("greeter/dist/artifact.json").replace("0.1.0", "9.1.0");
+        let world = world.with("greeter/dist/artifact.json", described);
+        assert!(run(&world, "ext verify greeter/dist").starts_with("broken  greeter"));
+    }
+}
+
+#[test]
+fn nothing_is_written_over_somebodys_work() {
+    let world = World::new().with("greeter/index.ts", "mine");
+    let shown = run(&world, "ext new greeter");
+    assert!(shown.contains("cannot write greeter/index.ts") && shown.ends_with("--- exit 2"), "{shown}");
+    assert_eq!(world.read("greeter/index.ts"), "mine");
+    assert!(!world.path().join("greeter/extension.json").exists());
+    let shown = run(&world, "ext new Not/A/Name");
+    assert!(shown.contains("is not a valid extension manifest"), "{shown}");
+}
+
+const ODD: &str =
+    "import { Script } from 'vm';\nexport default (pi) => {\n  eval('1');\n  pi.exec('ls', []);\n  new Script();\n};\n";
+
+#[test]
+fn scan_shows_findings_as_a_compiler_does() {
+    let world = World::new().with("odd.ts", ODD);
+    let shown = run(&world, "ext scan odd.ts");
+    for part in [
+        "error[import.forbidden]: `vm` is not available to extensions\n --> odd.ts:1:24\n",
+        "1 | import { Script } from 'vm';\n  |                        ^^^^\n",
+        "warning[code.eval]: `eval` runs text as code\n --> odd.ts:3:3\n",
+        "blocked  odd  1 blocker, 1 warning, needs exec\n",
+        "--- exit 1",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let line = run(&world, "ext scan --json odd.ts");
+    assert!(line.contains(r#""verdict":"blocked""#) && line.contains(r#""inferred":["exec"]"#), "{line}");
+    assert!(run(&world, "--color always ext scan odd.ts").contains("␛[1;31merror[import.forbidden]␛[0m"));
+    let warned = World::new().with("a.ts", "export default () => eval('1')");
+    assert!(run(&warned, "ext scan a.ts").ends_with("--- exit 0"));
+    assert!(run(&warned, "ext scan --strict a.ts").ends_with("--- exit 1"));
+}
+
+#[test]
+fn sources_that_cannot_be_built_are_shown_with_the_code() {
+    let world = World::new().with("a.ts", "const a = 1;\nimport { b } from './nope';\nexport default () => b(a);\n");
+    let shown = run(&world, "ext build a.ts");
+    for part in ["--> a.ts:2:19\n", "2 | import { b } from './nope';\n", "--- exit 2"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(run(&world, "ext build gone.ts").ends_with("--- exit 2"));
+}
+
+#[test]
+fn cache_is_listed_checked_and_pruned() {
+    let world = World::new().with("a.ts", "export default () => {}");
+    assert!(run(&world, "ext cache list").contains("nothing is kept yet"));
+    assert!(run(&world, "ext build a.ts --json").starts_with(r#"{"schema":"pi.ext.artifact.v1","name":"a""#));
+    let listed = run(&world, "ext cache list --json");
+    assert!(listed.contains(r#""kind":"built""#) && listed.contains(r#""kind":"bytecode""#), "{listed}");
+    assert!(run(&world, "ext cache verify").starts_with("2 sound, 0 broken"));
+    assert!(run(&world, "ext cache prune --older-than 0").starts_with("removed: 2"));
+    assert!(run(&world, "ext cache verify").starts_with("0 sound, 0 broken"));
+}
