@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask test | tidy | codegen | compliance | verdicts | fuzz | bench`.
+//! The tasks of this repository: `cargo xtask test | tidy | codegen | compliance | conformance | verdicts | fuzz | bench`.
 //!
 //! It starts cargo, the binary `pi` and test programs and reads what they say. It links none of our crates, so a broken
 //! crate never keeps its own checks from running; and it holds no logic of the product.
@@ -9,15 +9,18 @@ mod bench;
 mod cargo;
 mod codegen;
 mod compliance;
+mod conformance;
 mod console;
 mod files;
 mod fuzz;
 mod install;
 mod metadata;
+mod page;
 mod peers;
 mod portable;
 mod process;
 mod report;
+mod shims;
 mod test;
 mod tidy;
 mod typescript;
@@ -50,6 +53,8 @@ enum Task {
     Codegen(codegen::Arguments),
     /// Run AI-Protocol's compliance cases, those beside the checkout or any folder of their layout
     Compliance(compliance::Arguments),
+    /// Compare extensions of others with the real Pi: capture what they do there, replay it here
+    Conformance(conformance::Arguments),
     /// Run the tests that the tables of the server's conformance and faults name, and write their verdicts
     Verdicts,
     /// Feed the parsers with generated input, guided by coverage
@@ -64,6 +69,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Codegen(arguments) => codegen::run(&arguments),
         Task::Compliance(arguments) => compliance::run(&arguments),
+        Task::Conformance(arguments) => conformance::run(&arguments),
         Task::Verdicts => verdict::run(),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),

@@ -45,6 +45,12 @@ pub(crate) fn ensure_pi() -> Result<PathBuf, Missing> {
     Ok(folder)
 }
 
+/// Where extensions of others are kept, which are fetched by whoever compares them with ours.
+pub(crate) fn corpus_folder() -> Result<PathBuf, Missing> {
+    let folder = cache_folder().ok_or_else(|| Missing("there is no home folder to keep a corpus in".to_owned()))?;
+    Ok(folder.with_file_name("ext-corpus"))
+}
+
 /// Makes sure that the environment is there and complete; returns its folder.
 pub(crate) fn ensure() -> Result<PathBuf, Missing> {
     let folder = cache_folder().ok_or_else(|| Missing("there is no home folder to keep test peers in".to_owned()))?;

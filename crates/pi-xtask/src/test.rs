@@ -11,7 +11,9 @@ use crate::install::{self, Missing, Need};
 use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
 use crate::verdict::{Otherwise, Results};
-use crate::{bench, cargo, codegen, console, fuzz, peers, portable, tidy, typescript, verdict};
+use crate::{
+    bench, cargo, codegen, conformance, console, fuzz, page, peers, portable, shims, tidy, typescript, verdict,
+};
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes,
 /// turns of one conversation, commands of a server's random clients, and frames that no sane client sends.
@@ -64,6 +66,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut results = tests(&mut report, "tests", &Chosen::default(), &environment);
     report.step(verdict::CLIENT, typescript::check);
     results.of_client(report.verdict(verdict::CLIENT));
+    report.step("shims of extensions", shims::check);
+    report.step("extensions, compared with Pi", conformance::check);
+    report.step("the page in a browser", page::check);
     report.step("verdicts", || verdict::check(&results, Otherwise::Fail));
     report.step("documentation", documentation);
     for platform in portable::PLATFORMS {

@@ -90,7 +90,7 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         At(4),
         "guests",
-        Only(&["transcript", "extproto", "extc", "exthost"]),
+        Only(&["transcript", "extproto", "policy", "tools", "extc", "exthost", "redact"]),
         Never(&[&["pi-session", "pi-provider"]]),
     ),
     row(
