@@ -4,7 +4,7 @@
 //! `pi-guests`. Bytecode is made on the user's machine only, from the bundle in the artifact, and is never taken from
 //! anybody else.
 //!
-//! Start with [`build`], which gives an [`Artifact`]; [`load`] does the same but only when the sources changed, and
+//! Start with [`build`], which gives an [`Artifact`]; [`load()`] does the same but only when the sources changed, and
 //! [`Cache`] makes [`Bytecode`]. Bundling happens in a process of its own, see `build.rs`.
 
 mod artifact;

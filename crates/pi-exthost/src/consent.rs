@@ -1,6 +1,6 @@
 //! What guests may do, as it stands: settings, what people decided for good, what they answered in this session.
 //!
-//! [`Rulebook`] is the policy in force and hears of changes; [`GrantsFile`] is where decisions are remembered; [`asking`]
+//! [`Rulebook`] is the policy in force and hears of changes; [`GrantsFile`] is where decisions are remembered; `asking`
 //! puts questions before a person. Whether something is allowed is decided by `pi-policy` alone.
 
 pub(crate) mod asking;
