@@ -72,8 +72,8 @@ pub(crate) enum Failure {
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
     Unwritable(#[source] io::Error),
-    #[error("`pi {command}` is not built yet: {missing}")]
-    NotBuilt { command: &'static str, missing: &'static str, instead: &'static str },
+    #[error("{missing}")]
+    NotBuilt { missing: &'static str, instead: &'static str },
 }
 
 impl Failure {

@@ -6,8 +6,7 @@ use crate::{exit::Exit, failure::Failure};
 
 pub(crate) fn ext() -> Result<Exit, Failure> {
     Err(Failure::NotBuilt {
-        command: "ext",
-        missing: "this version has no such command for extensions",
+        missing: "this version has no such command of `pi ext`",
         instead: "`pi ext --help` lists those that it has",
     })
 }

@@ -270,7 +270,7 @@ fn both_streams_in_one_place_read_in_order() {
 fn what_is_not_built_says_so() {
     assert_snapshot!(World::new().run("ext teleport git --to home"), @r"
     --- on standard error
-    error: `pi ext` is not built yet: this version has no such command for extensions
+    error: this version has no such command of `pi ext`
     hint: `pi ext --help` lists those that it has
     --- exit 69
     ");
@@ -310,7 +310,7 @@ fn colours_are_used_when_asked_for() {
     "#);
     assert_snapshot!(world.run("--color always ext teleport git"), @r"
     --- on standard error
-    ␛[1;31merror:␛[0m `pi ext` is not built yet: this version has no such command for extensions
+    ␛[1;31merror:␛[0m this version has no such command of `pi ext`
     ␛[36mhint:␛[0m `pi ext --help` lists those that it has
     --- exit 69
     ");
