@@ -3,7 +3,7 @@
 
 use crate::{
     effect::{Change, Completion, Input},
-    name::{SessionName, Time},
+    name::{CommandId, SessionName, Time},
     outcome::Ending,
 };
 
@@ -22,7 +22,9 @@ pub(super) fn input<C, B>(input: &Input<C, B>, now: Time) {
             let (request, header) = (admission.request.0, &admission.header);
             let id = header.id.as_ref().map(|id| id.as_str());
             let (client, kind, about) = (&header.client, &header.kind, header.subject().map(SessionName::as_str));
-            tracing::trace!(target: TARGET, now, request, %client, id, %kind, about, "admit");
+            let key = header.key.as_ref().map(|key| key.as_str());
+            let (after, version) = (after(&header.depends_on), header.if_version);
+            tracing::trace!(target: TARGET, now, request, %client, id, %kind, about, key, after, version, "admit");
         }
         Input::Completed { ticket, completion: Completion { ending, change, size } } => {
             let (ending, error) = match ending {
@@ -50,6 +52,12 @@ pub(super) fn input<C, B>(input: &Input<C, B>, now: Time) {
         Input::Shutdown { deadline } => tracing::trace!(target: TARGET, now, deadline = deadline.0, "shutdown"),
         Input::Tick => tracing::trace!(target: TARGET, now, "tick"),
     }
+}
+
+/// What a command waits for, in one word.
+fn after(ids: &[CommandId]) -> Option<String> {
+    let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+    (!ids.is_empty()).then(|| ids.join(" "))
 }
 
 fn of_session(message: &str, session: &SessionName, now: u64) {

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pi_engine::{
-    Admission, Change, Completion, Config, Effect, Ending, Failure, Header, Kind, Phase, Record, Refusal, Replay,
-    Request, SessionName, Ticket, Time,
+    Admission, Change, CommandId, Completion, Config, Effect, Ending, Failure, Header, Key, Kind, Phase, Record,
+    Refusal, Replay, Request, SessionName, Ticket, Time,
 };
 use serde_json::Value;
 
@@ -357,9 +357,17 @@ impl Judge {
 }
 
 /// Whether a line of the log tells of this frame. Frames that are alike here come in the order in which they were sent.
+/// Clients say the same once more with other conditions, and what was said first may wait longer: all conditions count.
 fn is_told_by(said: &Said, line: &Value) -> bool {
+    let Header { depends_on, if_version, key, .. } = &said.header;
     let about = said.header.subject().map(SessionName::as_str);
-    line["id"] == said.frame["id"] && line["kind"] == *said.kind() && line["about"].as_str() == about
+    let after: Vec<&str> = depends_on.iter().map(CommandId::as_str).collect();
+    line["id"] == said.frame["id"]
+        && line["kind"] == *said.kind()
+        && line["about"].as_str() == about
+        && line["key"].as_str() == key.as_ref().map(Key::as_str)
+        && line["after"].as_str().unwrap_or_default() == after.join(" ")
+        && line["version"].as_u64() == *if_version
 }
 
 /// How work ends that did not end by itself.
