@@ -4,7 +4,7 @@
 //! record was durable and how a handler ended. What a frame is to the engine stands in a table of this test, and what the
 //! model then announces must be seen by everybody, in this order, and nothing else; what it answers must be heard.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pi_engine::{
     Admission, Change, CommandId, Completion, Config, Effect, Ending, Failure, Header, Key, Kind, Phase, Record,
@@ -54,6 +54,8 @@ pub(super) struct Judge {
     /// What must be seen next. Which of one step is seen first is nobody's concern.
     owed: VecDeque<Vec<Seen>>,
     told: BTreeMap<u64, Told>,
+    /// What was in flight when a server was killed: nobody is ever told how that ended.
+    lost: BTreeSet<u64>,
     bodies: u64,
     /// How many lines of the log were read.
     lines: usize,
@@ -76,6 +78,7 @@ impl Judge {
             sent: CLIENTS.map(|_| VecDeque::new()),
             owed: VecDeque::new(),
             told: BTreeMap::new(),
+            lost: BTreeSet::new(),
             bodies: 0,
             lines: 0,
             history: VecDeque::new(),
@@ -109,6 +112,7 @@ impl Judge {
         // Nothing was under way when it was killed, so whatever was written had reached the disk.
         self.durable = self.records.len();
         self.running.clear();
+        self.lost.extend(self.said.keys().filter(|request| !self.told.contains_key(request)));
         self.lines = 0;
         self.count("restart");
     }
@@ -263,7 +267,7 @@ impl Judge {
 
     /// What was said and has no answer yet.
     pub(super) fn unfinished(&self) -> Vec<String> {
-        let is_open = |(request, _): &(&u64, &Said)| !self.told.contains_key(request);
+        let is_open = |(request, _): &(&u64, &Said)| !self.told.contains_key(request) && !self.lost.contains(request);
         self.said.iter().filter(is_open).map(|(_, said)| said.frame.to_string()).collect()
     }
 
