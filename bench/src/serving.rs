@@ -25,6 +25,8 @@ const QUICK: &str = "whole";
 const LONG: &str = "short-events-2000-every-1";
 const SLOW: &str = "short-events-100-every-50";
 const SILENT: &str = "hang";
+/// As long as a name that the server makes.
+const LONG_NAME: &str = "session-0123456789abcdef";
 
 /// What is measured, in this order.
 const PARTS: [&str; 6] = ["start", "reads", "durable", "bytes", "run", "sessions"];
@@ -117,13 +119,18 @@ async fn make_sessions(socket: &mut Socket, from: usize, count: usize) -> Result
 
 /// What one answer costs on the wire, for a client that listens by deltas.
 async fn bytes(ground: &Ground) -> Result<()> {
-    for (name, wait) in [("bytes_coalesced", "33"), ("bytes_uncoalesced", "0")] {
+    // Every event names its session, so that a name which the server makes costs more than one of two letters.
+    let rows =
+        [("bytes_coalesced", "33", "s0"), ("bytes_uncoalesced", "0", "s0"), ("bytes_of_a_long_name", "0", LONG_NAME)];
+    for (name, wait, session) in rows {
         let daemon = ground.serve_anew(LONG, &[("PI_SERVER_COALESCE_MS", wait)])?;
         let mut speaker = daemon.target.connect("?clientId=speaker&lifecycle=none").await?;
-        make_sessions(&mut speaker, 0, 1).await?;
+        speaker.ask(&json!({"type": "create_session", "id": "make", "sessionId": session})).await?;
         let mut listener = daemon.target.connect("?clientId=listener&lifecycle=none").await?;
-        listener.ask(&json!({"type": "subscribe", "id": "u", "sessionId": "s0"})).await?;
-        speaker.send(json!({"type": "prompt", "id": "p", "sessionId": "s0", "message": "Hello"}).to_string()).await?;
+        listener.ask(&json!({"type": "subscribe", "id": "u", "sessionId": session})).await?;
+        speaker
+            .send(json!({"type": "prompt", "id": "p", "sessionId": session, "message": "Hello"}).to_string())
+            .await?;
         let mut total = 0;
         loop {
             let text = listener.next().await?;

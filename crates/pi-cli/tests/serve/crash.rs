@@ -19,8 +19,11 @@ use crate::{
     times,
 };
 
-/// System calls by which the journal gets to the disk.
+/// System calls by which the journal gets to the disk, and the files of which it is made.
 const STEPS: [&str; 2] = ["pwrite64", "fdatasync"];
+const FILES: [&str; 2] = ["agent/server/journal.sqlite", "agent/server/journal.sqlite-wal"];
+/// Of a witness who is killed in the middle. Each leaves two records, and both are synced.
+const COMMANDS: usize = 6;
 /// Long enough for an answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -67,6 +70,26 @@ impl Witness {
         }
     }
 
+    /// Sends one after the other, so that the journal makes the same steps each time; whether the server lived to the end.
+    async fn work_in_turn(&mut self, serving: &Serving) -> bool {
+        let Ok(mut client) = Client::connect(&serving.url(&self.query()), Some(&serving.token())).await else {
+            return false;
+        };
+        for command in &self.commands.clone() {
+            if client.try_send(command).await.is_err() {
+                return false;
+            }
+            loop {
+                let Ok(Some(frame)) = timeout(PATIENCE, client.next()).await else { return false };
+                if frame["type"] == "response" {
+                    self.note(&frame);
+                    break;
+                }
+            }
+        }
+        true
+    }
+
     fn note(&mut self, frame: &Value) {
         let id = frame["id"].as_str().expect("it was sent with one").to_owned();
         let mut frame = frame.clone();
@@ -105,41 +128,66 @@ fn killed_at_every_step_of_the_journal_nothing_is_lost_and_nothing_runs_twice() 
     if !is_there("strace") {
         return eprintln!("SKIPPED: strace is not installed, and nobody kills the server in a system call");
     }
-    // Two of each in the ordinary round: the first that a command makes, and one in the middle of its life.
-    let most = times("PI_TEST_CRASHES", 4) / STEPS.len();
+    let strikes = (times("PI_TEST_CRASHES", 4) / STEPS.len()).max(1);
     for step in STEPS {
-        for number in 1..=most.max(1) {
-            strike(step, number * 3);
-        }
+        let steps = count(step);
+        assert!(
+            steps >= 2 * COMMANDS,
+            "{COMMANDS} commands made {steps} calls of {step}: the journal is not kept by it"
+        );
+        // Spread over the life of a journal, its beginning included; with many strikes each step is struck.
+        let numbers = (0..strikes).map(|strike| 1 + (2 * strike + 1) * (steps - 1) / (2 * strikes));
+        let landed = numbers.filter(|number| strike(step, *number)).count();
+        // A step or two at the end may not come again.
+        assert!(10 * landed >= 9 * strikes, "{landed} of {strikes} strikes at {steps} calls of {step} killed it");
     }
 }
 
-/// Kills a server when it begins its `number`th call of this kind.
-fn strike(step: &str, number: usize) {
+/// How many calls of this kind the journal makes for the commands of a witness: by one thread, as strace counts them.
+fn count(step: &str) -> usize {
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async { drop(serving.with_session("?clientId=maker").await) });
+    serving.end(Signal::SIGTERM);
+    let list = serving.room.at("calls");
+    let path = list.display().to_string();
+    let mut witness = Witness::new(format!("{step}-counted"), COMMANDS);
+    assert!(serving.start_as(traced(&serving.room, step, &["-o", &path])), "it does not start under strace");
+    assert!(serving.block_on(witness.work_in_turn(&serving)), "it died of being counted");
+    serving.end_group();
+    let mut threads = BTreeMap::<String, usize>::new();
+    for line in room::read(&list).expect("strace made it").lines().filter(|line| line.contains(&format!(" {step}("))) {
+        *threads.entry(line.split(' ').next().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    threads.into_values().max().unwrap_or(0)
+}
+
+/// Kills a server when it begins its `number`th call of this kind for its journal; whether that came to pass.
+fn strike(step: &str, number: usize) -> bool {
     let mut serving = Serving::start(Script::new());
     serving.block_on(async { drop(serving.with_session("?clientId=maker").await) });
     serving.end(Signal::SIGTERM);
     let inject = format!("inject={step}:signal=SIGKILL:when={number}");
-    let mut witness = Witness::new(format!("{step}-{number}"), 6);
+    let mut witness = Witness::new(format!("{step}-{number}"), COMMANDS);
     // It may die before anybody is let in.
-    if serving.start_as(traced(&serving.room.pi_to(&["serve"]), &["-e", &format!("trace={step}"), "-e", &inject])) {
-        serving.block_on(async {
-            if let Ok(mut client) = Client::connect(&serving.url(&witness.query()), Some(&serving.token())).await {
-                witness.work(&mut client).await;
-            }
-        });
-    }
+    let listens = serving.start_as(traced(&serving.room, step, &["-o", "/dev/null", "-e", &inject]));
+    let survived = listens && serving.block_on(witness.work_in_turn(&serving));
     serving.end_group();
     serving.start_again();
     serving.block_on(witness.come_back(&serving));
     witness.examine(&serving.room);
+    !survived
 }
 
-/// The command under strace.
+/// The server under strace, which looks at calls of one kind for the files of the journal.
 #[expect(clippy::disallowed_methods, reason = "strace is a program of the machine")]
-fn traced(command: &Command, options: &[&str]) -> Command {
+fn traced(room: &Room, step: &str, options: &[&str]) -> Command {
+    let command = room.pi_to(&["serve"]);
     let mut traced = Command::new("strace");
-    traced.args(["-f", "-qq", "-o", "/dev/null"]).args(options).arg(command.get_program()).args(command.get_args());
+    traced.args(["-f", "-qq", "-e", &format!("trace={step}")]).args(options);
+    for file in FILES {
+        traced.arg("-P").arg(room.at(file));
+    }
+    traced.arg(command.get_program()).args(command.get_args());
     // strace and what it traces end together.
     traced.process_group(0);
     traced.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));

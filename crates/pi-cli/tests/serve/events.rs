@@ -114,15 +114,26 @@ fn number_that_was_never_told_begins_with_a_snapshot_that_says_so() {
 
 #[test]
 fn a_long_answer_costs_its_length_and_not_its_square() {
-    let words = "word ".repeat(2000);
-    let serving = Serving::start(Script::new().then(Answer::new().text(&words).reply()));
+    let pieces: Vec<String> = (0..300).map(|number| format!("word{number} ")).collect();
+    let answer = pieces.iter().fold(Answer::new(), |answer, piece| answer.text(piece).hold());
+    let serving = Serving::with(Script::new().then(answer.reply()), &["--set", "server.coalesceMs=0"]);
     serving.block_on(async {
         let mut client = serving.with_session("?lifecycle=none").await;
         client.ask(&json!({"type": "subscribe", "id": "sub", "sessionId": "s"})).await;
-        prompt(&mut client, "p").await;
-        let frames = client.rest(QUIET).await;
-        let bytes: usize = frames.iter().map(|frame| frame.to_string().len()).sum();
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Say something"})).await;
+        let mut frames = Vec::new();
+        for piece in &pieces {
+            // The model goes on when this piece was heard.
+            let is_it = |frame: &Value| frame["event"]["assistantMessageEvent"]["delta"] == **piece;
+            frames.push(client.expect("the piece", is_it).await);
+            serving.room.server.release(1);
+        }
+        client.answer("p").await;
+        frames.extend(client.rest(QUIET).await);
+        let words = pieces.concat();
         assert_eq!(text(&frames), words);
+        let bytes: usize = frames.iter().map(|frame| frame.to_string().len()).sum();
+        // With all that was said before in each of them it would be 150 times as much.
         assert!(bytes < 40 * words.len(), "{bytes} bytes for {} of text", words.len());
     });
 }
