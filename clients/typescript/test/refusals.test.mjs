@@ -127,6 +127,34 @@ test("messages of a later server are passed on", async () => {
   other.stop();
 });
 
+test("a timeout ends a command for good: it is told as a failure and not sent again", async () => {
+  const asked = [];
+  const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  sockets.on("connection", (socket) => {
+    socket.send(hello);
+    socket.on("message", (data) => {
+      const { id, type } = JSON.parse(String(data));
+      asked.push(id);
+      const answer = { type: "response", id, command: type, success: false, error: "Timed out", code: "timeout", timedOut: true };
+      socket.send(JSON.stringify(answer));
+    });
+  });
+  await new Promise((resolve) => sockets.once("listening", () => resolve(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (sockets.address());
+  const pi = new PiClient(() => webSocket(`ws://127.0.0.1:${port}`, { socket: WebSocket }), quick);
+  await pi.connect();
+  const change = { type: "set_session_name", sessionId: "s", name: "other" };
+  await assert.rejects(pi.request(change), { name: "PiError", code: "timeout", timedOut: true });
+  // Longer than the client waits before it tries anything again.
+  await new Promise((resolve) => setTimeout(resolve, 4 * quick.longestWaitMs));
+  assert.equal(asked.length, 1);
+  // What only looks is asked for again, each time as another command.
+  await assert.rejects(pi.request({ type: "health_check" }), { timedOut: true });
+  assert.equal(new Set(asked).size, asked.length);
+  pi.close();
+  sockets.close();
+});
+
 test("a subscription that is asked for as a command brings its events", async () => {
   const pi = await client();
   const session = await pi.createSession({ sessionId: "plain" });
