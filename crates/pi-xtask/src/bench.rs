@@ -4,10 +4,12 @@
 //! a busy machine is no fault of the code; a bench that does not run, or does not measure what a goal needs, does fail.
 
 mod asking;
+mod baseline;
 mod estimates;
 mod goals;
 mod loopback;
 mod memory;
+mod profile;
 mod server;
 mod startup;
 
@@ -20,13 +22,14 @@ use serde_json::json;
 use crate::console::{self, Cell, Tone, paint};
 use crate::install::{self, Missing};
 use crate::process::Program;
-use crate::{cargo, files};
+use crate::{cargo, files, peers};
+use baseline::Baseline;
 use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
     /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn,
-    /// loopback or server
+    /// extensions, loopback or server
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -34,6 +37,15 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Compare with a run that was kept: with the last one, or with what --json printed into a file
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    baseline: Option<Option<PathBuf>>,
+    /// Keep this run, for --baseline
+    #[arg(long)]
+    save_baseline: bool,
+    /// Measure nothing, but draw where the benches of the crates spend their time: a flamegraph for each
+    #[arg(long, conflicts_with_all = ["json", "baseline", "save_baseline", "quick"])]
+    profile: bool,
 }
 
 /// The benches of the crates, each a program of its own, and the crates; `startup` and `asking` are ours, `loopback` and
@@ -49,6 +61,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("tools", "pi-tools"),
     ("open", "pi-session"),
     ("turn", "pi-session"),
+    ("extensions", "pi-guests"),
 ];
 const STARTUP: &str = "startup";
 const ASKING: &str = "asking";
@@ -83,6 +96,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!("there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {SERVER}, {}", names.join(", "));
     }
+    if arguments.profile {
+        return profile::draw(&chosen);
+    }
+    let kept = arguments.baseline.as_ref().map(|path| match path {
+        Some(path) => Baseline::read(path),
+        None => Baseline::read(&baseline::usual_place()?),
+    });
+    let kept = kept.transpose()?;
     let mut figures = Figures::new();
     if wanted(STARTUP) {
         figures.extend(startup::measure(arguments.quick)?);
@@ -110,9 +131,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let judged = goals::judge(goals::GOALS, &figures, &run)?;
     if arguments.json {
-        console::say(&serde_json::to_string_pretty(&to_json(&judged))?);
+        let mut printed = to_json(&judged);
+        if let Some(kept) = &kept {
+            kept.annotate(&mut printed, &judged);
+        }
+        console::say(&serde_json::to_string_pretty(&printed)?);
     } else {
         print(&judged);
+        if let Some(kept) = &kept {
+            kept.print(&judged);
+        }
+    }
+    if arguments.save_baseline {
+        baseline::save(&baseline::usual_place()?, &judged)?;
     }
     Ok(())
 }
@@ -140,12 +171,17 @@ fn run_bench(name: &str, package: &str, program: &Path, quick: bool) -> Result<F
     files::remove_folder(&folder)?;
     let short: &[&str] =
         if quick { &["--warm-up-time", "0.2", "--measurement-time", "0.5", "--sample-size", "10"] } else { &[] };
-    let finished = Program::new(program)
+    let mut bench = Program::new(program)
         .args(["--bench", "--noplot"])
         .args(short)
         .env("CRITERION_HOME", &folder)
-        .folder(&cargo::root().join("crates").join(package))
-        .capture()?;
+        .folder(&cargo::root().join("crates").join(package));
+    if let Ok(packages) = peers::corpus_folder()
+        && packages.is_dir()
+    {
+        bench = bench.env("PI_BENCH_PACKAGES", packages);
+    }
+    let finished = bench.capture()?;
     let share = finished.usage.cpu.as_secs_f64() / finished.usage.wall.as_secs_f64();
     let printed = finished.text(&format!("bench {name}"))?;
     let mut figures = estimates::read(&folder, share)?;

@@ -26,6 +26,8 @@ pub(crate) const RIPGREP: Need = Need::Package { program: "rg", package: "ripgre
 pub(crate) const TMUX: Need = Need::Package { program: "tmux", package: "tmux", version: "-V" };
 /// Tests of the server kill it in the middle of a system call.
 pub(crate) const STRACE: Need = Need::Package { program: "strace", package: "strace", version: "--version" };
+/// Takes samples for profiles.
+pub(crate) const PERF: Need = Need::Package { program: "perf", package: "linux-perf", version: "--version" };
 pub(crate) const CLIPPY: Need = Need::Component { name: "clippy", command: "clippy" };
 
 impl Need {

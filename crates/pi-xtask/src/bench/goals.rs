@@ -110,6 +110,16 @@ pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "server/idle_session_memory", limit: Limit::Below(20.0) },
     Goal { name: "server/get_state_in_a_run_p99", limit: Limit::Below(20_000_000.0) },
     Goal { name: "server/abort", limit: Limit::Below(100_000_000.0) },
+    Goal { name: "extensions/start_hello", limit: Limit::Below(2_000_000.0) },
+    Goal { name: "extensions/tool_call", limit: Limit::TimesOf { peer: "extensions/bare_call", most: 2.0 } },
+    Goal { name: "extensions/tool_call_p95", limit: Limit::Beside { peer: "extensions/bare_call_p95" } },
+    Goal { name: "extensions/tool_call_cpu", limit: Limit::Below(50_000.0) },
+    Goal { name: "extensions/tool_call_reading", limit: Limit::Beside { peer: "extensions/bare_call" } },
+    Goal { name: "extensions/tool_call_reading_cpu", limit: Limit::Below(50_000.0) },
+    Goal { name: "extensions/first_call", limit: Limit::Beside { peer: "extensions/tool_call" } },
+    Goal { name: "extensions/hook_to_20", limit: Limit::Beside { peer: "extensions/bare_call" } },
+    Goal { name: "extensions/idle_memory", limit: Limit::Below(1_536.0) },
+    Goal { name: "extensions/packages_cold", limit: Limit::Foreign { ours: "extensions/packages_cached" } },
 ];
 
 /// Whether a goal is reached.
@@ -237,7 +247,7 @@ fn rate(per_second: f64) -> String {
 }
 
 /// A number with the unit in which it is easiest to read.
-fn amount(number: f64, unit: Unit) -> String {
+pub(super) fn amount(number: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds if number < 1e3 => format!("{number:.1} ns"),
         Unit::Nanoseconds if number < 1e6 => format!("{:.2} µs", number / 1e3),
