@@ -4,23 +4,7 @@
  * Nothing is checked here: `read.ts` makes these types from text, `ours.ts` reads what stands under `meta`.
  */
 
-import type {
-  CacheState,
-  ContextSource,
-  Counted,
-  Envelope,
-  EnvelopeMessage,
-  ListedTool,
-  ModelRequest,
-  Origin,
-  Part,
-  Purpose,
-  Role,
-  Segment,
-  Tokens,
-  Trust,
-  Usage,
-} from "../../../../clients/typescript/src/wire";
+import type { Envelope, EnvelopeMessage, Role, Segment } from "../../../../clients/typescript/src/wire";
 
 export type {
   CacheState,
@@ -38,7 +22,7 @@ export type {
   Tokens,
   Trust,
   Usage,
-};
+} from "../../../../clients/typescript/src/wire";
 
 export type Kind = Segment["kind"];
 
