@@ -1,4 +1,4 @@
-/** The requests of a session on a server, read over its protocol. */
+/** What the model saw in a session on a server, read over its protocol. */
 
 import type { PiClient } from "pi-client";
 import type { Library, Request } from "./model/album";
@@ -42,27 +42,10 @@ export function toRequest(request: ModelRequest): Request {
   };
 }
 
-const PAGE = 200;
-
-/** Every request of a session, the oldest first. */
-async function listRequests(client: PiClient, sessionId: string): Promise<Request[]> {
-  const all: Request[] = [];
-  let before: string | undefined;
-  for (;;) {
-    const { data } = await client.request({ type: "list_requests", sessionId, limit: PAGE, ...(before !== undefined && { before }) });
-    all.push(...data.requests.map(toRequest));
-    before = data.requests.at(-1)?.requestId;
-    if (!data.hasMore || before === undefined) {
-      return all.reverse();
-    }
-  }
-}
-
-export async function openSession(client: PiClient, sessionId: string): Promise<Library> {
-  const requests = await listRequests(client, sessionId);
+/** What a session on a server can do besides telling its requests. */
+export function ofSession(client: PiClient, sessionId: string): Omit<Library, "requests"> {
   return {
     title: sessionId,
-    requests,
     envelope: (requestId) => readEnvelope(client, sessionId, requestId),
     switchable: () => readSwitchable(client, sessionId),
     apply: (change) => apply(client, sessionId, change),

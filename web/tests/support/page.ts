@@ -104,9 +104,36 @@ interface Options {
   files: Record<string, string>;
 }
 
+/**
+ * Makes faults of timing likely: `PAGE_LATE=300` lets every frame of the server come up to so many milliseconds late, `PAGE_SLOW=6` makes
+ * the browser so many times slower.
+ */
+async function hinder(page: Page): Promise<void> {
+  const late = Number(process.env["PAGE_LATE"] ?? 0);
+  if (late > 0) {
+    await page.routeWebSocket(/\/ws/, (client) => {
+      const server = client.connectToServer();
+      let last = Promise.resolve();
+      server.onMessage((message) => {
+        const due = new Promise((resolve) => setTimeout(resolve, Math.random() * late));
+        last = last.then(() => due).then(() => client.send(message));
+      });
+    });
+  }
+  const slow = Number(process.env["PAGE_SLOW"] ?? 1);
+  if (slow > 1) {
+    const protocol = await page.context().newCDPSession(page);
+    await protocol.send("Emulation.setCPUThrottlingRate", { rate: slow });
+  }
+}
+
 export const test = base.extend<{ desk: Desk; second: () => Promise<Page> } & Options>({
   settings: [undefined, { option: true }],
   files: [{}, { option: true }],
+  page: async ({ page }, use) => {
+    await hinder(page);
+    await use(page);
+  },
   desk: async ({ settings, files }, use) => {
     const model = await ScriptedModel.start();
     const all = settings === undefined ? files : { ...files, "agent/settings.json": JSON.stringify(settings) };

@@ -1,0 +1,356 @@
+/**
+ * What was said in a session and is being said: rows that grow, read in pages from the end.
+ *
+ * What an event costs does not depend on how much was said before.
+ */
+import type { AgentEvent, AssistantMessageEvent, Message, Session } from "pi-client";
+import { type Part, partsOf, TextPart, ThinkingPart, Tool, ToolPart } from "./parts.svelte";
+
+/** Messages that are read at once: as many as the first screens show, then more. */
+const FIRST_PAGE = 120;
+const PAGE = 600;
+/** As far back a message may stand that was read while events waited, and that an event brings once more. */
+const RECENT = 8;
+
+export class Row {
+  /** Stays the same as long as the row is shown, also when the entry becomes known. */
+  readonly key: number;
+  entryId = $state.raw<string | undefined>();
+  /** Where the conversation stood before it: the requests that led to it name that entry. */
+  previous = $state.raw<string | undefined>();
+  message = $state.raw<Message>() as Message;
+  parts = $state.raw<readonly Part[]>([]);
+  isLive = $state.raw(false);
+
+  constructor(key: number, message: Message) {
+    this.key = key;
+    this.message = message;
+  }
+}
+
+interface Item {
+  entryId: string | undefined;
+  message: Message;
+  /** What is shown of it; results of tools are shown with their call. */
+  row: Row | undefined;
+}
+
+/** The events that change what was said. */
+export type Saying = Extract<
+  AgentEvent,
+  { type: "message_start" | "message_update" | "message_end" | "tool_execution_start" | "tool_execution_update" | "tool_execution_end" }
+>;
+
+export class Messages {
+  rows = $state.raw<readonly Row[]>([]);
+  isLoaded = $state.raw(false);
+  hasOlder = $state.raw(false);
+  isLoadingOlder = $state.raw(false);
+  private items: Item[] = [];
+  private readonly tools = new Map<string, Tool>();
+  private live: Row | undefined;
+  private keys = 0;
+  /** Counts readings, so that one that was overtaken changes nothing. */
+  private reading = 0;
+  /** Text that was added in this frame; set once, however many deltas brought it. */
+  private readonly added = new Map<TextPart | ThinkingPart, string[]>();
+
+  constructor(private readonly session: Session) {}
+
+  /** Whether an answer is being written. */
+  get isGrowing(): boolean {
+    return this.live !== undefined;
+  }
+
+  /** When the first of those that were read was said. */
+  get since(): number {
+    return this.items[0]?.message.timestamp ?? Number.POSITIVE_INFINITY;
+  }
+
+  has(entryId: string): boolean {
+    return this.items.some((item) => item.entryId === entryId);
+  }
+
+  /** Reads the end of the conversation anew. False if another reading has overtaken this one. */
+  async read(partial?: Message): Promise<boolean> {
+    this.reading += 1;
+    const reading = this.reading;
+    const { data } = await this.session.request({ type: "get_messages", limit: FIRST_PAGE });
+    if (reading !== this.reading) {
+      return false;
+    }
+    this.tools.clear();
+    this.items = data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]));
+    this.hasOlder = data.hasMore === true;
+    this.live = undefined;
+    const last = this.items.at(-1);
+    if (partial?.role === "assistant" && !(last !== undefined && isSame(last.message, partial))) {
+      this.beginAnswer(partial);
+    }
+    this.showRows();
+    this.isLoaded = true;
+    return true;
+  }
+
+  async readOlder(): Promise<void> {
+    const first = this.items[0]?.entryId;
+    if (this.isLoadingOlder || !this.hasOlder || first === undefined) {
+      return;
+    }
+    this.isLoadingOlder = true;
+    const reading = this.reading;
+    try {
+      const { data } = await this.session.request({ type: "get_messages", before: first, limit: PAGE });
+      if (reading !== this.reading) {
+        return;
+      }
+      const older = data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]));
+      this.items = [...older, ...this.items];
+      this.hasOlder = data.hasMore === true;
+      this.showRows();
+    } finally {
+      this.isLoadingOlder = false;
+    }
+  }
+
+  /**
+   * After a run: entries get their ids, and whatever was missed is corrected. `later` if something new began, whose end settles this
+   * as well; `lost` if everything has to be read anew.
+   */
+  async settle(isWorking: () => boolean): Promise<"settled" | "later" | "lost"> {
+    const known = this.items.findLastIndex((item) => item.entryId !== undefined);
+    const after = this.items[known]?.entryId;
+    const reading = this.reading;
+    if (after === undefined) {
+      return "lost";
+    }
+    const { data } = await this.session.request({ type: "get_messages", after, limit: PAGE });
+    if (reading !== this.reading || isWorking() || this.live !== undefined) {
+      return "later";
+    }
+    const tail = this.items.slice(known + 1);
+    const fits = tail.length === data.messages.length && tail.every((item, index) => isSame(item.message, data.messages[index]));
+    if (data.hasMore === true || (data.messages.length === 0 && tail.length > 0)) {
+      return "lost";
+    }
+    if (fits) {
+      tail.forEach((item, index) => name(item, data.entryIds?.[index]));
+    } else {
+      this.items = [...this.items.slice(0, known + 1), ...data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]))];
+    }
+    this.showRows();
+    return "settled";
+  }
+
+  /** Takes up an event. Text shows when the frame ends, or something else follows. */
+  hear(event: Saying): void {
+    if (event.type === "message_update") {
+      return this.grow(event.assistantMessageEvent);
+    }
+    this.endFrame();
+    switch (event.type) {
+      case "message_start":
+        if (event.message.role === "assistant") {
+          this.beginAnswer(event.message);
+          this.showRows();
+        }
+        return;
+      case "message_end":
+        return this.endMessage(event.message);
+      case "tool_execution_start": {
+        const tool = this.tool(event.toolCallId, event.toolName);
+        tool.status = "running";
+        tool.startedAt = Date.now();
+        return;
+      }
+      case "tool_execution_update": {
+        const tool = this.tool(event.toolCallId, event.toolName);
+        tool.status = "running";
+        tool.startedAt ??= Date.now();
+        tool.output = event.partialResult;
+        return;
+      }
+      case "tool_execution_end": {
+        const tool = this.tool(event.toolCallId, event.toolName);
+        tool.durationMs = event.durationMs ?? (tool.startedAt === undefined ? undefined : Date.now() - tool.startedAt);
+        tool.finish(event.result, event.isError, event.denied);
+        return;
+      }
+    }
+  }
+
+  endFrame(): void {
+    for (const [part, pieces] of this.added) {
+      part.text += pieces.join("");
+    }
+    this.added.clear();
+  }
+
+  /** The run is over; a tool that has not said so by now will not. */
+  endRun(): void {
+    this.endFrame();
+    this.live = undefined;
+    for (const tool of this.tools.values()) {
+      if (tool.status === "running" || tool.status === "waiting" || tool.status === "writing") {
+        tool.status = "lost";
+      }
+    }
+  }
+
+  private newItem(message: Message, entryId?: string): Item {
+    if (message.role === "toolResult") {
+      const tool = this.tool(message.toolCallId, message.toolName);
+      tool.finish({ content: message.content, ...(message.details === undefined ? {} : { details: message.details }) }, message.isError);
+      return { entryId, message, row: undefined };
+    }
+    if (message.role === "system" || (message.role === "custom" && !message.display)) {
+      return { entryId, message, row: undefined };
+    }
+    this.keys += 1;
+    const row = new Row(this.keys, message);
+    row.entryId = entryId;
+    row.parts = partsOf(message, [], (id, name) => this.tool(id, name));
+    return { entryId, message, row };
+  }
+
+  private tool(id: string, name: string): Tool {
+    let tool = this.tools.get(id);
+    if (tool === undefined) {
+      tool = new Tool(id, name);
+      this.tools.set(id, tool);
+    }
+    return tool;
+  }
+
+  private showRows(): void {
+    let previous: string | undefined;
+    const rows: Row[] = [];
+    for (const { row, entryId } of this.items) {
+      if (row !== undefined) {
+        row.previous = previous;
+        rows.push(row);
+      }
+      previous = entryId ?? previous;
+    }
+    this.rows = rows;
+  }
+
+  private beginAnswer(message: Message): void {
+    const item = this.newItem(message);
+    const row = item.row as Row;
+    row.isLive = true;
+    this.items = [...this.items, item];
+    this.live = row;
+  }
+
+  private add(part: TextPart | ThinkingPart, delta: string): void {
+    const pieces = this.added.get(part);
+    if (pieces === undefined) {
+      this.added.set(part, [delta]);
+    } else {
+      pieces.push(delta);
+    }
+  }
+
+  private grow(event: AssistantMessageEvent): void {
+    const row = this.live;
+    if (row === undefined || !("contentIndex" in event)) {
+      return;
+    }
+    const index = event.contentIndex;
+    const put = (part: Part) => {
+      const parts = [...row.parts];
+      parts[index] = part;
+      row.parts = parts;
+    };
+    const part = row.parts[index];
+    switch (event.type) {
+      case "text_start":
+        return put(part?.type === "text" ? part : new TextPart());
+      case "text_delta":
+        if (part?.type === "text") {
+          this.add(part, event.delta);
+        } else {
+          put(new TextPart(event.delta));
+        }
+        return;
+      case "text_end":
+        this.endFrame();
+        if (part?.type === "text") {
+          part.text = event.content;
+        }
+        return;
+      case "thinking_start": {
+        const thinking = part?.type === "thinking" ? part : new ThinkingPart();
+        thinking.isGrowing = true;
+        return put(thinking);
+      }
+      case "thinking_delta":
+        if (part?.type === "thinking") {
+          part.isGrowing = true;
+          this.add(part, event.delta);
+        } else {
+          put(new ThinkingPart(event.delta));
+        }
+        return;
+      case "thinking_end":
+        this.endFrame();
+        if (part?.type === "thinking") {
+          part.text = event.content;
+          part.isGrowing = false;
+        }
+        return;
+      case "toolcall_start": {
+        const tool = this.tool(event.id ?? `${row.key}:${index}`, event.toolName ?? "");
+        tool.status = "writing";
+        return put(new ToolPart(tool));
+      }
+      case "toolcall_delta":
+        if (part?.type === "tool") {
+          part.tool.written += event.delta;
+        }
+        return;
+      case "toolcall_end":
+        if (event.toolCall.type === "toolCall") {
+          const tool = this.tool(event.toolCall.id, event.toolCall.name);
+          tool.name = event.toolCall.name;
+          tool.args = event.toolCall.arguments;
+          tool.status = "waiting";
+          put(part?.type === "tool" && part.tool === tool ? part : new ToolPart(tool));
+        }
+        return;
+    }
+  }
+
+  private endMessage(message: Message): void {
+    if (message.role === "assistant" && this.live !== undefined) {
+      const row = this.live;
+      this.live = undefined;
+      row.parts = partsOf(message, row.parts, (id, name) => this.tool(id, name));
+      row.message = message;
+      row.isLive = false;
+      const item = this.items.findLast((candidate) => candidate.row === row);
+      if (item !== undefined) {
+        item.message = message;
+      }
+      return;
+    }
+    // What was read while events waited may hold it already.
+    if (this.items.slice(-RECENT).some((item) => isSame(item.message, message))) {
+      return;
+    }
+    this.items = [...this.items, this.newItem(message)];
+    this.showRows();
+  }
+}
+
+function name(item: Item, entryId: string | undefined): void {
+  item.entryId = entryId;
+  if (item.row !== undefined) {
+    item.row.entryId = entryId;
+  }
+}
+
+function isSame(one: Message, other: Message | undefined): boolean {
+  return other !== undefined && one.role === other.role && one.timestamp === other.timestamp && JSON.stringify(one) === JSON.stringify(other);
+}
