@@ -4,6 +4,8 @@ import { defineConfig } from "@playwright/test";
 /** The system's browser: nothing is downloaded for the tests. */
 const chromium = process.env["CHROMIUM"] ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
+const report = process.env["PAGE_TEST_REPORT"];
+
 export default defineConfig({
   testDir: ".",
   outputDir: "../test-results",
@@ -11,7 +13,9 @@ export default defineConfig({
   workers: Number(process.env["PAGE_TEST_WORKERS"] ?? 2),
   timeout: 120_000,
   expect: { timeout: 20_000 },
-  reporter: [["list"]],
+  // `cargo xtask test` sets both, and tells by name which tests passed only when run again.
+  retries: Number(process.env["PAGE_TEST_RETRIES"] ?? 0),
+  reporter: report === undefined ? [["list"]] : [["list"], ["json", { outputFile: report }]],
   use: {
     browserName: "chromium",
     headless: true,
