@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { Page } from "@playwright/test";
 import { expect, test } from "./support/page";
 import { gate } from "./support/model";
 
@@ -121,11 +122,12 @@ test("commands after a slash, files after an at", async ({ page, desk }) => {
   expect(JSON.stringify(desk.model.asked.at(-1))).toContain("fn main() {}");
 });
 
-test("a picture is pasted, shown and sent", async ({ page, desk }) => {
-  const png = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVQI12P8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==";
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVQI12P8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==";
+
+test("a picture is chosen, pasted, dropped, shown and sent", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);
-  await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
+  await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
   await expect(page.getByRole("img", { name: "dot.png" })).toBeVisible();
   await page.getByRole("button", { name: "Remove dot.png" }).click();
   await desk.editor(page).evaluate((area, data) => {
@@ -133,12 +135,35 @@ test("a picture is pasted, shown and sent", async ({ page, desk }) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
     area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true }));
-  }, png);
+  }, PNG);
   await expect(page.getByRole("img", { name: "pasted.png" })).toBeVisible();
+  // As the browser tells it: over the editor first, then let go. What is no picture is not taken.
+  await drop(page, [
+    { name: "dropped.png", type: "image/png", data: PNG },
+    { name: "notes.svg", type: "image/svg+xml", data: PNG },
+  ]);
+  await expect(page.getByRole("img", { name: "dropped.png" })).toBeVisible();
+  await expect(page.getByText("notes.svg")).toBeVisible();
   await desk.say(page, "What is this?");
   await desk.settled(page);
-  await expect(page.locator("[data-role=user] img")).toBeVisible();
+  await expect(page.locator("[data-role=user] img")).toHaveCount(2);
+  expect(JSON.stringify(desk.model.asked.at(-1)).split(PNG).length - 1).toBe(2);
 });
+
+async function drop(page: Page, files: { name: string; type: string; data: string }[]): Promise<void> {
+  const transfer = await page.evaluateHandle((all) => {
+    const transfer = new DataTransfer();
+    for (const { name, type, data } of all) {
+      transfer.items.add(new File([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], name, { type }));
+    }
+    return transfer;
+  }, files);
+  const editor = page.getByRole("textbox", { name: "Message" });
+  await editor.dispatchEvent("dragover", { dataTransfer: transfer });
+  await expect(page.locator(".composer.dropping")).toBeVisible();
+  await editor.dispatchEvent("drop", { dataTransfer: transfer });
+  await expect(page.locator(".composer.dropping")).toHaveCount(0);
+}
 
 test.describe("approvals", () => {
   test.use({ settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
@@ -210,4 +235,25 @@ test("a shell command of one's own is shown", async ({ page, desk }) => {
   await desk.say(page, "!echo from the shell");
   await expect(page.locator("[data-role=bashExecution]")).toContainText("from the shell");
   await expect(page.locator("[data-role=bashExecution]")).toContainText("exit code 0");
+});
+
+test.describe("without a key", () => {
+  test.use({ model: "demo" });
+
+  test("a first-time user talks to the demo model and sees what it saw", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await expect(page.locator("[data-model=demo]")).toBeVisible();
+    await desk.say(page, "What is pi?");
+    await desk.settled(page);
+    await expect(page.locator("[data-role=assistant]")).toContainText("I am pi's demo model");
+    // It uses tools as any other does.
+    await page.goto(`${desk.server.origin}/#/`);
+    await desk.begin(page);
+    await page.getByRole("button", { name: "List the files of this project" }).click();
+    await desk.settled(page);
+    await expect(page.locator("[data-tool]").first()).toHaveAttribute("data-status", "done");
+    await page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).last().click();
+    await expect(page.locator('[data-kind="system_prompt"]').first()).toBeVisible();
+  });
 });

@@ -1,5 +1,8 @@
 /** What the model saw in a session of the real server: the strip above an answer, the view behind it, and switches that act. */
-import { expect, test } from "./support/page";
+import { readFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { gate } from "./support/model";
+import { type Desk, expect, test } from "./support/page";
 
 test("a strip above the answer leads to what the model saw, and a tool that is turned off is gone from the next request", async ({ page, desk }) => {
   await desk.server.write("project/AGENTS.md", "Use tabs, and say so.\n");
@@ -32,12 +35,129 @@ test("a strip above the answer leads to what the model saw, and a tool that is t
   await desk.say(page, "And now?");
   await desk.settled(page);
   await expect(strip).toHaveCount(2);
+  // The small strip has the notch too, and says the cause.
+  await expect(strip.last()).toHaveAccessibleName(/Tools changed \(−bash\)/);
+  await expect(strip.last().locator(".notch")).toHaveCount(1);
   await strip.last().click();
   await expect(page.locator(".scrubber .told")).toContainText("Request 2 of 2");
   await expect(page.locator(".broke")).toContainText("Tools changed (−bash)");
   await page.keyboard.press("d");
-  await expect(page.locator(".rows .row.changed")).toContainText("−bash");
+  await expect(page.locator(".rows .row.changed").filter({ hasText: "−bash" })).toBeVisible();
   await page.keyboard.press("s");
   await page.reload();
   await expect(page.locator(".scrubber .told")).toContainText("Request 2 of 2");
+});
+
+test("the view follows new requests, and stays where somebody looks back", async ({ page, desk, second }) => {
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "one");
+  await desk.settled(page);
+  const other = await second();
+  await other.goto(`${desk.server.origin}/#/s/${session}/envelope`);
+  await expect(other.locator('[data-kind="text"]')).toContainText("one");
+  const told = other.locator(".scrubber .told");
+
+  // The last one was shown, so the last one is shown, also while it is being answered.
+  const rest = gate();
+  desk.model.says({ text: ["Half", " way."], hold: rest.opened });
+  await desk.say(page, "two");
+  await expect(told).toContainText("Request 2 of 2");
+  await expect(other.locator('[data-kind="text"]').last()).toContainText("two");
+  rest.open();
+  await desk.settled(page);
+
+  await other.keyboard.press("[");
+  await expect(told).toContainText("Request 1 of 2");
+  await desk.say(page, "three");
+  await desk.settled(page);
+  await expect(told).toContainText("Request 1 of 3");
+  await other.keyboard.press("]");
+  await other.keyboard.press("]");
+  await expect(told).toContainText("Request 3 of 3");
+  await desk.say(page, "four");
+  await expect(told).toContainText("Request 4 of 4");
+  await expect(other).toHaveURL(/\/r\//);
+});
+
+test("every request of a long run is listed and has its strip", async ({ page, desk }) => {
+  test.slow();
+  const TURNS = 210;
+  desk.model.says(...Array.from({ length: TURNS - 1 }, () => ({ calls: [{ name: "ls", arguments: {} }] })), { text: "At last." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Go on for long");
+  await expect(page.getByText("At last.")).toBeVisible({ timeout: 120_000 });
+  await desk.settled(page);
+  await page.reload();
+  await expect(page.getByText("At last.")).toBeVisible();
+  const first = page.locator("[data-role=user]").filter({ hasText: "Go on for long" });
+  // Older pages are read on the way.
+  await page.locator("#main").focus();
+  await expect(async () => {
+    await page.keyboard.press("Home");
+    await expect(first).toBeInViewport({ timeout: 1000 });
+  }).toPass({ timeout: 30_000 });
+  await page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).first().click();
+  await expect(page.locator(".scrubber .told")).toContainText(`Request 1 of ${TURNS}`);
+});
+
+/** A session as it was recorded once, in the folder of this server. */
+async function replay(desk: Desk): Promise<string> {
+  const id = "01a1e823-e0a4-7db8-a7d7-a08e6cb90df8";
+  const cwd = `${desk.server.folder}/project`;
+  const file = `agent/sessions/--${cwd.replace(/^\//, "").replaceAll("/", "-")}--/2026-11-17T06-13-12-817Z_${id}.jsonl`;
+  const recorded = (name: string) => readFileSync(new URL(`recorded/${name}`, import.meta.url), "utf8");
+  await desk.server.write(file, recorded("session.jsonl").replace("/tmp/recorded/project", cwd));
+  await desk.server.write(`${file}.envelopes`, recorded("session.jsonl.envelopes"));
+  return "Change the second line of a.txt";
+}
+
+/** What is drawn of a strip: where each stretch begins, how wide it is and what kind it has. */
+function geometry(page: Page): Promise<string[]> {
+  return page.locator(".strip .bar svg g").evaluateAll((stretches) =>
+    stretches.map((stretch) => {
+      const path = stretch.querySelector("path") as SVGPathElement;
+      const { x, width } = path.getBBox();
+      return `${Math.round(x)}+${Math.round(width)} ${/--kind-([\w-]+)/.exec(path.style.fill)?.[1]}`;
+    }),
+  );
+}
+
+/** One pixel between two is left free. */
+const RECORDED = [
+  "0+545 tool-overview",
+  "546+43 system-prompt",
+  "590+61 system-prompt",
+  "652+166 system-prompt",
+  "819+29 memory",
+  "849+13 static-var",
+  "863+13 static-var",
+  "877+10 text",
+  "888+6 text",
+  "895+6 text",
+  "902+10 tool-call-request",
+  "913+9 tool-call-result",
+  "923+6 text",
+  "930+27 tool-call-request",
+  "958+14 tool-call-result",
+];
+
+test("the strip of a recorded session has the same pixels in every browser that opens it", async ({ page, desk, second }) => {
+  const name = await replay(desk);
+  await desk.enter(page);
+  const shots: Buffer[] = [];
+  for (const one of [page, await second()]) {
+    await one.setViewportSize({ width: 1280, height: 800 });
+    await one.reload();
+    await one.locator("[data-session]").filter({ hasText: name }).locator(".open").click();
+    const strip = one.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+    await expect(strip).toHaveCount(4);
+    await strip.nth(2).click();
+    await expect(one.locator(".scrubber .told")).toContainText("Request 3 of 4");
+    await expect(one.locator(".strip .bar svg g").first()).toBeVisible();
+    expect(await geometry(one)).toEqual(RECORDED);
+    shots.push(await one.locator(".strip .bar").screenshot({ animations: "disabled" }));
+  }
+  expect(shots[0]?.equals(shots[1] ?? Buffer.alloc(0))).toBe(true);
 });

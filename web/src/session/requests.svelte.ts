@@ -9,15 +9,29 @@ const PAGE = 200;
 /** Few come at once while somebody looks; a newest request that was without its usage is among them. */
 const NEWEST = 20;
 
+export interface Turn {
+  request: ModelRequest;
+  /** The turn before it, whose prompt the cache may hold. */
+  before: string | undefined;
+}
+
 export class Requests {
   /** The oldest first. */
   all = $state.raw<readonly ModelRequest[]>([]);
   /** Whether the first request of the session is among them. */
   isComplete = $state.raw(false);
-  /** By the entry where the conversation stood. The last one for an entry is the one that was answered. */
-  readonly ofEntry = $derived(
-    new Map(this.all.flatMap((request) => (request.entryId === undefined || request.purpose !== "turn" ? [] : [[request.entryId, request] as const]))),
-  );
+  /** Turns by the entry where the conversation stood. The last one for an entry is the one that was answered. */
+  readonly turns: ReadonlyMap<string, Turn> = $derived.by(() => {
+    const found = new Map<string, Turn>();
+    let before: string | undefined;
+    for (const request of this.all.filter(({ purpose }) => purpose === "turn")) {
+      if (request.entryId !== undefined) {
+        found.set(request.entryId, { request, before });
+      }
+      before = request.requestId;
+    }
+    return found;
+  });
   /** Readings follow one another, so that each begins where the one before it ended. */
   private last: Promise<unknown> = Promise.resolve();
 

@@ -99,6 +99,8 @@ export class Desk {
 }
 
 interface Options {
+  /** Which model answers: ours, or the one that a person gets who has no key. */
+  model: "scripted" | "demo";
   /** `agent/settings.json`. */
   settings: object | undefined;
   files: Record<string, string>;
@@ -128,16 +130,17 @@ async function hinder(page: Page): Promise<void> {
 }
 
 export const test = base.extend<{ desk: Desk; second: () => Promise<Page> } & Options>({
+  model: ["scripted", { option: true }],
   settings: [undefined, { option: true }],
   files: [{}, { option: true }],
   page: async ({ page }, use) => {
     await hinder(page);
     await use(page);
   },
-  desk: async ({ settings, files }, use) => {
+  desk: async ({ model: which, settings, files }, use) => {
     const model = await ScriptedModel.start();
     const all = settings === undefined ? files : { ...files, "agent/settings.json": JSON.stringify(settings) };
-    const server = await PiServer.start(model.words, all);
+    const server = await PiServer.start(which === "scripted" ? model.words : [], all);
     const desk = new Desk(server, model);
     await use(desk);
     desk.check();
