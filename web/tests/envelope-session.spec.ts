@@ -1,6 +1,7 @@
 /** What the model saw in a session of the real server: the strip above an answer, the view behind it, and switches that act. */
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
+import { sessionFile } from "./support/long";
 import { gate } from "./support/model";
 import { type Desk, expect, test } from "./support/page";
 
@@ -105,10 +106,9 @@ test("every request of a long run is listed and has its strip", async ({ page, d
 /** A session as it was recorded once, in the folder of this server. */
 async function replay(desk: Desk): Promise<string> {
   const id = "01a1e823-e0a4-7db8-a7d7-a08e6cb90df8";
-  const cwd = `${desk.server.folder}/project`;
-  const file = `agent/sessions/--${cwd.replace(/^\//, "").replaceAll("/", "-")}--/2026-11-17T06-13-12-817Z_${id}.jsonl`;
+  const file = sessionFile(desk.server, `2026-11-17T06-13-47-812Z_${id}`);
   const recorded = (name: string) => readFileSync(new URL(`recorded/${name}`, import.meta.url), "utf8");
-  await desk.server.write(file, recorded("session.jsonl").replace("/tmp/recorded/project", cwd));
+  await desk.server.write(file, recorded("session.jsonl").replace("/tmp/recorded/project", `${desk.server.folder}/project`));
   await desk.server.write(`${file}.envelopes`, recorded("session.jsonl.envelopes"));
   return "Change the second line of a.txt";
 }

@@ -9,6 +9,7 @@ mod estimates;
 mod goals;
 mod loopback;
 mod memory;
+mod page;
 mod profile;
 mod server;
 mod startup;
@@ -29,7 +30,7 @@ use goals::{Judged, Outcome};
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
     /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn,
-    /// extensions, loopback or server
+    /// extensions, loopback, server or page
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
 }
 
 /// The benches of the crates, each a program of its own, and the crates; `startup` and `asking` are ours, `loopback` and
-/// `server` a workspace.
+/// `server` a workspace, `page` runs in a browser.
 const BENCHES: &[(&str, &str)] = &[
     ("wire", "pi-wire"),
     ("engine", "pi-engine"),
@@ -67,6 +68,7 @@ const STARTUP: &str = "startup";
 const ASKING: &str = "asking";
 const LOOPBACK: &str = "loopback";
 const SERVER: &str = "server";
+const PAGE: &str = "page";
 
 /// One figure, by the name that the goals know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,9 +94,12 @@ pub(crate) type Figures = BTreeMap<String, Figure>;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|only| only == name);
     let chosen: Vec<(&str, &str)> = BENCHES.iter().copied().filter(|(name, _)| wanted(name)).collect();
-    if chosen.is_empty() && ![STARTUP, ASKING, LOOPBACK, SERVER].into_iter().any(wanted) {
+    if chosen.is_empty() && ![STARTUP, ASKING, LOOPBACK, SERVER, PAGE].into_iter().any(wanted) {
         let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
-        bail!("there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {SERVER}, {}", names.join(", "));
+        bail!(
+            "there is no such bench; there are {STARTUP}, {ASKING}, {LOOPBACK}, {SERVER}, {PAGE}, {}",
+            names.join(", ")
+        );
     }
     if arguments.profile {
         return profile::draw(&chosen);
@@ -128,6 +133,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if wanted(SERVER) {
         figures.extend(server::measure(arguments.quick)?);
         run.push(SERVER);
+    }
+    if wanted(PAGE) {
+        match page::measure(arguments.quick)? {
+            Ok(measured) => {
+                figures.extend(measured);
+                run.push(PAGE);
+            }
+            Err(Missing(why)) => console::say(&paint(Tone::Warning, &format!("the page is not measured: {why}"))),
+        }
     }
     let judged = goals::judge(goals::GOALS, &figures, &run)?;
     if arguments.json {

@@ -1,6 +1,6 @@
 //! The page in a real browser, against the real server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::cargo::{self, Beside};
 use crate::console::{self, Tone, paint};
 use crate::files;
+use crate::install::Missing;
 use crate::process::Program;
 use crate::report::Verdict;
 
@@ -22,32 +23,17 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// Checks the types of the page and runs its tests. Skipped without Node or without a browser.
 pub(crate) fn check() -> Result<Verdict> {
-    for program in ["node", "npm"] {
-        if !Program::new(program).arg("--version").works() {
-            return Ok(Verdict::Skipped(format!("{program} is not installed")));
-        }
-    }
-    if !has_browser() {
-        // Whoever may install programs gets one; others are told that these tests did not run.
-        let _ = Program::new("apt-get").args(["update"]).succeed();
-        let installed = Program::new("apt-get").args(["install", "-y", "chromium"]).succeed();
-        if let Err(error) = installed
-            && !has_browser()
-        {
-            return Ok(Verdict::Skipped(format!("there is no Chromium, and none could be installed: {error:#}")));
-        }
-    }
-    let page = cargo::root().join("web");
-    if let Err(error) = npm().folder(&page).arg("ci").succeed() {
-        return Ok(Verdict::Skipped(format!("what the page is tested with could not be installed: {error:#}")));
-    }
+    let page = match prepare() {
+        Ok(page) => page,
+        Err(Missing(why)) => return Ok(Verdict::Skipped(why)),
+    };
     npm().folder(&page).args(["run", "check"]).succeed()?;
     let pi = cargo::build_pi(Beside::Tests)?;
     let folder = cargo::target_folder()?.join("xtask-page");
     // No report of an earlier run is read.
     files::remove_folder(&folder)?;
     let report = folder.join("report.json");
-    let tests = npm().folder(&page).arg("test").env(BINARY, pi).env(RETRIES.0, RETRIES.1).env(REPORT, &report);
+    let tests = script(&page, "test", &pi).env(RETRIES.0, RETRIES.1).env(REPORT, &report);
     let line = tests.to_string();
     let finished = tests.show()?;
     let outcome = Outcome::read(&report)?;
@@ -134,6 +120,35 @@ impl Outcome {
             }
         }
     }
+}
+
+/// The folder of the page, with all that runs it in a browser.
+pub(crate) fn prepare() -> Result<PathBuf, Missing> {
+    for program in ["node", "npm"] {
+        if !Program::new(program).arg("--version").works() {
+            return Err(Missing(format!("{program} is not installed")));
+        }
+    }
+    if !has_browser() {
+        // Whoever may install programs gets one; others are told that nothing was run.
+        let _ = Program::new("apt-get").args(["update"]).succeed();
+        let installed = Program::new("apt-get").args(["install", "-y", "chromium"]).succeed();
+        if let Err(error) = installed
+            && !has_browser()
+        {
+            return Err(Missing(format!("there is no Chromium, and none could be installed: {error:#}")));
+        }
+    }
+    let page = cargo::root().join("web");
+    match npm().folder(&page).arg("ci").succeed() {
+        Ok(()) => Ok(page),
+        Err(error) => Err(Missing(format!("what the page is tested with could not be installed: {error:#}"))),
+    }
+}
+
+/// Runs a script of the page's package against a binary.
+pub(crate) fn script(page: &Path, name: &str, pi: &Path) -> Program {
+    npm().folder(page).args(["run", name]).env(BINARY, pi)
 }
 
 fn npm() -> Program {

@@ -120,6 +120,12 @@ pub(crate) const GOALS: &[Goal] = &[
     Goal { name: "extensions/hook_to_20", limit: Limit::Beside { peer: "extensions/bare_call" } },
     Goal { name: "extensions/idle_memory", limit: Limit::Below(1_536.0) },
     Goal { name: "extensions/packages_cold", limit: Limit::Foreign { ours: "extensions/packages_cached" } },
+    // 150 000 bytes, compressed.
+    Goal { name: "page/first_load", limit: Limit::Below(150_000.0 / 1024.0) },
+    Goal { name: "page/open_10000_messages", limit: Limit::Below(1_000_000_000.0) },
+    Goal { name: "page/typing_in_a_burst_p95", limit: Limit::Below(50_000_000.0) },
+    // A task is long from 50 ms on; none is told as 0.
+    Goal { name: "page/longest_task", limit: Limit::Below(50_000_000.0) },
 ];
 
 /// Whether a goal is reached.
