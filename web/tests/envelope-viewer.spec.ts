@@ -1,7 +1,7 @@
 /** The viewer page in a real browser: a file by itself, with no server behind it. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Locator, type Page, test } from "@playwright/test";
 import { KINDS } from "../src/envelope/model/format";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 import { files, page as made } from "./envelope/viewer";
@@ -28,21 +28,29 @@ async function open(page: Page, data: unknown, hash = ""): Promise<ReturnType<ty
   return seen;
 }
 
-/** Looks through the whole list: only what is near the screen exists. */
+/** Looks through the whole list, part by part: only what is near the screen exists. */
+async function lookThrough(page: Page, look: (part: Locator) => Promise<void>): Promise<void> {
+  const parts = page.locator(".list .chunk");
+  await parts.first().waitFor();
+  for (let index = 0; index < (await parts.count()); index += 1) {
+    const part = parts.nth(index);
+    await part.evaluate((node) => node.scrollIntoView());
+    await expect(part.locator("article.segment").first()).toBeVisible();
+    await look(part);
+  }
+}
+
 async function kindsSeen(page: Page): Promise<Set<string>> {
   const found = new Set<string>();
-  await page.locator("article.segment").first().waitFor();
-  for (let step = 0; step < 40; step += 1) {
-    for (const kind of await page.locator("article.segment").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset["kind"] ?? ""))) found.add(kind);
-    const isAtEnd = await page.locator(".viewer").evaluate((viewer) => {
-      viewer.scrollBy(0, 600);
-      return viewer.scrollTop + viewer.clientHeight >= viewer.scrollHeight - 2;
-    });
-    if (isAtEnd && found.size === KINDS.length) break;
-    await page.waitForTimeout(50);
-  }
+  await lookThrough(page, async (part) => {
+    const kinds = await part.locator("article.segment").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset["kind"] ?? ""));
+    kinds.forEach((kind) => found.add(kind));
+  });
   return found;
 }
+
+/** Something of each view, by its key: it is there when the view is. */
+const VIEWS = { s: "article.segment", t: ".treemap .item", d: ".rows .row, .hint" } as const;
 
 test("every kind is shown, and nothing is asked of anybody", async ({ page }) => {
   const seen = await open(page, files(everyKind()));
@@ -67,27 +75,24 @@ test("counts on the page sum up", async ({ page }) => {
   const envelope = everyKind();
   await open(page, files(envelope));
   const number = (text: string) => Number(text.replace(/[^\d]/g, ""));
-  const [total] = await page.locator("dl.facts dd strong").allTextContents();
-  expect(number(total ?? "")).toBe(8776);
+  await expect(page.locator("dl.facts dd strong").first()).toHaveText("8,776");
   await expect(page.locator("dl.facts")).toContainText("7,576 counted + 1,200 estimated");
   await expect(page.locator("dl.facts")).toContainText("+41 that no segment explains");
   // Every count of every segment, as it stands in the margin, and the sum that its message shows.
   const sums = new Map<string, number>();
   const told = new Map<string, number>();
-  for (let step = 0; step < 30; step += 1) {
-    for (const { id, counts, sum } of await page.locator("section.message").evaluateAll((all) =>
+  await lookThrough(page, async (part) => {
+    for (const { id, counts, sum } of await part.locator("section.message").evaluateAll((all) =>
       all.map((section) => ({
         id: section.querySelector(".id")?.textContent ?? "",
         sum: section.querySelector(".sum")?.textContent ?? "",
         counts: [...section.querySelectorAll(".margin .count a")].map((it) => it.textContent ?? ""),
       })),
     )) {
-      sums.set(id, counts.reduce((all, count) => all + number(count), 0));
+      sums.set(id, (sums.get(id) ?? 0) + counts.reduce((all, count) => all + number(count), 0));
       told.set(id, number(sum));
     }
-    await page.locator(".viewer").evaluate((viewer) => viewer.scrollBy(0, 500));
-    await page.waitForTimeout(40);
-  }
+  });
   expect(told.size).toBe(envelope.messages.length);
   expect(sums).toEqual(told);
   expect([...told.values()].reduce((one, other) => one + other, 0)).toBe(8776);
@@ -189,9 +194,11 @@ test("a file can be dropped, and its faults are shown where they are", async ({ 
 test("hostile content is text, and nothing runs", async ({ page }) => {
   const seen = await open(page, files(hostile()));
   await kindsSeen(page);
-  for (const key of ["X", "t", "d", "s"]) {
+  await page.keyboard.press("X");
+  await expect(page.getByRole("button", { expanded: true }).first()).toBeVisible();
+  for (const key of ["t", "d", "s"] as const) {
     await page.keyboard.press(key);
-    await page.waitForTimeout(200);
+    await expect(page.locator(VIEWS[key]).first()).toBeVisible();
   }
   expect(await page.title()).toBe("pi");
   expect(await page.locator(".viewer script, .viewer [onerror], .viewer [onload], .viewer a[href^=javascript]").count()).toBe(0);
@@ -250,7 +257,7 @@ for (const scheme of ["light", "dark"] as const) {
       await open(page, files(...session()), "#/view/r/r4/m/e1/seg/e1%2F0");
       await page.keyboard.press(view);
       await page.keyboard.press("X");
-      await page.waitForTimeout(400);
+      await expect(page.locator(VIEWS[view]).first()).toBeVisible();
       await page.evaluate(readFileSync(axe, "utf8"));
       const found = await page.evaluate(async () => {
         const result = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run();
@@ -273,8 +280,9 @@ test("the page speaks Chinese", async ({ browser }) => {
 test("a narrow screen has no sideways scrolling", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page, files(everyKind()));
+  await page.locator("article.segment").first().waitFor();
   await page.keyboard.press("X");
-  await page.waitForTimeout(200);
+  await expect(page.locator("article.segment").getByRole("button", { expanded: true }).first()).toBeVisible();
   const wide = await page.locator(".viewer").evaluate((viewer) => viewer.scrollWidth - viewer.clientWidth);
   expect(wide).toBe(0);
 });

@@ -1,7 +1,7 @@
 /** Whether everybody can use it: keys, screen readers, schemes, sizes, languages. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import type { Page } from "@playwright/test";
+import type { Page, Response } from "@playwright/test";
 import { expect, test } from "./support/page";
 import { gate } from "./support/model";
 
@@ -51,9 +51,9 @@ for (const scheme of ["light", "dark"] as const) {
     await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
     await expect(page.getByRole("treeitem").first()).toBeVisible();
     expect(await violations(page), "tree").toEqual([]);
-    for (const view of ["envelope", "treemap", "diff"]) {
+    for (const [view, part] of [["envelope", "article.segment"], ["treemap", ".treemap .item"], ["diff", ".rows .row"]]) {
       await page.goto(`${desk.server.origin}/#/s/${session}/${view}`);
-      await page.waitForTimeout(1500);
+      await expect(page.locator(part ?? "").first()).toBeVisible();
       expect(await violations(page), view).toEqual([]);
     }
   });
@@ -75,6 +75,7 @@ test("help lists all keys, and everything is reached without a mouse", async ({ 
   await page.keyboard.press("Escape");
   await expect(help).toHaveCount(0);
   await page.keyboard.press("Control+k");
+  await expect(page.getByRole("combobox")).toBeFocused();
   await page.keyboard.type("tree");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("tree")).toBeVisible();
@@ -109,17 +110,13 @@ test("Chinese, and a scheme that is remembered", async ({ page, desk }) => {
 
 test("the first load is small and comes with nothing but the server", async ({ page, desk }) => {
   test.skip(process.env["PAGE_DIST"] !== undefined, "the page of a folder is not compressed");
-  const sizes: number[] = [];
-  page.on("response", (response) => {
-    void response.allHeaders().then((headers) => {
-      if (response.url().startsWith(desk.server.origin) && /javascript|css|html/.test(headers["content-type"] ?? "")) {
-        sizes.push(Number(headers["content-length"] ?? 0));
-      }
-    });
-  });
+  const loaded: Response[] = [];
+  page.on("response", (response) => loaded.push(response));
   desk.model.stop();
   await desk.enter(page);
   await expect(page.getByRole("button", { name: "New session" }).first()).toBeVisible();
+  const headers = await Promise.all(loaded.filter((response) => response.url().startsWith(desk.server.origin)).map((response) => response.allHeaders()));
+  const sizes = headers.filter((all) => /javascript|css|html/.test(all["content-type"] ?? "")).map((all) => Number(all["content-length"] ?? 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   expect(total).toBeGreaterThan(10_000);
   expect(total).toBeLessThan(150_000);

@@ -33,7 +33,7 @@ test("nothing that a model, a tool, a file or a person wrote is run", async ({ p
   await expect(page.getByRole("option").first()).toContainText("onerror");
   await page.keyboard.press("Escape");
   await desk.editor(page).fill("");
-  await page.getByRole("heading", { level: 1 }).click();
+  await page.getByRole("heading", { level: 1 }).getByRole("button").click();
   await page.getByRole("textbox", { name: "Name the session" }).fill("<img src=x onerror=window.hacked=1>");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("<img src=x onerror=window.hacked=1>");

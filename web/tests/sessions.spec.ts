@@ -66,8 +66,8 @@ test("a link leads to its message", async ({ page, desk }) => {
     await desk.settled(page);
   }
   const second = page.locator("[data-role=user]").filter({ hasText: "question 1" });
-  await page.keyboard.press("Tab");
-  await page.getByRole("feed").press("Home");
+  await page.locator("#main").focus();
+  await page.keyboard.press("Home");
   await expect(second.first()).toBeVisible();
   const entry = await second.first().getAttribute("data-entry");
   await page.goto("about:blank");

@@ -13,7 +13,8 @@ test("a connection that breaks in the middle of a stream loses nothing", async (
   await page.context().setOffline(true);
   await expect(page.locator("[data-link=offline]:visible, [data-link=connecting]:visible").first()).toBeVisible();
   half.open();
-  await page.waitForTimeout(700);
+  // It ends while nobody listens.
+  await expect.poll(() => desk.model.said).toBe(1);
   await page.context().setOffline(false);
   await expect(page.locator("[data-link=live]:visible").first()).toBeVisible({ timeout: 30_000 });
   await desk.settled(page);

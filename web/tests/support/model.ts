@@ -20,6 +20,8 @@ export class ScriptedModel {
   private usual: Answer = { text: "Done." };
   /** What it was asked, as the provider gets it. */
   readonly asked: { messages: { role: string; content: unknown }[] }[] = [];
+  /** How many answers it has said to their end. */
+  said = 0;
   private constructor(private readonly server: HttpServer) {}
 
   static async start(): Promise<ScriptedModel> {
@@ -69,6 +71,7 @@ export class ScriptedModel {
     response.writeHead(200, { "content-type": "text/event-stream" });
     await this.say(answer, response);
     response.end("data: [DONE]\n\n");
+    this.said += 1;
   }
 
   private async say(answer: Answer, response: ServerResponse): Promise<void> {
