@@ -1,4 +1,6 @@
 import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { expect, test } from "./support/page";
 import { gate } from "./support/model";
@@ -137,8 +139,8 @@ test("a picture is chosen, pasted, dropped, shown and sent", async ({ page, desk
     area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true }));
   }, PNG);
   await expect(page.getByRole("img", { name: "pasted.png" })).toBeVisible();
-  // As the browser tells it: over the editor first, then let go. What is no picture is not taken.
-  await drop(page, [
+  // What is no picture that a model takes is not taken.
+  await drop(page, ".composer textarea", [
     { name: "dropped.png", type: "image/png", data: PNG },
     { name: "notes.svg", type: "image/svg+xml", data: PNG },
   ]);
@@ -150,7 +152,8 @@ test("a picture is chosen, pasted, dropped, shown and sent", async ({ page, desk
   expect(JSON.stringify(desk.model.asked.at(-1)).split(PNG).length - 1).toBe(2);
 });
 
-async function drop(page: Page, files: { name: string; type: string; data: string }[]): Promise<void> {
+/** As a browser tells it: something is above, then it is let go. */
+async function drop(page: Page, place: string, files: { name: string; type: string; data: string }[]): Promise<void> {
   const transfer = await page.evaluateHandle((all) => {
     const transfer = new DataTransfer();
     for (const { name, type, data } of all) {
@@ -158,12 +161,30 @@ async function drop(page: Page, files: { name: string; type: string; data: strin
     }
     return transfer;
   }, files);
-  const editor = page.getByRole("textbox", { name: "Message" });
-  await editor.dispatchEvent("dragover", { dataTransfer: transfer });
-  await expect(page.locator(".composer.dropping")).toBeVisible();
-  await editor.dispatchEvent("drop", { dataTransfer: transfer });
-  await expect(page.locator(".composer.dropping")).toHaveCount(0);
+  await page.locator(place).dispatchEvent("dragover", { dataTransfer: transfer });
+  await page.locator(place).dispatchEvent("drop", { dataTransfer: transfer });
 }
+
+test("files are dropped anywhere: a picture joins the message, an envelope is shown", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await drop(page, "header.bar", [{ name: "dropped.png", type: "image/png", data: PNG }]);
+  await expect(page.getByRole("img", { name: "dropped.png" })).toBeVisible();
+  const envelope = readFileSync(new URL("../../docs/examples/first-request.json", import.meta.url));
+  await drop(page, "header.bar", [{ name: "first-request.json", type: "application/json", data: envelope.toString("base64") }]);
+  await expect(page).toHaveURL(/#\/view/);
+  await expect(page.getByRole("heading", { name: "first-request.json" })).toBeVisible();
+  await expect(page.locator("article.segment").first()).toBeVisible();
+});
+
+test("an envelope file is looked at without being let in", async ({ page, desk }) => {
+  desk.watch(page);
+  desk.allow(/401|WebSocket/);
+  await page.goto(`${desk.server.origin}/`);
+  await page.getByRole("link", { name: "Look into an envelope file" }).click();
+  await page.locator("input[type=file]").setInputFiles(fileURLToPath(new URL("../../docs/examples/second-request.json", import.meta.url)));
+  await expect(page.locator("article.segment").first()).toBeVisible();
+});
 
 test.describe("approvals", () => {
   test.use({ settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });

@@ -99,7 +99,8 @@ test("every request of a long run is listed and has its strip", async ({ page, d
     await page.keyboard.press("Home");
     await expect(first).toBeInViewport({ timeout: 1000 });
   }).toPass({ timeout: 30_000 });
-  await page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).first().click();
+  const answer = page.locator('[data-row][aria-posinset="2"]');
+  await answer.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).click();
   await expect(page.locator(".scrubber .told")).toContainText(`Request 1 of ${TURNS}`);
 });
 

@@ -142,10 +142,13 @@ export const test = base.extend<{ desk: Desk; second: () => Promise<Page> } & Op
     const all = settings === undefined ? files : { ...files, "agent/settings.json": JSON.stringify(settings) };
     const server = await PiServer.start(which === "scripted" ? model.words : [], all);
     const desk = new Desk(server, model);
-    await use(desk);
-    desk.check();
-    model.stop();
-    await server.stop();
+    try {
+      await use(desk);
+      desk.check();
+    } finally {
+      model.stop();
+      await server.stop();
+    }
   },
   /** Another browser on the same server. */
   second: async ({ browser, desk }, use) => {
