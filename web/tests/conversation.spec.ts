@@ -265,6 +265,9 @@ test.describe("without a key", () => {
     await desk.enter(page);
     await desk.begin(page);
     await expect(page.locator("[data-model=demo]")).toBeVisible();
+    await page.getByTitle("How hard to think").click();
+    await page.getByRole("option", { name: /^High/ }).click();
+    await expect(page.getByTitle("How hard to think")).toHaveText(/High/i);
     await desk.say(page, "What is pi?");
     await desk.settled(page);
     await expect(page.locator("[data-role=assistant]")).toContainText("I am pi's demo model");

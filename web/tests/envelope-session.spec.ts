@@ -104,6 +104,37 @@ test("every request of a long run is listed and has its strip", async ({ page, d
   await expect(page.locator(".scrubber .told")).toContainText(`Request 1 of ${TURNS}`);
 });
 
+test.describe("compaction", () => {
+  test.use({ settings: { compaction: { keepRecentTokens: 20, reserveTokens: 100 } } });
+
+  test("a compaction is drawn as before and after", async ({ page, desk }) => {
+    desk.model.says(
+      { text: `A long first answer. ${"Words and more words. ".repeat(80)}` },
+      { text: "A second answer." },
+      { text: "They talked about words." },
+      { text: "A third answer." },
+    );
+    await desk.enter(page);
+    await desk.begin(page);
+    for (const words of ["first question", "second question"]) {
+      await desk.say(page, words);
+      await desk.settled(page);
+    }
+    await desk.say(page, "/compact");
+    // The summary is folded.
+    await expect(page.getByText("They talked about words.")).toBeAttached();
+    await desk.say(page, "third question");
+    await desk.settled(page);
+    await page.getByRole("link", { name: /What the model saw/ }).last().click();
+    await expect(page.locator(".scrubber .told")).toContainText(/Request (\d+) of \1 /);
+    await expect(page.locator(".scrubber .funnel")).toHaveCount(1);
+    await page.getByRole("button", { name: /compacted/i }).click();
+    await expect(page.locator("p.compaction")).toContainText("dropped for a summary");
+    await expect(page.locator(".rows .row.added").first()).toContainText("in summary");
+    await expect(page.locator(".rows .row.removed").first()).toContainText("first question");
+  });
+});
+
 /** A session as it was recorded once, in the folder of this server. */
 async function replay(desk: Desk): Promise<string> {
   const id = "01a1e823-e0a4-7db8-a7d7-a08e6cb90df8";
