@@ -1,4 +1,6 @@
 /** Pictures of the page for the documentation, looked at by eye. Made on demand: `PAGE_PICTURES=folder npm test pictures`. */
+import { everyKind, session } from "./envelope/sample";
+import { files, page as made } from "./envelope/viewer";
 import { expect, test } from "./support/page";
 
 const FOLDER = process.env["PAGE_PICTURES"];
@@ -70,6 +72,31 @@ for (const [name, scheme, width, height, locale] of [
       // The strips are fetched when they come into sight.
       await page.waitForTimeout(1500);
       await page.screenshot({ path: `${FOLDER}/${name}.png` });
+    });
+  });
+}
+
+for (const [name, scheme, [width, height], data, hash, key] of [
+  ["envelope-kinds-light", "light", [1280, 1000], everyKind, "", "s"],
+  ["envelope-kinds-dark", "dark", [1280, 1000], everyKind, "", "s"],
+  ["envelope-open-light", "light", [1280, 5051], everyKind, "", "X"],
+  ["envelope-open-dark", "dark", [1280, 5051], everyKind, "", "X"],
+  ["envelope-phone-dark", "dark", [390, 844], session, "", "s"],
+  ["envelope-treemap-light", "light", [1280, 1000], session, "", "t"],
+  ["envelope-diff-light", "light", [1280, 1000], session, "#/view/r/r3", "d"],
+  ["envelope-compaction-dark", "dark", [1280, 1000], session, "#/view/r/r6", "d"],
+] as const) {
+  test.describe(name, () => {
+    test.use({ viewport: { width, height }, colorScheme: scheme, deviceScaleFactor: 1 });
+
+    test("picture", async ({ page }) => {
+      test.skip(FOLDER === undefined, "no folder for pictures was named");
+      await page.goto(made(files(...[data()].flat())) + hash);
+      await expect(page.locator("article.segment").first()).toBeVisible();
+      await page.keyboard.press(key);
+      await expect(page.locator(key === "t" ? ".treemap .item" : key === "d" ? ".rows .row" : "article.segment").first()).toBeVisible();
+      await page.evaluate(() => document.fonts.ready);
+      await page.screenshot({ path: `${FOLDER}/${name}.png`, animations: "disabled" });
     });
   });
 }
