@@ -163,10 +163,10 @@ fn has_browser() -> bool {
 mod tests {
     use super::*;
 
-    fn check(report: &str, expected: Outcome, remark: &str) {
+    fn check(report: &str, expected: &Outcome, remark: &str) {
         let mut outcome = Outcome::default();
         outcome.add(&serde_json::from_str(report).expect("it is a report"));
-        assert_eq!(outcome, expected);
+        assert_eq!(&outcome, expected);
         assert_eq!(outcome.remark(), remark);
     }
 
@@ -180,7 +180,7 @@ mod tests {
                  {"title":"asks","file":"a.spec.ts","ok":false,"tests":[{"status":"unexpected"}]},
                  {"title":"is left out","file":"a.spec.ts","ok":true,"tests":[{"status":"skipped"}]}]}]}],
              "stats":{"expected":1}}"#,
-            Outcome {
+            &Outcome {
                 passed: 1,
                 flaky: vec!["a.spec.ts: is slow".to_owned()],
                 failed: vec!["a.spec.ts: asks".to_owned()],
@@ -192,6 +192,6 @@ mod tests {
     #[test]
     fn tests_that_all_passed_are_counted() {
         let report = r#"{"suites":[{"specs":[{"title":"opens","file":"a.spec.ts","tests":[{"status":"expected"}]}]}]}"#;
-        check(report, Outcome { passed: 1, ..Outcome::default() }, "1 tests");
+        check(report, &Outcome { passed: 1, ..Outcome::default() }, "1 tests");
     }
 }
