@@ -30,6 +30,9 @@ pub(crate) enum ExtCommand {
     RunCommand(ExtRunCommandArguments),
     /// Let an extension hear an event, and show what it answers
     Fire(ExtFireArguments),
+    /// Go through a script of events, tool calls and commands, and show all that came of it
+    #[command(hide = true)]
+    Rehearse(ExtRehearseArguments),
     /// List the extensions that sessions of this folder have, with what they use
     List(ExtListArguments),
     /// Allow an extension something, from now on and in every session
@@ -197,6 +200,14 @@ pub(crate) struct ExtFireArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct ExtRehearseArguments {
+    #[command(flatten)]
+    pub(crate) tried: TriedArguments,
+    /// A JSON file: the scene and the steps
+    pub(crate) script: PathBuf,
+}
+
+#[derive(Args)]
 pub(crate) struct ExtListArguments {
     #[command(flatten)]
     pub(crate) extensions: ExtensionArguments,
@@ -269,7 +280,7 @@ impl ExtCommand {
         match self {
             ExtCommand::Inspect(arguments) => arguments.json,
             ExtCommand::List(arguments) => arguments.json,
-            ExtCommand::RunTool(_) | ExtCommand::RunCommand(_) | ExtCommand::Fire(_) => true,
+            ExtCommand::RunTool(_) | ExtCommand::RunCommand(_) | ExtCommand::Fire(_) | ExtCommand::Rehearse(_) => true,
             ExtCommand::Allow(arguments) | ExtCommand::Deny(arguments) => arguments.json,
             ExtCommand::Grants(arguments) => arguments.json,
             ExtCommand::Ledger(

@@ -12,6 +12,7 @@ mod list;
 mod new;
 mod place;
 mod rehearsal;
+mod rehearse;
 mod run_command;
 mod run_tool;
 mod scan;
@@ -34,6 +35,7 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::RunTool(arguments) => run_tool::run(arguments, environment, console),
         ExtCommand::RunCommand(arguments) => run_command::run(arguments, environment, console),
         ExtCommand::Fire(arguments) => fire::run(arguments, environment, console),
+        ExtCommand::Rehearse(arguments) => rehearse::run(arguments, environment, console),
         ExtCommand::List(arguments) => list::run(arguments, environment, console),
         ExtCommand::Allow(arguments) => allow::run(arguments, environment, console),
         ExtCommand::Deny(arguments) => deny::run(arguments, environment, console),

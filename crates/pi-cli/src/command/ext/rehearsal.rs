@@ -1,27 +1,73 @@
-//! A conversation for extensions that are tried without one: it has nobody in it, and remembers what was asked of it.
+//! A conversation for extensions that are tried without one: it remembers what was asked of it.
+//!
+//! Without a [`Scene`] it is a new session in which nothing was said and nobody can be asked. With one it has a past, a
+//! model that gives one answer to everything, and a [`Person`] who is as agreeable as the script wants.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod memory;
+mod person;
+mod scene;
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
-    GuestId, SessionPort,
-    port::{Mode, Refusal, Request, SessionState, Settled},
+    GuestId, Guests, SessionPort,
+    port::{CommandInfo, CommandSource, Control, Refusal, Request, Selection, Settled, ToolInfo},
 };
-use pi_transcript::{EntryId, Header, SessionId, ThinkingLevel};
+use pi_extproto::hook::event::{Event, payload::BusEvent};
+use pi_transcript::Header;
 use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::sleep};
+use tokio_util::sync::CancellationToken;
 
-/// Answers as a new session would in which nothing was said and nobody can be asked.
+use self::memory::Memory;
+pub(super) use self::{
+    person::Person,
+    scene::{Scene, Script, Step},
+};
+
+/// When the session began.
+const BEGAN: &str = "2025-01-01T00:00:00.000Z";
+/// How long it is quiet before a step counts as over, and how many such pauses it gets at most.
+const PAUSE: Duration = Duration::from_millis(40);
+const PAUSES: usize = 25;
+
+/// Answers as a session would.
 pub(super) struct Rehearsal {
-    id: SessionId,
     directory: String,
-    is_trusted: bool,
+    /// One owner could not answer at once, as extensions want it; held for a change.
+    memory: Mutex<Memory>,
     /// Read when it is over; held for a push.
     actions: Mutex<Vec<Value>>,
+    guests: OnceLock<Weak<Guests>>,
+    /// What goes on beside an answer: keys that are pressed, and what is told on the bus. Ends with the rehearsal.
+    asides: Mutex<JoinSet<()>>,
 }
 
 impl Rehearsal {
-    pub(super) fn new(id: &str, directory: String, is_trusted: bool) -> Arc<Self> {
-        Arc::new(Self { id: SessionId::from(id), directory, is_trusted, actions: Mutex::default() })
+    pub(super) fn new(id: &str, directory: String, is_trusted: bool, scene: Option<Scene>) -> Arc<Self> {
+        let memory = Memory::new(id, directory.clone(), is_trusted, scene);
+        Arc::new(Self {
+            directory,
+            memory: Mutex::new(memory),
+            actions: Mutex::default(),
+            guests: OnceLock::new(),
+            asides: Mutex::default(),
+        })
+    }
+
+    /// Lets it know who is there, so that tools, commands and the bus are those of a session.
+    pub(super) fn meet(&self, guests: &Arc<Guests>) {
+        // Those who came first stay.
+        drop(self.guests.set(Arc::downgrade(guests)));
+    }
+
+    /// Who answers from here on.
+    pub(super) fn invite(&self, person: Person) {
+        self.remember(|memory| memory.person = person);
     }
 
     /// What extensions did to the session, in order.
@@ -29,26 +75,62 @@ impl Rehearsal {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The same, and forgets it.
+    pub(super) fn take_actions(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.actions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until nothing is asked any more, or not much longer: what extensions do without being waited for is theirs too.
+    pub(super) async fn settle(&self) {
+        let mut before = None;
+        for _ in 0..PAUSES {
+            sleep(PAUSE).await;
+            let now = self.actions.lock().unwrap_or_else(PoisonError::into_inner).len();
+            if before == Some(now) {
+                return;
+            }
+            before = Some(now);
+        }
+    }
+
     fn note(&self, action: Value) {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner).push(action);
     }
 
-    fn state(&self) -> SessionState {
-        SessionState {
-            session_id: self.id.clone(),
-            file: None,
-            folder: None,
-            name: None,
-            leaf_id: None,
-            cwd: self.directory.clone(),
-            model: None,
-            thinking_level: ThinkingLevel::Off,
-            is_idle: true,
-            has_pending_messages: false,
-            mode: Mode::Print,
-            is_project_trusted: self.is_trusted,
-            context_usage: None,
-        }
+    fn remember<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        change(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn aside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).spawn(work);
+    }
+
+    fn known_guests(&self) -> Option<Arc<Guests>> {
+        self.guests.get().and_then(Weak::upgrade)
+    }
+
+    /// Tools of the scene and of the extensions; one of an extension takes the place of one with its name.
+    fn tools(&self) -> Vec<ToolInfo> {
+        let offered: Vec<ToolInfo> = self.known_guests().map_or_else(Vec::new, |guests| {
+            let path = guests.registrations().first().map(|registration| registration.path.clone());
+            let tools = guests.tools().into_iter();
+            tools
+                .map(|tool| ToolInfo { definition: tool.offer.definition, is_active: true, source: path.clone() })
+                .collect()
+        });
+        self.remember(|memory| memory.tools(offered))
+    }
+
+    fn commands(&self) -> Vec<CommandInfo> {
+        let Some(guests) = self.known_guests() else { return Vec::new() };
+        let path = guests.registrations().first().map_or_else(String::new, |registration| registration.path.clone());
+        let commands = guests.commands().into_iter();
+        commands
+            .map(|command| CommandInfo {
+                definition: command.offer.definition,
+                source: CommandSource::Extension { path: path.clone() },
+            })
+            .collect()
     }
 
     fn answer(&self, request: Request) {
@@ -58,79 +140,122 @@ impl Rehearsal {
                 drop($reply.send($answer))
             };
         }
-        let alone = || Refusal::NotNow { reason: "this is a trial without a session".to_owned() };
         match request {
-            Request::State(reply) => say!(reply, Ok(self.state())),
-            Request::SystemPrompt(reply) => say!(reply, Ok(String::new())),
+            Request::State(reply) => say!(reply, Ok(self.remember(|memory| memory.state()))),
+            Request::SystemPrompt(reply) => say!(reply, Ok(self.remember(|memory| memory.system_prompt()))),
             Request::Header(reply) => {
-                say!(reply, Ok(Header::new(self.id.clone(), "1970-01-01T00:00:00.000Z".to_owned(), &self.directory)));
+                let id = self.remember(|memory| memory.id.clone());
+                say!(reply, Ok(Header::new(id, BEGAN.to_owned(), &self.directory)));
             }
-            Request::Entries(_, reply) => say!(reply, Ok(Vec::new())),
-            Request::Entry(_, reply) => say!(reply, Ok(None)),
-            Request::Label(_, reply) => say!(reply, Ok(None)),
-            Request::Tools(reply) => say!(reply, Ok(Vec::new())),
-            Request::Commands(reply) => say!(reply, Ok(Vec::new())),
-            Request::Models(reply) => say!(reply, Ok(Vec::new())),
-            Request::EditorText(reply) => say!(reply, Ok(None)),
+            Request::Entries(Selection::All, reply) => say!(reply, Ok(self.remember(|memory| memory.entries.clone()))),
+            Request::Entries(Selection::Branch, reply) => say!(reply, Ok(self.remember(|memory| memory.branch()))),
+            Request::Entry(id, reply) => say!(reply, Ok(self.remember(|memory| memory.entry(&id)))),
+            Request::Label(id, reply) => say!(reply, Ok(self.remember(|memory| memory.label(&id)))),
+            Request::Tools(reply) => say!(reply, Ok(self.tools())),
+            Request::Commands(reply) => say!(reply, Ok(self.commands())),
+            Request::Models(reply) => say!(reply, Ok(self.remember(|memory| memory.models()))),
+            Request::EditorText(reply) => say!(reply, Ok(self.remember(|memory| memory.editor.clone()))),
             Request::AppendEntry { custom_type, data, reply } => {
                 self.note(json!({ "action": "append_entry", "customType": custom_type, "data": data }));
-                say!(reply, Ok(EntryId::from("00000000")));
+                let members = json!({ "type": "custom", "customType": custom_type, "data": data });
+                say!(reply, Ok(self.remember(|memory| memory.append(members))));
             }
-            Request::SendMessage { message, trigger_turn, reply, .. } => {
-                self.note(json!({ "action": "send_message", "message": message, "triggerTurn": trigger_turn }));
+            Request::SendMessage { message, delivery, trigger_turn, reply } => {
+                self.note(json!({ "action": "send_message", "message": message, "delivery": delivery,
+                    "triggerTurn": trigger_turn }));
                 say!(reply, Ok(()));
             }
-            Request::SendUserMessage { content, reply, .. } => {
-                self.note(json!({ "action": "send_user_message", "content": content }));
+            Request::SendUserMessage { content, delivery, reply, .. } => {
+                self.note(json!({ "action": "send_user_message", "content": content, "delivery": delivery }));
                 say!(reply, Ok(()));
             }
             Request::SetName(name, reply) => {
                 self.note(json!({ "action": "set_session_name", "name": name }));
+                self.remember(|memory| {
+                    memory.append(json!({ "type": "session_info", "name": name }));
+                    memory.name = Some(name);
+                });
                 say!(reply, Ok(()));
             }
             Request::SetLabel(entry, label, reply) => {
                 self.note(json!({ "action": "set_label", "entryId": entry, "label": label }));
+                self.remember(|memory| memory.append(json!({ "type": "label", "targetId": entry, "label": label })));
                 say!(reply, Ok(()));
             }
             Request::SetActiveTools(names, reply) => {
                 self.note(json!({ "action": "set_active_tools", "names": names }));
+                let known = self.tools().into_iter().map(|tool| tool.definition.name).collect();
+                self.remember(|memory| memory.choose_tools(names, known));
                 say!(reply, Ok(()));
             }
             Request::SetModel(provider, model, reply) => {
                 self.note(json!({ "action": "set_model", "provider": provider, "model": model }));
-                say!(reply, Ok(false));
+                say!(reply, Ok(self.remember(|memory| memory.has_model(&provider, &model))));
             }
             Request::SetThinkingLevel(level, reply) => {
                 self.note(json!({ "action": "set_thinking_level", "level": level }));
+                self.remember(|memory| memory.thinking_level = level);
                 say!(reply, Ok(level));
             }
             Request::Abort(reply) => {
                 self.note(json!({ "action": "abort" }));
                 say!(reply, Ok(()));
             }
-            Request::Compact { reply, .. } => say!(reply, Err(alone())),
-            Request::Complete(_, reply) => say!(reply, Err(alone())),
+            Request::Compact { instructions, reply } => {
+                self.note(json!({ "action": "compact", "instructions": instructions }));
+                say!(reply, self.remember(|memory| memory.compacted()).ok_or_else(alone));
+            }
+            Request::Complete(asked, reply) => {
+                self.note(json!({ "action": "complete", "systemPrompt": asked.system_prompt,
+                    "messages": asked.messages }));
+                say!(reply, self.remember(|memory| memory.completed()).ok_or_else(alone));
+            }
             Request::Ask(asked, reply) => {
                 self.note(json!({ "action": "ask", "question": asked }));
-                say!(reply, Ok(Settled::Cancelled));
+                let answer = self.remember(|memory| memory.person.answer(asked.question()));
+                say!(reply, Ok(answer.map_or(Settled::Cancelled, Settled::Answered)));
             }
             Request::Announce(announcement, reply) => {
                 self.note(json!({ "action": "announce", "announcement": announcement }));
+                self.remember(|memory| memory.hear(announcement));
                 say!(reply, Ok(()));
             }
-            Request::Draw(_, reply) => say!(reply, Ok(None)),
+            Request::Draw(drawing, reply) => {
+                self.note(json!({ "action": "draw", "drawing": scene::drawn(&drawing) }));
+                let shown = self.remember(|memory| memory.person.look(&drawing)).map(|(canvas, hands)| {
+                    self.aside(hands);
+                    canvas
+                });
+                say!(reply, Ok(shown));
+            }
             Request::Emit { channel, data, reply } => {
                 self.note(json!({ "action": "emit", "channel": channel, "data": data }));
-                say!(reply, Ok(()));
+                let guests = self.known_guests();
+                self.aside(async move {
+                    if let Some(guests) = guests {
+                        guests.dispatch(Event::Bus(BusEvent { channel, data }), &CancellationToken::new()).await;
+                    }
+                    say!(reply, Ok(()));
+                });
             }
             Request::RegistrationChanged(reply) => say!(reply, Ok(())),
             Request::Quit(reply) => {
                 self.note(json!({ "action": "shutdown" }));
                 say!(reply, Ok(()));
             }
-            Request::Control(_, _, reply) => say!(reply, Err(alone())),
+            Request::Control(control, _, reply) => {
+                let is_alone = self.remember(|memory| memory.is_alone());
+                if control != Control::WaitForIdle {
+                    self.note(json!({ "action": "control", "control": scene::controlled(&control) }));
+                }
+                say!(reply, if is_alone { Err(alone()) } else { Ok(true) });
+            }
         }
     }
+}
+
+fn alone() -> Refusal {
+    Refusal::NotNow { reason: "this is a trial without a session".to_owned() }
 }
 
 impl SessionPort for Rehearsal {

@@ -17,7 +17,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{Registry, files::FileQueue};
 use serde_json::Value;
 
-use super::rehearsal::Rehearsal;
+use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
     env::Environment,
@@ -48,8 +48,17 @@ fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, 
 }
 
 impl Trial {
-    /// Needs a tokio runtime.
+    /// Without a session. Needs a tokio runtime.
     pub(super) fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
+        Self::set(profile, None, environment)
+    }
+
+    /// In a session that stands as the scene says. Needs a tokio runtime.
+    pub(super) fn stage(profile: Option<Profile>, scene: Scene, environment: &Environment) -> Result<Self, Failure> {
+        Self::set(profile, Some(scene), environment)
+    }
+
+    fn set(profile: Option<Profile>, scene: Option<Scene>, environment: &Environment) -> Result<Self, Failure> {
         let ground = Ground::survey(environment)?;
         let policy = rules(profile, environment)?;
         let redactor =
@@ -60,7 +69,7 @@ impl Trial {
         let bench =
             Bench { tools: Registry::built_in(), tooling, queue: Arc::new(FileQueue::default()), folders, redactor };
         let name = format!("trial-{}-{}", now().unix_millis(), std::process::id());
-        let session = Rehearsal::new(&name, ground.directory.display().to_string(), ground.is_trusted());
+        let session = Rehearsal::new(&name, ground.directory.display().to_string(), ground.is_trusted(), scene);
         let around = surroundings(&ground.directory, &policy, Default::default(), environment);
         let dispatcher = Extensions::trial(&policy, environment)
             .dispatcher(session.clone(), &name, bench, None)
@@ -109,16 +118,25 @@ impl Trial {
 
     /// Starts all that somebody points to, as a session would.
     pub(super) async fn start_all(&self, sources: Vec<Source>) -> Result<Arc<Guests>, Failure> {
-        let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        let mut started = Vec::new();
         for source in sources {
             let path = source.path.clone();
-            let guest = self.start(source).await.map_err(|fault| failed(&path, &fault))?;
+            started.push(self.start(source).await.map_err(|fault| failed(&path, &fault))?);
+        }
+        Ok(self.gather(started))
+    }
+
+    /// Lets those that were started know of each other.
+    pub(super) fn gather(&self, started: impl IntoIterator<Item = Arc<JsGuest>>) -> Arc<Guests> {
+        let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        for guest in started {
             // Two of the same name: the first one counts, as in a session.
             drop(guests.attach(guest));
         }
         let guests = Arc::new(guests);
         self.dispatcher.introduce(&guests);
-        Ok(guests)
+        self.session.meet(&guests);
+        guests
     }
 
     pub(super) fn dispatcher(&self) -> &Dispatcher {
