@@ -21,6 +21,9 @@ export { KeybindingsManager } from "pi:shim/pi/tui/bindings";
 
 export const VERSION = host.place.versions.pi;
 
+/** Where a project keeps what is Pi's. */
+export const CONFIG_DIR_NAME = ".pi";
+
 export const renderDiff = (text) => host.load("pi:shim/pi/coding-agent/diff").renderDiff(text, host.load("pi:shim/pi/coding-agent/theme").currentTheme());
 
 /** Which tool an event is about. */

@@ -56,6 +56,7 @@ story("folders are made, listed and removed", (fs, promises, folder) => {
   fs.rmdirSync(path.join(folder, "empty"));
   return [made, seen];
 });
+story("what is not there cannot be watched", (fs, promises, folder) => told(() => fs.watch(path.join(folder, "nothing"), () => {})));
 story("errors are worded alike", (fs, promises, folder) => {
   const at = (name) => path.join(folder, name);
   fs.writeFileSync(at("file"), "x");

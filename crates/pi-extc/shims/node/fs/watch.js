@@ -1,7 +1,8 @@
 // `watch` and `watchFile` by looking again and again: the host tells no changes. A folder is compared by its listing and
 // the times of what stands in it, not deeper.
 import { optionsOf, pathText } from "pi:shim/node/fs/arguments";
-import { run } from "pi:shim/node/fs/forms";
+import { systemFault } from "pi:shim/node/fs/fault";
+import { run, runSync } from "pi:shim/node/fs/forms";
 import { readdir, stat } from "pi:shim/node/fs/operations";
 import { EventEmitter, on } from "pi:shim/node/events";
 import { clearInterval, setInterval } from "pi:shim/node/timers";
@@ -64,9 +65,19 @@ export class FSWatcher extends EventEmitter {
   unref() { this.#timer?.unref(); return this; }
 }
 
+function isThere(path) {
+  try {
+    runSync(stat(path));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function watch(path, options, listener) {
   if (typeof options === "function") [listener, options] = [options, {}];
   const given = optionsOf(options);
+  if (!isThere(path)) throw systemFault("ENOENT", "watch", { path: pathText(path) });
   const watcher = new FSWatcher(pathText(path), given);
   if (listener) watcher.on("change", listener);
   given.signal?.addEventListener("abort", () => watcher.close(), { once: true });

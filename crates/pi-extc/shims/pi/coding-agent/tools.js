@@ -19,11 +19,19 @@ async function byHost(name, input, folder, signal) {
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
     const { content, details, is_error: isError } = await host.call("tool", { name, input: given }, { cancel });
-    if (isError) throw new Error(content.map((block) => block.text ?? "").join("\n"));
+    if (isError) throw new Error(wording(name, input, folder, content.map((block) => block.text ?? "").join("\n")));
     return { content, details };
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
+}
+
+/** What Pi's own tools say of a file that is not there, or not a folder: extensions look for these words. */
+function wording(name, { path = "." }, folder, message) {
+  if (name === "ls" && message.endsWith(" is not a folder")) return `Not a directory: ${place(folder, path)}`;
+  if (name === "bash" || !/^(File|Folder) not found: /.test(message)) return message;
+  if (name === "edit") return `Could not edit file: ${path}. Error code: ENOENT.`;
+  return name === "read" ? `ENOENT: no such file or directory, access '${place(folder, path)}'` : `Path not found: ${place(folder, path)}`;
 }
 
 /** Old callers of `edit` give one pair, or the list as text. */
