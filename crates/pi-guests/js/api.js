@@ -52,7 +52,7 @@ export function make(native, flags) {
     return controller.signal;
   };
   const ui = makeUi(native);
-  const context = contexts({ check, ui, signalOf });
+  const context = contexts({ check, ui, signalOf, say: () => ({ sendMessage: async (...args) => pi.sendMessage(...args), sendUserMessage: async (...args) => pi.sendUserMessage(...args) }) });
 
   // Does something for the engine and answers it, now or when the promise is settled.
   const run = (job, work) => {
@@ -84,6 +84,8 @@ export function make(native, flags) {
     };
   };
 
+  // Calls of the host run beside each other; what is said on the bus is heard in the order in which it was said.
+  let said = Promise.resolve();
   const events = Object.freeze({
     on(channel, fn) {
       check();
@@ -96,7 +98,7 @@ export function make(native, flags) {
     },
     emit(channel, data) {
       check();
-      host.call("events", { op: "emit", channel: String(channel), data: data === undefined ? null : data }).then(undefined, (fault) => native.uncaught(describe(fault)));
+      said = said.then(() => host.call("events", { op: "emit", channel: String(channel), data: data === undefined ? null : data })).then(undefined, (fault) => native.uncaught(describe(fault)));
     },
   });
 

@@ -6,8 +6,8 @@ import { cancellation } from "pi:api/ui";
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
 
-/** Makes contexts. `check` throws once the extension is not the session's any more. */
-export function contexts({ check, ui, signalOf }) {
+/** Makes contexts. `check` throws once the extension is not the session's any more; `say` speaks in the session. */
+export function contexts({ check, ui, signalOf, say }) {
   const session = (op, params) => {
     check();
     return host.callSync("session", { op, ...params });
@@ -78,13 +78,19 @@ export function contexts({ check, ui, signalOf }) {
     },
   };
 
+  // What is to be done in the session that takes the place of this one, unless somebody objects to it.
+  const replaced = async (result, withSession) => {
+    const { cancelled } = await result;
+    if (!cancelled && typeof withSession === "function") await withSession(Object.create(command, describe(say())));
+    return { cancelled };
+  };
   const control = {
     waitForIdle: async () => void (await later("wait_for_idle")),
-    newSession: ({ parentSession } = {}) => accepted("new_session", { parent: parentSession }),
-    fork: (entryId, { position = "before" } = {}) => accepted("fork", { entry_id: String(entryId), position }),
+    newSession: ({ parentSession, withSession } = {}) => replaced(accepted("new_session", { parent: parentSession }), withSession),
+    fork: (entryId, { position = "before", withSession } = {}) => replaced(accepted("fork", { entry_id: String(entryId), position }), withSession),
     navigateTree: (entryId, { summarize = false, customInstructions, replaceInstructions = false, label } = {}) =>
       accepted("navigate_tree", { entry_id: String(entryId), summarize, instructions: customInstructions, replace_instructions: replaceInstructions, label }),
-    switchSession: (path) => accepted("switch_session", { path: String(path) }),
+    switchSession: (path, { withSession } = {}) => replaced(accepted("switch_session", { path: String(path) }), withSession),
     reload: () => accepted("reload"),
   };
 

@@ -35,7 +35,7 @@ export const modelRegistry = Object.freeze({
     return isUsable(provider) ? (await keyOf(provider)).apiKey : undefined;
   },
   async getApiKeyAndHeaders(model) {
-    if (!isUsable(model?.provider, model?.id)) return { ok: false, error: `there is no key for ${model?.provider}/${model?.id}` };
+    if (!isUsable(model?.provider, model?.id)) return { ok: false, error: `No API key found for "${model?.provider}"` };
     try {
       return { ok: true, ...(await keyOf(model.provider)) };
     } catch (fault) {

@@ -12,9 +12,17 @@ export function cancellation(signal) {
   return token;
 }
 
+// What is shown is shown in the order in which it was said, and a question after what was said before it: calls of the host run
+// beside each other.
+let told = Promise.resolve();
+const tell = (params) => {
+  told = told.then(() => host.call("ui", params)).then(undefined, () => undefined);
+};
+
 // Nobody there, no answer in time, dismissed: all the same to the extension.
 async function ask(params, options) {
   const { signal, timeout } = options ?? {};
+  await told;
   if (signal?.aborted) return undefined;
   try {
     return await host.call("ui", { ...params, timeout_ms: timeout }, { cancel: cancellation(signal) });
@@ -24,7 +32,6 @@ async function ask(params, options) {
   }
 }
 
-const tell = (params) => void host.call("ui", params).then(undefined, () => undefined);
 const placementOf = (options) => (options?.placement === "belowEditor" ? "below_editor" : "above_editor");
 const optionText = (option) => (typeof option === "string" ? option : String(option?.label ?? option?.value ?? option));
 
