@@ -87,7 +87,11 @@ impl Spot {
             below => (root, below),
         };
         let (around, name) = below.rsplit_once('/').unwrap_or(("", below));
-        let root = open_root(root).map_err(|error| FileFault::opening(&shown, error))?;
+        let root = match missing {
+            Missing::Refuse => open_root(root),
+            Missing::Make => make_root(root),
+        };
+        let root = root.map_err(|error| FileFault::opening(&shown, error))?;
         let folder = root.enter(Path::new(around), missing).map_err(|error| FileFault::opening(&shown, error))?;
         Ok(Self { folder, name: name.into(), shown })
     }
@@ -185,6 +189,20 @@ pub(crate) fn open_root(path: &str) -> io::Result<Folder> {
     Dir::open_ambient_dir(path, ambient_authority()).map(|dir| Folder { dir })
 }
 
+/// The same where folders are to be made: a grant for one path begins with the folder around it, which need not exist.
+fn make_root(path: &str) -> io::Result<Folder> {
+    let mut nearest = path;
+    loop {
+        match open_root(nearest) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && nearest != "/" => nearest = parent(nearest),
+            Ok(folder) if nearest != path => {
+                return folder.enter(Path::new(path[nearest.len()..].trim_start_matches('/')), Missing::Make);
+            }
+            opened => return opened,
+        }
+    }
+}
+
 fn parent(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) | None => "/",
@@ -218,6 +236,17 @@ mod tests {
             Ok(_) => "opened".to_owned(),
             Err(fault) => fault.to_string(),
         }
+    }
+
+    #[test]
+    fn missing_root_is_made_from_the_nearest_folder_that_exists() {
+        let place = tempfile::tempdir().expect("a folder");
+        let place = place.path().to_str().expect("text");
+        assert_eq!(outcome(open_root(&format!("{place}/a/b"))), "File not found: it");
+        for root in ["a/b", "a/b/c", "a"] {
+            assert_eq!(outcome(make_root(&format!("{place}/{root}"))), "opened", "{root}");
+        }
+        assert_eq!(outcome(open_root(&format!("{place}/a/b/c"))), "opened");
     }
 
     #[test]
