@@ -226,3 +226,16 @@ async fn stale_api_throws_after_the_end() {
     let heard = heard.lock().expect("no panic");
     assert!(heard.is_empty(), "nothing reaches the session: {heard:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn question_comes_after_all_that_was_shown_before_it() {
+    let heard = Heard::default();
+    let source = "export default (pi) => pi.on('agent_start', async (event, ctx) => {
+        for (let count = 0; count < 40; count++) ctx.ui.setStatus('count', String(count));
+        await ctx.ui.confirm('Sure?', '');
+    })";
+    let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
+    guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
+    let heard: Vec<String> = heard.lock().expect("no panic").clone();
+    assert_eq!((heard.len(), heard.iter().position(|word| word == "Ask")), (41, Some(40)));
+}
