@@ -1,40 +1,60 @@
-// Records what the extensions of the corpus register in the real Pi: `node capture.mjs CORPUS`, CORPUS being the folder
-// into which packages are fetched. One fixture per extension that loads in one of the hosts; what loads in none is no row.
+// Records what the extensions of the corpus register and do in the real Pi:
+//
+//   node capture.mjs CORPUS [--logs FOLDER] [WORD…]     CORPUS is the folder into which packages are fetched
+//
+// One fixture per extension that loads in one of the hosts; what loads in none is no row. WORDs choose extensions, and the
+// fixtures of others stay as they are. `--logs` keeps what was seen with its texts, which fixtures do not hold.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { HERE, entries, hosts, install, order } from "./corpus.mjs";
-import { hostTexts, registration } from "./normal.mjs";
+import { theirs } from "./effects.mjs";
+import { hostTexts, legible, registration, rehearsed } from "./normal.mjs";
 import { each, once } from "./run.mjs";
 
-const [, , folder] = process.argv;
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { logs: { type: "string" } } });
+const [folder, ...words] = positionals;
 const missing = await install(folder);
 const fixtures = join(HERE, "fixtures");
-rmSync(fixtures, { recursive: true, force: true });
-mkdirSync(fixtures);
+if (!words.length) rmSync(fixtures, { recursive: true, force: true });
+mkdirSync(fixtures, { recursive: true });
 
 const oracle = join(HERE, "oracle.mjs");
-let waiting = entries(folder);
+let waiting = entries(folder).filter(({ kind, id }) => words.every((word) => `${kind} ${id}`.includes(word)));
 for (const host of hosts(folder)) {
   const refused = [];
-  const texts = hostTexts(await once({ path: join(HERE, "host-texts.ts") }, (entry) => [host.node, oracle, host.folder, entry.path]));
-  await each(waiting, (entry) => [host.node, oracle, host.folder, entry.path], (entry, seen, folders) => {
+  const texts = hostTexts(await once({ path: join(HERE, "host-texts.ts") }, ({ path }) => [host.node, oracle, host.folder, path]));
+  await each(waiting, ({ path, kind, id }) => [host.node, oracle, host.folder, path, kind, id], (entry, seen, place) => {
+    const folders = [...place.folders, [folder, "<corpus>"]];
     if (!seen.loaded) {
       refused.push({ ...entry, error: seen.error.split("\n")[0].replaceAll(folder, "<corpus>") });
       return;
     }
-    const fixture = { ...row(entry), host: host.name, registration: registration(seen, texts, folders) };
-    writeFileSync(join(fixtures, `${file(entry)}.json`), `${JSON.stringify(fixture, null, 1)}\n`);
-    console.log(`captured ${entry.kind} ${entry.id}`);
+    const told = seen.steps?.map((step, index) => theirs(seen.script[index], step));
+    const traces = told && place.changes();
+    keep(entry, host, registration(seen, texts, folders), told && rehearsed(told, traces, folders));
+    log(entry, { script: seen.script, told: told && legible(told, folders), traces: traces && legible(traces, folders) });
   });
   waiting = refused.sort((a, b) => order(a.id, b.id));
 }
 
-const unloaded = waiting.map((entry) => ({ ...row(entry), error: entry.error }));
-writeFileSync(join(HERE, "unloaded.json"), `${JSON.stringify({ missing, unloaded }, null, 1)}\n`);
+if (!words.length) writeFileSync(join(HERE, "unloaded.json"), `${JSON.stringify({ missing, unloaded: waiting.map((entry) => ({ ...row(entry), error: entry.error })) }, null, 1)}\n`);
 for (const { name, fault } of missing) console.log(`not to be had: ${name}: ${fault}`);
-for (const { kind, id, error } of unloaded) console.log(`does not load in Pi: ${kind} ${id}: ${error}`);
+for (const { kind, id, error } of waiting) console.log(`does not load in Pi: ${kind} ${id}: ${error}`);
+
+function keep(entry, host, registration, rehearsal) {
+  const fixture = { ...row(entry), host: host.name, registration, rehearsal };
+  writeFileSync(join(fixtures, `${file(entry)}.json`), `${JSON.stringify(fixture, null, 1)}\n`);
+  console.log(`captured ${entry.kind} ${entry.id}`);
+}
+
+function log(entry, seen) {
+  if (!values.logs) return;
+  mkdirSync(values.logs, { recursive: true });
+  writeFileSync(join(values.logs, `${file(entry)}.json`), `${JSON.stringify(seen, null, 1)}\n`);
+}
 
 function row({ kind, id }) {
   return { kind, id };

@@ -5,6 +5,15 @@ import { createHash } from "node:crypto";
 
 import { order } from "./corpus.mjs";
 
+/** Texts of a rehearsal that are longer than this are kept as hashes. */
+const LONG = 24;
+
+/** Members that hold how long something took. */
+const DURATION = /^(took|elapsed|duration|executionTime|wallTime|.*(Ms|_ms|Seconds))$/i;
+
+/** Numbers from here on are milliseconds since 1970. */
+const MOMENT = 1.6e12;
+
 /** Members whose value is prose, wherever they stand. */
 const PROSE = new Set(["description", "label", "title", "promptSnippet", "errorMessage"]);
 
@@ -46,21 +55,47 @@ export function registration(seen, texts, folders) {
   }, { texts, folders });
 }
 
-/** What a hook, a tool or a command gave back. */
-export function result(value, folders) {
-  return clean(value, { long: 16, folders });
+/** What came of a rehearsal: steps in the form of `effects.mjs`, and what was left in files. */
+export function rehearsed(steps, { files, commits }, folders) {
+  const rules = { long: LONG, folders, changing: true };
+  return { steps: steps.map((step) => clean(step, rules) ?? {}), traces: clean({ files, commits }, rules) };
+}
+
+/** The same with its texts, for people who look for the reason of a difference. */
+export function legible(value, folders) {
+  return clean(value, { folders, changing: true });
+}
+
+/** What differs between two runs of the same program: colours, moments, durations, identities, ports. */
+function constant(text) {
+  return text
+    .replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, "")
+    .replaceAll(/\b\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d([:-]\d\d)?([.-]\d+)?(Z|[+-]\d\d:?\d\d)?/g, "<moment>")
+    .replaceAll(/ext-conformance-[A-Za-z0-9]{6}/gi, "ext-conformance")
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<identity>")
+    .replaceAll(/\b1[6-9]\d{11}\b/g, "<moment>")
+    .replaceAll(/\b\d{1,2}:\d\d(:\d\d)?( ?[AP]M)?\b/g, "<clock>")
+    .replaceAll(/\b\d+(\.\d+)? ?(ms|s|seconds?|milliseconds?)\b/g, "<duration>");
 }
 
 function clean(value, rules = {}, key) {
   if (value === null || value === undefined) return undefined;
   if (typeof value === "string") {
     if (PROSE.has(key) && rules.texts?.has(value)) return `host ${digest(value)}`;
-    const text = (rules.folders ?? []).reduce((all, [path, word]) => all.replaceAll(path, word), value);
+    const placed = (rules.folders ?? []).reduce((all, [path, word]) => all.replaceAll(path, word), value);
+    const text = rules.changing ? constant(placed) : placed;
+    if (rules.changing) return rules.long && text.length > rules.long ? digest(text) : text;
     return PROSE.has(key) || (rules.long && text.length > rules.long) ? digest(text) : text;
   }
   if (Array.isArray(value)) return value.map((item) => clean(item, rules, key) ?? null);
+  if (rules.changing && typeof value === "number") {
+    if (value > MOMENT) return "<moment>";
+    return DURATION.test(key) ? "<duration>" : value;
+  }
   if (typeof value !== "object") return value;
-  const members = Object.entries(value).map(([name, item]) => [name, clean(item, rules, name)]);
+  const named = (name) => (rules.changing ? clean(name, { ...rules, long: undefined }) : name);
+  const told = Object.entries(value).filter(([name]) => !(rules.changing && name === "stack"));
+  const members = told.map(([name, item]) => [named(name), clean(item, rules, name)]);
   return Object.fromEntries(members.filter(([, item]) => item !== undefined).sort(([a], [b]) => order(a, b)));
 }
 

@@ -1,46 +1,46 @@
 // Runs a program on one extension after the other, several at once, each in folders of its own, and reads its last line.
 
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
+
+import { prepare } from "./place.mjs";
 
 /** How long one extension may take. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 240_000;
 
 /** How many run at once. */
-const ABREAST = 2;
+const ABREAST = 3;
+
+/** Where what our program built is kept from one run to the next, if somewhere. */
+const CACHE = process.env.EXT_CONFORMANCE_CACHE;
+if (CACHE) mkdirSync(CACHE, { recursive: true });
 
 /**
  * Calls `command(entry, place)` for each entry, which answers `[program, ...arguments]`, and hands out what the program
- * said on its last line, or why it said nothing.
+ * said on its last line, or why it said nothing, and the place in which it ran, which is gone afterwards.
  */
 export async function each(entries, command, heard) {
   const waiting = [...entries];
   const worker = async () => {
-    for (let entry = waiting.shift(); entry; entry = waiting.shift()) heard(entry, ...(await told(entry, command)));
+    for (let entry = waiting.shift(); entry; entry = waiting.shift()) await told(entry, command, (seen, place) => heard(entry, seen, place));
   };
   await Promise.all(Array.from({ length: ABREAST }, worker));
 }
 
-/** The same for one entry: answers what the program said. */
-export async function once(entry, command) {
-  const [seen] = await told(entry, command);
-  return seen;
+/** The same for one entry: answers what the program said, or what `heard` makes of it. */
+export async function once(entry, command, heard = (seen) => seen) {
+  return told(entry, command, heard);
 }
 
-/** What the program said, and the folders that it may have said, each with a word in its place. */
-function told(entry, command) {
-  const place = realpathSync(mkdtempSync(join(tmpdir(), "ext-conformance-")));
-  const [home, cwd] = ["home", "project"].map((name) => join(place, name));
-  for (const folder of [home, cwd]) mkdirSync(folder);
-  const [program, ...words] = command(entry, { home, cwd });
-  const env = { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8", TERM: "xterm-256color", TMPDIR: place };
-  const options = { cwd, env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 64 << 20 };
+function told(entry, command, heard) {
+  const place = prepare(CACHE);
+  const [program, ...words] = command(entry, place);
+  const options = { cwd: place.cwd, env: place.env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 256 << 20 };
   return new Promise((done) => {
     execFile(program, words, options, (error, stdout, stderr) => {
-      rmSync(place, { recursive: true, force: true });
-      done([read(stdout) ?? { loaded: false, error: fault(error, stderr) }, [[home, "<home>"], [cwd, "<cwd>"], [place, "<temporary>"]]]);
+      const seen = read(stdout) ?? { loaded: false, error: fault(error, stderr) };
+      done(heard(seen, place));
+      place.remove();
     });
   });
 }

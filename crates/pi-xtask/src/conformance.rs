@@ -1,5 +1,5 @@
-//! Extensions of others, compared with the real Pi: what they register there is captured, what they register here is
-//! replayed against it.
+//! Extensions of others, compared with the real Pi: what they register there and what they do in a rehearsal is captured, and
+//! the same here is replayed against it.
 //!
 //! The harness is JavaScript, in `tests/ext_conformance`: the real Pi runs under Node, and the corpus comes from npm. Here it is
 //! only started. Fixtures are part of the repository, the corpus is not.
@@ -28,11 +28,15 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Task {
-    /// Load every extension of the corpus in the real Pi and write down what it registers
-    Capture,
-    /// Load every extension of the corpus here, compare, and write the page
+    /// Load and rehearse every extension of the corpus in the real Pi, and write down what it registers and does
+    Capture {
+        /// Only extensions whose kind and name hold all of these words; the fixtures of others stay as they are
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
+    /// Load and rehearse every extension of the corpus here, compare, and write the page
     Replay {
-        /// Only extensions whose name holds all of these words; the page is left as it is
+        /// Only extensions whose kind and name hold all of these words; the page is left as it is
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
@@ -40,7 +44,7 @@ enum Task {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let harness = match &arguments.task {
-        Task::Capture => node("capture.mjs").arg(corpus()?),
+        Task::Capture { words } => node("capture.mjs").arg(corpus()?).arg("--logs").arg(logs("captured")?).args(words),
         Task::Replay { words } if words.is_empty() => replay()?.arg("--page").arg(cargo::root().join(PAGE)),
         Task::Replay { words } => replay()?.args(words),
     };
@@ -67,9 +71,13 @@ pub(crate) fn check() -> Result<Verdict> {
 }
 
 fn replay() -> Result<Program> {
-    let logs = cargo::target_folder()?.join("ext_conformance/logs");
     let pi = cargo::build_pi(Beside::Tests)?;
-    Ok(node("replay.mjs").arg(corpus()?).arg(pi).arg("--logs").arg(logs))
+    Ok(node("replay.mjs").arg(corpus()?).arg(pi).arg("--logs").arg(logs("logs")?))
+}
+
+/// Where what was seen is kept with its texts; fixtures have hashes of them.
+fn logs(name: &str) -> Result<PathBuf> {
+    Ok(cargo::target_folder()?.join("ext_conformance").join(name))
 }
 
 fn node(script: &str) -> Program {
