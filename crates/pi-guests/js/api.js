@@ -84,8 +84,34 @@ export function make(native, flags) {
     };
   };
 
-  // Calls of the host run beside each other; what is said on the bus is heard in the order in which it was said.
+  // What is said on the bus is heard by the extension itself at once and as it is, functions included, as in Pi; others hear a
+  // copy through the host, in the order in which it was said. What comes back of one's own words was heard.
   let said = Promise.resolve();
+  const echoes = [];
+  const hear = (channel, data) => {
+    for (const fn of [...(channels.get(channel) ?? [])]) {
+      try {
+        const result = fn(data);
+        if (isThenable(result)) then(Promise.resolve(result), undefined, (thrown) => native.uncaught(describe(thrown)));
+      } catch (thrown) {
+        native.uncaught(describe(thrown));
+      }
+    }
+  };
+  // Members in the order of their names: the host keeps no other.
+  const sorted = (_, value) => (value === null || typeof value !== "object" || Array.isArray(value) ? value : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))));
+  const copied = (data) => {
+    try {
+      return JSON.stringify(data, sorted) ?? "null";
+    } catch {
+      return undefined;
+    }
+  };
+  const isEcho = (words) => {
+    const index = echoes.indexOf(words);
+    if (index >= 0) echoes.splice(index, 1);
+    return index >= 0;
+  };
   const events = Object.freeze({
     on(channel, fn) {
       check();
@@ -98,7 +124,18 @@ export function make(native, flags) {
     },
     emit(channel, data) {
       check();
-      said = said.then(() => host.call("events", { op: "emit", channel: String(channel), data: data === undefined ? null : data })).then(undefined, (fault) => native.uncaught(describe(fault)));
+      const [name, copy] = [String(channel), copied(data)];
+      const isHeard = (channels.get(name) ?? []).length > 0;
+      if (copy !== undefined) {
+        const words = `${name}\0${copy}`;
+        if (isHeard) echoes.push(words);
+        const failed = (fault) => {
+          isEcho(words);
+          native.uncaught(describe(fault));
+        };
+        said = said.then(() => host.call("events", { op: "emit", channel: name, data: JSON.parse(copy) })).then(undefined, failed);
+      }
+      hear(name, data);
     },
   });
 
@@ -188,7 +225,8 @@ export function make(native, flags) {
         return { stdout: decode(stdout), stderr: decode(stderr), code: exit.code ?? (exit.killed ? 143 : 1), killed: exit.killed, truncated };
       } catch (fault) {
         if (fault.name !== "HostFault") throw fault;
-        return { stdout: "", stderr: fault.message, code: 1, killed: fault.code === "timeout" || signal?.aborted === true };
+        // A program that is not there says nothing, as in Pi; what the host refuses is said.
+        return { stdout: "", stderr: fault.message.startsWith("ENOENT") ? "" : fault.message, code: 1, killed: fault.code === "timeout" || signal?.aborted === true };
       }
     },
     getActiveTools: () => session("get_tools").tools.filter(({ is_active }) => is_active).map(({ name }) => name),
@@ -309,14 +347,7 @@ export function make(native, flags) {
     return { output: pieces.join(""), exitCode: exitCode ?? undefined, cancelled: false, truncated: false };
   }
   const bus = ({ channel, data }) => {
-    for (const fn of [...(channels.get(channel) ?? [])]) {
-      try {
-        const result = fn(data);
-        if (isThenable(result)) then(Promise.resolve(result), undefined, (thrown) => native.uncaught(describe(thrown)));
-      } catch (thrown) {
-        native.uncaught(describe(thrown));
-      }
-    }
+    if (!isEcho(`${channel}\0${copied(data)}`)) hear(channel, data);
     return { family: "notice" };
   };
   const handle = (job, hook, index, event) => {
