@@ -151,6 +151,11 @@ function name(home, path) {
   return relative(home, path).replace(/\/index\.(ts|js)$/, "").replace(/\.(ts|js)$/, "");
 }
 
+/** The name of the files about an extension. */
+export function fileName({ kind, id }) {
+  return `${kind}-${id.replaceAll(/[^A-Za-z0-9._-]+/g, "-")}.json`;
+}
+
 export function order(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -89,10 +89,14 @@ const FAMILIES = {
   session_directory: (folder) => ({ folder }),
 };
 
+/** What Pi says where a program of its own is missing and cannot be fetched: we bring ours, so there is nothing to compare. */
+const LACKS = /is not available and could not be downloaded$/;
+
 /** A step as the real Pi tells it. */
-export function theirs(step, { outcome, effects, network }) {
+export function theirs(step, { outcome, effects, outside }) {
   const answered = step.fire ? outcome.map?.((one) => ("error" in one ? { error: one.error } : meaning(MEANINGS[step.fire], one.value, one.event))) ?? outcome : outcome;
-  return { answer: answerOf(step, answered), effects: grouped(effects.map(({ kind, value }) => [kind, THEIRS[kind]?.(value) ?? value])), network };
+  if (LACKS.test(answered?.error)) return { answer: answered, effects: {}, lacking: true };
+  return { answer: answerOf(step, answered), effects: grouped(effects.map(({ kind, value }) => [kind, THEIRS[kind]?.(value) ?? value])), outside: outside || undefined };
 }
 
 /** A step as `pi ext rehearse` tells it. */

@@ -8,6 +8,9 @@ import { order } from "./corpus.mjs";
 /** Texts of a rehearsal that are longer than this are kept as hashes. */
 const LONG = 24;
 
+/** Members that hold the number of a process. */
+const PROCESS = /^(.*Pid|pid)$/;
+
 /** Members that hold how long something took. */
 const DURATION = /^(took|elapsed|duration|executionTime|wallTime|.*(Ms|_ms|Seconds))$/i;
 
@@ -66,12 +69,15 @@ export function legible(value, folders) {
   return clean(value, { folders, changing: true });
 }
 
-/** What differs between two runs of the same program: colours, moments, durations, identities, ports. */
+/** What differs between two runs of the same program: colours, moments, durations, identities, processes, temporary names. */
 function constant(text) {
   return text
     .replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, "")
     .replaceAll(/\b\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d([:-]\d\d)?([.-]\d+)?(Z|[+-]\d\d:?\d\d)?/g, "<moment>")
     .replaceAll(/ext-conformance-[A-Za-z0-9]{6}/gi, "ext-conformance")
+    .replaceAll(/<temporary>\/pi-ext-[^/]+\//g, "<temporary>/")
+    .replaceAll(/(<temporary>\/[\w.-]*?-)([0-9a-f]{12}|[A-Za-z0-9]{6})(?=[/"'`\s]|$)/g, "$1<chance>")
+    .replaceAll(/\b(pid:? )\d+/gi, "$1<process>")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<identity>")
     .replaceAll(/\b1[6-9]\d{11}\b/g, "<moment>")
     .replaceAll(/\b\d{1,2}:\d\d(:\d\d)?( ?[AP]M)?\b/g, "<clock>")
@@ -90,6 +96,7 @@ function clean(value, rules = {}, key) {
   if (Array.isArray(value)) return value.map((item) => clean(item, rules, key) ?? null);
   if (rules.changing && typeof value === "number") {
     if (value > MOMENT) return "<moment>";
+    if (PROCESS.test(key)) return "<process>";
     return DURATION.test(key) ? "<duration>" : value;
   }
   if (typeof value !== "object") return value;

@@ -25,9 +25,11 @@ export function page(corpus, rows, { missing, unloaded }, { examples, packages }
     "",
     ...summary(examples, packages),
     "",
-    "What must differ between two runs is made equal first: the folders of the run, colours, moments and clock times, durations in seconds",
-    "or milliseconds, random identities. Effects are ordered within their kind. A result of a step at which the real Pi wanted the network, which",
-    "is closed to both, is compared by its class (an answer or an error); the table says how many those are.",
+    "What must differ between two runs is made equal first: the folders of the run and of the corpus, temporary names, colours, moments and",
+    "clock times, durations in seconds or milliseconds, UUIDs, numbers of processes, stacks of errors, frames of spinners, the patch that newer versions of Pi",
+    "add to what `edit` tells, and the host's own notice that something was denied. Effects are ordered within their kind; one that comes a step later is equal if all come in",
+    "their order. A step at which the real Pi wanted the network, which is closed to both, or a program or a native module of the machine, is compared by its",
+    "class (an answer or an error); the table says how many those are. Steps for which Pi itself lacks a program that it would download are left out.",
     "",
     ...["example", "package"].flatMap((kind) => table(kind, rows.filter((row) => row.kind === kind))),
     "## Differences",
@@ -35,7 +37,7 @@ export function page(corpus, rows, { missing, unloaded }, { examples, packages }
     ...(differing.length ? differing.flatMap(differences) : ["None.", ""]),
     "## What is not rehearsed",
     "",
-    "Extensions whose doing is drawing. That they register the same is compared.",
+    "Extensions whose doing is drawing, or whose rehearsal has no end. That they register the same is compared.",
     "",
     "| extension | why |",
     "|---|---|",
@@ -76,7 +78,7 @@ function line({ id, counts, registered, behaved }) {
     .filter(([, list]) => list.length)
     .map(([name, list]) => `${list.length} ${list.length === 1 ? name.slice(0, -1) : name}`);
   const verdict = (list) => (list.length === 0 ? "equal" : "**differs**");
-  const played = behaved ? `${verdict(behaved.differences)} | ${behaved.equal} of ${behaved.all}` : "draws | ";
+  const played = behaved ? `${verdict(behaved.differences)} | ${behaved.equal} of ${behaved.all}` : "not rehearsed | ";
   return `| ${id} | ${hooks || ""} | ${tools.length || ""} | ${commands.length || ""} | ${other.join(", ")} | ${verdict(registered)} | ${played} |`;
 }
 

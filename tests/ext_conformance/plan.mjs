@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { HERE, order } from "./corpus.mjs";
+import { HERE, fileName, order } from "./corpus.mjs";
 
 const read = (name) => JSON.parse(readFileSync(join(HERE, "rehearsal", name), "utf8"));
 export const SCENE = read("scene.json");
@@ -24,8 +24,8 @@ const ACTIONS = 12;
 const [assistant, user] = [SCENE.entries[3].message, SCENE.entries[0].message];
 
 /** What is known beforehand about an extension: own steps, arguments of commands, inputs of tools, or why it is no row. */
-export function script({ kind, id }) {
-  const file = join(HERE, "rehearsal/scripts", `${kind}-${id.replaceAll(/[^A-Za-z0-9._-]+/g, "-")}.json`);
+export function script(entry) {
+  const file = join(HERE, "rehearsal/scripts", fileName(entry));
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
 }
 

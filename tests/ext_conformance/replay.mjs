@@ -1,14 +1,15 @@
 // Loads the extensions of the corpus in our program, rehearses them, and compares with the fixtures.
 //
-//   node replay.mjs CORPUS PI [--page FILE] [--logs FOLDER] [WORD…]     PI is our binary; WORDs choose extensions
+//   node replay.mjs CORPUS PI [--page FILE] [--logs FOLDER] [--cache FOLDER] [WORD…]
 //
-// Fails below the thresholds. `--page` writes the table for readers.
+// PI is our binary; WORDs choose extensions. Fails below the thresholds. `--page` writes the table for readers, `--cache` keeps
+// what was built for the next time.
 
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import { CORPUS, HERE, entries, install, order } from "./corpus.mjs";
+import { CORPUS, HERE, entries, fileName, install, order } from "./corpus.mjs";
 import { ours } from "./effects.mjs";
 import { hostTexts, isSameText, legible, registration, rehearsed } from "./normal.mjs";
 import { page } from "./page.mjs";
@@ -19,7 +20,7 @@ import { assess, sums } from "./verdict.mjs";
 /** What the process ends with where the corpus cannot be fetched. */
 const UNREACHABLE = 77;
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { page: { type: "string" }, logs: { type: "string" } } });
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { page: { type: "string" }, logs: { type: "string" }, cache: { type: "string" } } });
 const [folder, pi, ...words] = positionals;
 const missing = await install(folder);
 for (const { name, fault } of missing) console.log(`not to be had: ${name}: ${fault}`);
@@ -34,7 +35,7 @@ const planned = new Map();
 const rehearse = (entry, place) => {
   const { registration: expected } = known.get(key(entry));
   const { scene, steps } = plan(expected, script(entry), place);
-  const isRow = !script(entry).drawing;
+  const isRow = !script(entry).drawing && known.get(key(entry)).rehearsal;
   planned.set(entry, steps);
   const file = join(place.root, "script.json");
   writeFileSync(file, JSON.stringify({ scene, steps: isRow ? steps : [] }));
@@ -44,18 +45,19 @@ const judged = new Map();
 const judge = (entry, seen, place) => {
   const folders = [...place.folders, [folder, "<corpus>"]];
   const { registration: expected, rehearsal } = known.get(key(entry));
-  const { drawing } = script(entry);
+  const drawing = script(entry).drawing ?? (rehearsal ? undefined : "its rehearsal does not come to an end in Pi itself");
   const steps = planned.get(entry);
   const registered = compare(expected, registration(seen, texts, folders));
   const told = seen.steps?.map((step, index) => ours(steps[index], step));
   const traces = told && place.changes();
-  const behaved = drawing ? undefined : assess(steps, rehearsal ?? { steps: [], traces: {} }, told ? rehearsed(told, traces, folders) : { steps: [], traces: {} }, compare);
+  const behaved = drawing ? undefined : assess(steps, rehearsal, told ? rehearsed(told, traces, folders) : { steps: [], traces: {} }, compare);
   judged.set(entry, { kind: entry.kind, id: entry.id, error: seen.error, registered, behaved, drawing, counts: counts(expected) });
   log(entry, { registered, differences: behaved?.differences, steps, told: told && legible(told, folders), traces: traces && legible(traces, folders), error: seen.error });
 };
-await each(found, rehearse, judge);
+if (values.cache) mkdirSync(values.cache, { recursive: true });
+await each(found, rehearse, judge, values.cache && resolve(values.cache));
 // Those that took too long on a machine that is busy get a second chance; a real difference stays one.
-await each(found.filter((entry) => hasDifference(judged.get(entry))), rehearse, judge);
+await each(found.filter((entry) => hasDifference(judged.get(entry))), rehearse, judge, values.cache && resolve(values.cache));
 const rows = [...judged.values()].sort((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
 for (const row of rows) tell(row);
 
@@ -112,7 +114,7 @@ function counts({ handlers, tools, commands, shortcuts, flags, messageRenderers,
 
 function log(entry, seen) {
   if (!values.logs) return;
-  const file = join(values.logs, `${key(entry).replaceAll(/[^A-Za-z0-9._-]+/g, "-")}.json`);
+  const file = join(values.logs, fileName(entry));
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(seen, null, 1)}\n`);
 }

@@ -1,7 +1,6 @@
 // Runs a program on one extension after the other, several at once, each in folders of its own, and reads its last line.
 
 import { execFile } from "node:child_process";
-import { mkdirSync } from "node:fs";
 
 import { prepare } from "./place.mjs";
 
@@ -11,29 +10,26 @@ const PATIENCE_MS = 240_000;
 /** How many run at once. */
 const ABREAST = 3;
 
-/** Where what our program built is kept from one run to the next, if somewhere. */
-const CACHE = process.env.EXT_CONFORMANCE_CACHE;
-if (CACHE) mkdirSync(CACHE, { recursive: true });
-
 /**
  * Calls `command(entry, place)` for each entry, which answers `[program, ...arguments]`, and hands out what the program
- * said on its last line, or why it said nothing, and the place in which it ran, which is gone afterwards.
+ * said on its last line, or why it said nothing, and the place in which it ran, which is gone afterwards. What our program
+ * built is kept in `cache`, if there is one.
  */
-export async function each(entries, command, heard) {
+export async function each(entries, command, heard, cache) {
   const waiting = [...entries];
   const worker = async () => {
-    for (let entry = waiting.shift(); entry; entry = waiting.shift()) await told(entry, command, (seen, place) => heard(entry, seen, place));
+    for (let entry = waiting.shift(); entry; entry = waiting.shift()) await told(entry, command, (seen, place) => heard(entry, seen, place), cache);
   };
   await Promise.all(Array.from({ length: ABREAST }, worker));
 }
 
-/** The same for one entry: answers what the program said, or what `heard` makes of it. */
-export async function once(entry, command, heard = (seen) => seen) {
-  return told(entry, command, heard);
+/** The same for one entry: answers what the program said. */
+export async function once(entry, command) {
+  return told(entry, command, (seen) => seen);
 }
 
-function told(entry, command, heard) {
-  const place = prepare(CACHE);
+function told(entry, command, heard, cache) {
+  const place = prepare(cache);
   const [program, ...words] = command(entry, place);
   const options = { cwd: place.cwd, env: place.env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 256 << 20 };
   return new Promise((done) => {

@@ -22,18 +22,18 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 /** Everything that is written down of a step. */
 export function notebook() {
   let effects = [];
-  let hasNetwork = false;
+  let isOutside = false;
   return {
     note: (kind, value) => void effects.push({ kind, value: plain(value) }),
-    touchNetwork() {
-      hasNetwork = true;
+    goOutside() {
+      isOutside = true;
     },
     get size() {
       return effects.length;
     },
     take() {
-      const taken = { effects, network: hasNetwork };
-      [effects, hasNetwork] = [[], false];
+      const taken = { effects, outside: isOutside };
+      [effects, isOutside] = [[], false];
       return taken;
     },
   };
@@ -58,7 +58,7 @@ export function bus(createEventBus, notes) {
 /** Nothing goes out, and that something wanted to, or used what only this machine has, is written down. */
 export function closeDoors(notes) {
   const refuse = () => {
-    notes.touchNetwork();
+    notes.goOutside();
     return Object.assign(new Error("getaddrinfo ENOTFOUND rehearsal.invalid"), { code: "ENOTFOUND", errno: -3008, syscall: "getaddrinfo", hostname: "rehearsal.invalid" });
   };
   globalThis.fetch = async () => {
@@ -73,12 +73,12 @@ export function closeDoors(notes) {
   const connect = net.Socket.prototype.connect;
   net.Socket.prototype.connect = function (...args) {
     const { path, host } = args[0]?.[0] ?? args[0] ?? {};
-    if (!path && host) notes.touchNetwork();
+    if (!path && host) notes.goOutside();
     return connect.apply(this, args);
   };
   watchPrograms(require("node:child_process"), notes);
   const { dlopen } = process;
-  process.dlopen = (...args) => (notes.touchNetwork(), dlopen.apply(process, args));
+  process.dlopen = (...args) => (notes.goOutside(), dlopen.apply(process, args));
   syncBuiltinESMExports();
 }
 
@@ -87,12 +87,12 @@ function watchPrograms(processes, notes) {
   const isOutside = (file) => typeof file === "string" && file.includes("/") && !file.startsWith(process.env.PATH) && !/^\/bin\/(ba)?sh$/.test(file);
   const { spawn } = processes.ChildProcess.prototype;
   processes.ChildProcess.prototype.spawn = function (options) {
-    if (isOutside(options?.file)) notes.touchNetwork();
+    if (isOutside(options?.file)) notes.goOutside();
     return spawn.call(this, options);
   };
   for (const name of ["spawnSync", "execFileSync"]) {
     const real = processes[name];
-    processes[name] = (file, ...rest) => (isOutside(file) && notes.touchNetwork(), real(file, ...rest));
+    processes[name] = (file, ...rest) => (isOutside(file) && notes.goOutside(), real(file, ...rest));
   }
 }
 

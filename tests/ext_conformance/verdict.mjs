@@ -7,18 +7,19 @@ export const THRESHOLDS = {
 };
 
 /**
- * Compares step by step. Where the real Pi wanted the network, only what kind of answer it was is compared. Effects that come
+ * Compares step by step. Where the real Pi went outside of the rehearsal, only what kind of answer it was is compared. Effects that come
  * a step later than there are no difference if all of them come, in their order: nobody waited for them.
  */
 export function assess(steps, expected, found, compare) {
   const differences = [];
   const isPunctual = compare(joined(expected), joined(found, expected)).length > 0;
-  let [equal, answered, done, classed] = [0, 0, 0, 0];
+  let [equal, answered, done, classed, lacking] = [0, 0, 0, 0, 0];
   const seen = ({ answer, effects }) => ({ answer, effects: isPunctual ? effects : {} });
   steps.forEach((step, index) => {
     const [wanted, got] = [expected.steps[index] ?? {}, found.steps[index]];
     const name = `step ${index + 1}, ${title(step)}`;
-    const isClassed = wanted.network === true;
+    if (wanted.lacking) return void lacking++;
+    const isClassed = wanted.outside === true;
     const own = got === undefined ? [`${name}: expected an answer, found none`] : isClassed ? classes(name, wanted, got) : compare(seen(wanted), seen(got), name);
     differences.push(...own);
     if (own.length === 0) equal++;
@@ -28,14 +29,14 @@ export function assess(steps, expected, found, compare) {
   });
   if (expected.steps.length !== steps.length) differences.push(`the fixture has ${expected.steps.length} steps, the script ${steps.length}: capture it anew`);
   differences.push(...compare(expected.traces, found.traces, "traces"));
-  return { differences, equal, all: steps.length, answered, done, classed };
+  return { differences, equal, all: steps.length - lacking, answered, done, classed };
 }
 
 /** All effects of a rehearsal by their kind, but for those of steps that are compared by class. */
 function joined(rehearsal, { steps } = rehearsal) {
   const all = {};
   rehearsal.steps.forEach(({ effects = {} }, index) => {
-    if (steps[index]?.network) return;
+    if (steps[index]?.outside || steps[index]?.lacking) return;
     for (const [kind, list] of Object.entries(effects)) (all[kind] ??= []).push(...list);
   });
   return all;

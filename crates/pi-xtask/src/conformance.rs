@@ -44,7 +44,7 @@ enum Task {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let harness = match &arguments.task {
-        Task::Capture { words } => node("capture.mjs").arg(corpus()?).arg("--logs").arg(logs("captured")?).args(words),
+        Task::Capture { words } => node("capture.mjs").arg(corpus()?).arg("--logs").arg(kept("captured")?).args(words),
         Task::Replay { words } if words.is_empty() => replay()?.arg("--page").arg(cargo::root().join(PAGE)),
         Task::Replay { words } => replay()?.args(words),
     };
@@ -72,11 +72,12 @@ pub(crate) fn check() -> Result<Verdict> {
 
 fn replay() -> Result<Program> {
     let pi = cargo::build_pi(Beside::Tests)?;
-    Ok(node("replay.mjs").arg(corpus()?).arg(pi).arg("--logs").arg(logs("logs")?))
+    let harness = node("replay.mjs").arg(corpus()?).arg(pi);
+    Ok(harness.arg("--logs").arg(kept("logs")?).arg("--cache").arg(kept("built")?))
 }
 
-/// Where what was seen is kept with its texts; fixtures have hashes of them.
-fn logs(name: &str) -> Result<PathBuf> {
+/// Where what was seen is kept with its texts, of which fixtures have hashes, and what was built.
+fn kept(name: &str) -> Result<PathBuf> {
     Ok(cargo::target_folder()?.join("ext_conformance").join(name))
 }
 
