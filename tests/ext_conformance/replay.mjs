@@ -51,12 +51,13 @@ const judge = (entry, seen, place) => {
   const told = seen.steps?.map((step, index) => ours(steps[index], step));
   const traces = told && place.changes();
   const behaved = drawing ? undefined : assess(steps, rehearsal, told ? rehearsed(told, traces, folders) : { steps: [], traces: {} }, compare);
-  judged.set(entry, { kind: entry.kind, id: entry.id, error: seen.error, registered, behaved, drawing, counts: counts(expected) });
+  const error = seen.error?.message ?? seen.error ?? undefined;
+  judged.set(entry, { kind: entry.kind, id: entry.id, error, registered, behaved, drawing, counts: counts(expected) });
   log(entry, { registered, differences: behaved?.differences, steps, told: told && legible(told, folders), traces: traces && legible(traces, folders), error: seen.error });
 };
 if (values.cache) mkdirSync(values.cache, { recursive: true });
 await each(found, rehearse, judge, values.cache && resolve(values.cache));
-// Those that took too long on a machine that is busy get a second chance; a real difference stays one.
+// On a machine that is busy those that took too long get a second chance; a real difference stays one.
 await each(found.filter((entry) => hasDifference(judged.get(entry))), rehearse, judge, values.cache && resolve(values.cache));
 const rows = [...judged.values()].sort((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
 for (const row of rows) tell(row);
