@@ -51,7 +51,7 @@ const judge = (entry, seen, place) => {
   const told = seen.steps?.map((step, index) => ours(steps[index], step));
   const traces = told && place.changes();
   const behaved = drawing ? undefined : assess(steps, rehearsal, told ? rehearsed(told, traces, folders) : { steps: [], traces: {} }, compare);
-  const error = seen.error?.message ?? seen.error ?? undefined;
+  const error = (seen.error?.message ?? seen.error ?? undefined)?.replaceAll(folder, "<corpus>");
   judged.set(entry, { kind: entry.kind, id: entry.id, error, registered, behaved, drawing, counts: counts(expected) });
   log(entry, { registered, differences: behaved?.differences, steps, told: told && legible(told, folders), traces: traces && legible(traces, folders), error: seen.error });
 };

@@ -1,9 +1,9 @@
 // How two rehearsals compare, and what is enough.
 
-/** What must be reached: shares of rows that are equal. Levels that were reached are not given up silently. */
+/** What must be reached: shares of rows that are equal. What was reached is not given up silently: raise these, never lower them. */
 export const THRESHOLDS = {
   example: { registered: 1, behaved: 1 },
-  package: { registered: 0.95, behaved: 0 },
+  package: { registered: 0.95, behaved: 0.7 },
 };
 
 /**
