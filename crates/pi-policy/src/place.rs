@@ -45,6 +45,8 @@ pub enum Root {
     Data,
     Temporary,
     Agent,
+    /// What others keep below a folder that the subject may read: as if it lay outside.
+    Others,
 }
 
 /// How much of what is below a path a call concerns.
@@ -160,6 +162,7 @@ impl Places {
                 self.roots.push(Folder { place: Place::Secret, path: file, root: Arc::clone(&root) });
                 Place::Agent
             }
+            Root::Others => Place::Outside,
         };
         self.roots.push(Folder { place, path, root });
         Ok(self)
@@ -202,6 +205,7 @@ impl Places {
             .max_by_key(|folder| folder.path.len())
             .filter(|folder| inside.is_none() || folder.path.len() >= self.project.len());
         let (place, root) = match (innermost, inside) {
+            (Some(Folder { place: Place::Outside, .. }), _) => (Place::Outside, None),
             (Some(folder), _) => (folder.place, Some(&folder.root)),
             (None, Some(_)) => (Place::Project, Some(&self.project)),
             (None, None) => (Place::Outside, None),
@@ -574,6 +578,19 @@ mod tests {
         check(&places, ".pi/ext/x/index.js", "Own /p/.pi/ext/x/index.js");
         check(&places, ".pi/ext/xy", "Configuration /p/.pi/ext/xy");
         check(&places, "/q", "Data /q");
+    }
+
+    #[test]
+    fn what_others_keep_is_outside_but_for_ones_own() {
+        let places = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]);
+        let places = places.with(Root::Others, "/home/u/.pi/agent/data").expect("a folder");
+        let places = places.with(Root::Data, "/home/u/.pi/agent/data/x").expect("a folder");
+        check(&places, "~/.pi/agent/data/x/kept", "Data /home/u/.pi/agent/data/x/kept");
+        check(&places, "~/.pi/agent/data/y/kept", "Outside /home/u/.pi/agent/data/y/kept");
+        check(&places, "~/.pi/agent/data", "Outside /home/u/.pi/agent/data");
+        check(&places, "~/.pi/agent/other", "Agent /home/u/.pi/agent/other");
+        let other = places.locate("~/.pi/agent/data/y", Extent::File).expect("a path");
+        assert_eq!(other.root(), None);
     }
 
     #[test]
