@@ -14,7 +14,7 @@ use pi_provider::{
     assembly::Asked,
     catalog::{Asked as Wanted, Entry, FindError, Found},
     client::{Answer, Client, ForeignStream, Interceptor},
-    credential::{self, AuthFile, Sources, Status},
+    credential::{self, AuthFile, Credential, Sources, Status},
     manifest::{
         Capability, ModelEntry,
         endpoint::{Placement, SecretHeader},
@@ -137,6 +137,12 @@ impl Models {
             Some(Lacking { provider, models: entry.manifest.models.keys().cloned().collect(), lack })
         });
         lacking.collect()
+    }
+
+    /// The raw credential of a provider, for whoever was granted to have it; nothing if there is none.
+    pub fn credential(&self, provider: &ProviderId) -> Option<Credential> {
+        let entry = self.inner.catalog.providers().find(|entry| entry.manifest.id == *provider)?;
+        self.resolve(entry).into_credential(provider).ok().flatten()
     }
 
     /// Asks the model. Cancelling the token, or dropping the future or the answer, closes the connection.

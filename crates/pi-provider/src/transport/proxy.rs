@@ -41,14 +41,19 @@ impl Proxies {
         }
     }
 
-    /// Whether a proxy leads to this address. The library decides by itself in the same way; this is for telling whose
-    /// fault it is when nothing answers.
-    pub(super) fn lead_to(&self, url: &Url) -> bool {
+    /// The proxy that leads to this address, as it was written; nothing if none does.
+    pub fn leading_to(&self, url: &Url) -> Option<&str> {
         let own = match url.scheme() {
             "http" | "ws" => &self.http,
             _ => &self.https,
         };
-        (own.is_some() || self.all.is_some()) && !self.excepts(url)
+        own.as_deref().or(self.all.as_deref()).filter(|_| !self.excepts(url))
+    }
+
+    /// Whether a proxy leads to this address. The library decides by itself in the same way; this is for telling whose
+    /// fault it is when nothing answers.
+    pub(super) fn lead_to(&self, url: &Url) -> bool {
+        self.leading_to(url).is_some()
     }
 
     fn excepts(&self, url: &Url) -> bool {
