@@ -21,7 +21,7 @@ use pi_extproto::{
 use pi_policy::Action;
 
 use crate::{
-    desk::{Desk, Output, Sluice, Terms},
+    desk::{Desk, Occasion, Output, Sluice, Terms},
     port::Refusal,
 };
 
@@ -38,6 +38,7 @@ pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) ->
             desk.authorize(action, terms).await?;
             environment::unlock(desk, call).await
         }
+        Call::Session(_) | Call::Ui(_) if terms.occasion == Occasion::Loading => Err(not_yet()),
         Call::Session(call) => {
             desk.authorize(action, terms).await?;
             session::perform(desk, call, terms).await
@@ -52,7 +53,9 @@ pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) ->
         }
         Call::Log(note) => {
             desk.authorize(action, terms).await?;
-            desk.events().note(note, &terms.occasion);
+            if let Some(entry) = desk.events().note(note, &terms.occasion) {
+                desk.trace_log(entry);
+            }
             Ok(Output::Empty)
         }
         Call::Mcp(call) => {
@@ -130,6 +133,12 @@ fn size(value: &serde_json::Value) -> usize {
         Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
         Value::Object(members) => members.iter().map(|(name, member)| name.len() + 3 + size(member)).sum::<usize>() + 2,
     }
+}
+
+/// What an extension is told that asks something of a session which begins when its extensions have loaded.
+fn not_yet() -> HostError {
+    let message = "not while the extension loads: its session begins afterwards; do it in session_start or later";
+    HostError { retryable: Some(true), ..invalid(message) }
 }
 
 /// What the caller of something that was stopped is told.

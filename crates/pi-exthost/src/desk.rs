@@ -8,10 +8,12 @@ mod feed;
 mod figures;
 mod output;
 mod record;
+mod tracing;
 
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -53,6 +55,9 @@ use crate::{
     port::{Canvas, ControlPass, Conversation, Drawing},
     stopwatch::Stopwatch,
 };
+
+/// Folders of the agent directory that are not for every extension to read: what others keep, and what lets clients in.
+const OTHERS: [&str; 2] = ["extension-data", "server"];
 
 /// One guest's counter at its host. Clones are the same.
 #[derive(Clone)]
@@ -119,14 +124,18 @@ pub struct Hosting {
 impl Desk {
     pub(crate) fn new(house: Arc<House>, identity: Identity) -> Result<Self, NoDesk> {
         let fittings = &house.fittings;
-        let bad = |folder: &std::path::Path| {
+        let bad = |folder: &Path| {
             let folder = folder.to_owned();
             move |fault| NoDesk::Folder { folder, fault }
         };
         let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?;
-        for (root, folder) in
-            [(Root::Own, &identity.folder), (Root::Data, &identity.data), (Root::Temporary, &identity.temporary)]
-        {
+        let own = [(Root::Own, &identity.folder), (Root::Data, &identity.data), (Root::Temporary, &identity.temporary)];
+        // An extension that lies in the project may do there what it may do in any project.
+        let own =
+            own.into_iter().filter(|(root, folder)| *root != Root::Own || !is_same(folder, &fittings.folders.project));
+        let agent = fittings.folders.agent.iter().flat_map(|agent| OTHERS.map(|name| agent.join(name)));
+        let others: Vec<PathBuf> = agent.collect();
+        for (root, folder) in own.chain(others.iter().map(|folder| (Root::Others, folder))) {
             let real = pi_tools::files::real_text(folder).ok_or(PathFault::NotAbsolute).map_err(bad(folder))?;
             places = places.with(root, &real).map_err(bad(folder))?;
         }
@@ -237,7 +246,7 @@ impl Desk {
             self.authorize(action, &terms).await?;
             self.inner.conversation.draw(drawing).await.map_err(|refusal| connector::refused(&refusal))
         };
-        self.run(self.next_id(), start, &terms, false, work).await
+        self.run(self.next_id(), start, &terms, OwnEnd::None, work).await
     }
 
     /// Cancels the call that named this token. Any number of times, also when it is over.
@@ -255,10 +264,10 @@ impl Desk {
 
     async fn perform(&self, checked: CheckedCall, terms: &Terms) -> Result<Output, HostError> {
         let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
-        let has_own_end = matches!(checked.call(), Call::Exec(_));
+        let own_end = OwnEnd::of(checked.call());
         self.trace_call(&checked);
         self.inner.counters.sent(connector::weigh(checked.call()) as u64);
-        let result = self.run(id.clone(), start, terms, has_own_end, connector::execute(self, checked, terms)).await;
+        let result = self.run(id.clone(), start, terms, own_end, connector::execute(self, checked, terms)).await;
         if let Ok(output) = &result {
             self.inner.counters.received(output.bytes());
         }
@@ -272,17 +281,17 @@ impl Desk {
         id: String,
         start: Start,
         terms: &Terms,
-        has_own_end: bool,
+        own_end: OwnEnd,
         work: impl Future<Output = Result<T, HostError>>,
     ) -> Result<T, HostError> {
         let _pause = terms.stopwatch.as_ref().map(Stopwatch::pause);
-        let own = start.timeout_ms.filter(|_| !has_own_end).map(Duration::from_millis);
+        let own = start.timeout_ms.filter(|_| own_end == OwnEnd::None).map(Duration::from_millis);
         let deadline = [terms.timeout, own].into_iter().flatten().min();
         let record = self.record(id, start, &terms.occasion).await?;
         let cancelled = async {
-            match has_own_end {
-                true => std::future::pending().await,
-                false => terms.cancel.cancelled().await,
+            match own_end {
+                OwnEnd::TimeAndCancel => std::future::pending().await,
+                OwnEnd::None | OwnEnd::Time => terms.cancel.cancelled().await,
             }
         };
         let late = async {
@@ -347,7 +356,7 @@ impl Desk {
             trace.write(&call.call_id, Payload::HostCall(call.clone()));
         }
         let refused = async { Err::<(), HostError>(error.clone()) };
-        let result = self.run(call.call_id.clone(), start, terms, false, refused).await;
+        let result = self.run(call.call_id.clone(), start, terms, OwnEnd::None, refused).await;
         let error = result.err().unwrap_or_else(|| error.clone());
         self.trace_result(&call.call_id, &Err(error.clone()));
         error
@@ -365,7 +374,7 @@ impl Desk {
             params_hash: log::params_hash(&call.method(), &params),
             timeout_ms: None,
         };
-        self.run(self.next_id(), start, terms, false, async { Err(error) }).await
+        self.run(self.next_id(), start, terms, OwnEnd::None, async { Err(error) }).await
     }
 
     /// Gives the call a token of its own that others know by name.
@@ -377,27 +386,6 @@ impl Desk {
         cancels.retain(|_, known| !known.is_cancelled());
         cancels.insert(name.to_owned(), cancel.clone());
         Terms { cancel, ..terms }
-    }
-
-    fn trace_call(&self, checked: &CheckedCall) {
-        if let Some(trace) = &self.inner.house.fittings.trace {
-            let mut call = HostCall::new(checked.call_id(), checked.call());
-            call.timeout_ms = checked.deadline_ms().map(Into::into);
-            trace.write(checked.call_id(), Payload::HostCall(call));
-        }
-    }
-
-    fn trace_result(&self, id: &str, result: &Result<Output, HostError>) {
-        if let Some(trace) = &self.inner.house.fittings.trace {
-            let result = match result {
-                Ok(Output::Credential(credential)) => {
-                    HostResult::success(id, Output::Credential(credential.redacted()).to_object())
-                }
-                Ok(output) => HostResult::success(id, output.to_object()),
-                Err(error) => HostResult::failure(id, error.clone()),
-            };
-            trace.write(id, Payload::HostResult(result));
-        }
     }
 
     pub(crate) fn next_id(&self) -> String {
@@ -427,6 +415,35 @@ impl Desk {
     }
 }
 
+/// What work sees to itself of how it may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnEnd {
+    None,
+    /// The time in its parameters: who was asked is told that it is over.
+    Time,
+    /// That, and being cancelled: a process is ended in order.
+    TimeAndCancel,
+}
+
+impl OwnEnd {
+    pub(crate) fn of(call: &Call) -> Self {
+        match call {
+            Call::Exec(_) => Self::TimeAndCancel,
+            Call::Ui(_) => Self::Time,
+            Call::Tool(_)
+            | Call::Fs(_)
+            | Call::Http(_)
+            | Call::Session(_)
+            | Call::Events(_)
+            | Call::Env(_)
+            | Call::Credentials(_)
+            | Call::Log(_)
+            | Call::Mcp(_)
+            | Call::Other(_) => Self::None,
+        }
+    }
+}
+
 /// One call in the queue.
 struct Queued<'a>(&'a AtomicUsize);
 
@@ -448,6 +465,11 @@ impl Drop for Hosting {
     fn drop(&mut self) {
         lock(&self.desk.inner.running).remove(&self.call);
     }
+}
+
+/// Whether two paths lead to the same place. Looks at the disk.
+fn is_same(one: &Path, other: &Path) -> bool {
+    pi_tools::files::real_text(one).is_some_and(|one| pi_tools::files::real_text(other) == Some(one))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

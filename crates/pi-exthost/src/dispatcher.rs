@@ -43,8 +43,9 @@ pub struct Fittings {
     /// The environment of the program.
     pub variables: BTreeMap<String, String>,
     pub resolver: Arc<dyn Resolver>,
-    /// A proxy for requests; without it they go straight to the address that was checked.
-    pub proxy: Option<String>,
+    /// Which proxy leads to a URL; without one requests go straight to the address that was checked, and so do those to
+    /// addresses that are not of the public network.
+    pub proxy: Option<ProxyFinder>,
     /// Where raw keys come from; without it there are none.
     pub keys: Option<KeyRing>,
     pub trace: Option<Trace>,
@@ -54,6 +55,9 @@ pub struct Fittings {
 
 /// Finds the key of a provider; nothing if there is none.
 pub type KeyRing = Arc<dyn Fn(ProviderId) -> BoxFuture<'static, Option<Credential>> + Send + Sync>;
+
+/// Finds the proxy that leads to a URL; nothing if none does.
+pub type ProxyFinder = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Bounds for every guest. What goes beyond them is refused, with a word about the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

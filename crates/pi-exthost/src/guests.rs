@@ -8,12 +8,13 @@ mod asking;
 mod offer;
 mod witness;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use pi_extproto::hook::{
@@ -36,6 +37,9 @@ use crate::{
     trace::Trace,
     verdict::Verdict,
 };
+
+/// A handler that takes longer is named in the log, while it is still waited for.
+pub const SLOW: Duration = Duration::from_secs(1);
 
 /// How long guests are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +213,16 @@ impl Attached {
         }
         let (event, ask) = (chain.event().clone(), self.timed(cancel));
         let watched = self.watch.event(&event);
-        let answer = self.run(during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)).await;
+        let mut asked = pin!(self.run(during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)));
+        let answer = tokio::select! {
+            biased;
+            answer = &mut asked => answer,
+            () = sleep(SLOW) => {
+                // Whoever wonders what a session waits for finds the name before the patience is over.
+                watched.is_slow(SLOW);
+                asked.await
+            }
+        };
         watched.heard(answer.as_ref().err());
         let taken = match answer {
             Ok(outcome) => chain.take(id, outcome).inspect_err(|trouble| self.report(&during, trouble)),
@@ -255,6 +268,7 @@ impl Attached {
                 _,
             ) => {}
         }
+        self.watch.failed(during, trouble);
         let registration = self.guest.registration();
         (self.report)(Incident {
             guest: registration.id.clone(),

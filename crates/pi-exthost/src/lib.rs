@@ -31,7 +31,7 @@ pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook},
     desk::{Desk, Feed, Figures, Occasion, Output, Terms},
-    dispatcher::{Dispatcher, Fittings, Limits},
+    dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
     drawings::Drawings,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
     guests::{Guests, Patience},

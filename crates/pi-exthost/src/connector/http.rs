@@ -155,11 +155,14 @@ async fn once(desk: &Desk, hop: &Hop, grant: &Grant, terms: &Terms) -> Result<re
         return Err(invalid("params.url: the host can be read in two ways; write it plainly"));
     }
     let addresses = addresses(desk, host, grant, terms).await?;
-    let fittings = &desk.inner.house.fittings;
+    // A proxy looks names up by itself: what only this machine may reach is not for it to find.
+    let is_public = addresses.iter().all(|address| pi_policy::is_public(*address));
+    let finder = desk.inner.house.fittings.proxy.as_ref().filter(|_| is_public);
+    let proxy = finder.and_then(|finder| finder(hop.url.as_str()));
     let client = desk
         .inner
         .clients
-        .get(&read, &addresses, fittings.proxy.as_deref())
+        .get(&read, &addresses, proxy.as_deref())
         .map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))?;
     let mut request = client.request(hop.method.clone(), hop.url.clone()).headers(hop.headers.clone());
     if let Some(body) = &hop.body {

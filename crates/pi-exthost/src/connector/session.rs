@@ -11,12 +11,12 @@ use pi_extproto::{
     hook::DraftMessage,
     host::{ErrorCode, HostError},
 };
-use pi_transcript::{Message, message::ToolDefinition};
+use pi_transcript::{EntryId, Message, message::ToolDefinition};
 
 use super::{invalid, refused};
 use crate::{
     desk::{Desk, Output, Terms},
-    port::{self, Control, Expansion, ForkPosition, Mode, Navigation, Selection},
+    port::{self, Control, Conversation, Expansion, ForkPosition, Mode, Navigation, Selection},
 };
 
 pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Result<Output, HostError> {
@@ -30,14 +30,7 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         SessionCall::GetHeader => {
             SessionHeader { header: to_json(&conversation.header().await.map_err(refuse)?)? }.into()
         }
-        SessionCall::GetEntries { selection } => {
-            let selection = match selection {
-                EntrySelection::All => Selection::All,
-                EntrySelection::Branch => Selection::Branch,
-            };
-            let entries = conversation.entries(selection).await.map_err(refuse)?;
-            Entries { entries: entries.iter().map(|entry| to_json(&**entry)).collect::<Result<_, _>>()? }.into()
-        }
+        SessionCall::GetEntries { selection } => entries(conversation, selection).await?.into(),
         SessionCall::GetEntry { entry_id } => {
             let entry = conversation.entry(entry_id).await.map_err(refuse)?;
             FoundEntry { entry: entry.map(|entry| to_json(&*entry)).transpose()? }.into()
@@ -50,12 +43,11 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         }
         SessionCall::SendMessage { custom_type, content, display, details, delivery, trigger_turn } => {
             let message = DraftMessage { custom_type, content, display, details };
-            match trigger_turn {
+            let sent = match trigger_turn {
                 true => conversation.send_message_and_run(message, delivery).await,
                 false => conversation.send_message(message, delivery).await,
-            }
-            .map_err(refuse)?
-            .into()
+            };
+            sent.map_err(refuse)?.into()
         }
         SessionCall::SendUserMessage { content, delivery, expand } => {
             let expansion = if expand { Expansion::Templates } else { Expansion::Verbatim };
@@ -88,8 +80,8 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
                 thinking_level,
                 steps: None,
             };
-            let message = Message::Assistant(conversation.complete(completion).await.map_err(refuse)?);
-            Completion { message: to_json(&message)? }.into()
+            let answer = conversation.complete(completion).await.map_err(refuse)?;
+            Completion { message: to_json(&Message::Assistant(answer))? }.into()
         }
         SessionCall::Compact { instructions } => {
             Compaction { result: to_json(&conversation.compact(instructions).await.map_err(refuse)?)? }.into()
@@ -100,21 +92,10 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
             Output::Empty
         }
         SessionCall::NewSession { parent } => control(desk, terms, Control::NewSession { parent }).await?.into(),
-        SessionCall::Fork { entry_id, position } => {
-            let position = match position {
-                ForkPoint::Before => ForkPosition::Before,
-                ForkPoint::At => ForkPosition::At,
-            };
-            control(desk, terms, Control::Fork { entry: entry_id, position }).await?.into()
-        }
-        SessionCall::NavigateTree { entry_id, summarize, instructions, replace_instructions, label } => {
-            let navigation = Navigation {
-                entry: entry_id,
-                summarize,
-                instructions,
-                replaces_instructions: replace_instructions,
-                label,
-            };
+        SessionCall::Fork { entry_id, position } => control(desk, terms, fork(entry_id, position)).await?.into(),
+        SessionCall::NavigateTree { entry_id: entry, summarize, instructions, replace_instructions, label } => {
+            let replaces_instructions = replace_instructions;
+            let navigation = Navigation { entry, summarize, instructions, replaces_instructions, label };
             control(desk, terms, Control::Navigate(navigation)).await?.into()
         }
         SessionCall::SwitchSession { path } => control(desk, terms, Control::SwitchSession { path }).await?.into(),
@@ -122,6 +103,23 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         SessionCall::RegistrationChanged => conversation.registration_changed().await.map_err(refuse)?.into(),
         SessionCall::Quit => conversation.quit().await.map_err(refuse)?.into(),
     })
+}
+
+async fn entries(conversation: &Conversation, selection: EntrySelection) -> Result<Entries, HostError> {
+    let selection = match selection {
+        EntrySelection::All => Selection::All,
+        EntrySelection::Branch => Selection::Branch,
+    };
+    let entries = conversation.entries(selection).await.map_err(|refusal| refused(&refusal))?;
+    Ok(Entries { entries: entries.iter().map(|entry| to_json(&**entry)).collect::<Result<_, _>>()? })
+}
+
+fn fork(entry: EntryId, position: ForkPoint) -> Control {
+    let position = match position {
+        ForkPoint::Before => ForkPosition::Before,
+        ForkPoint::At => ForkPosition::At,
+    };
+    Control::Fork { entry, position }
 }
 
 /// Only a command may do this, and it has a pass that says so.

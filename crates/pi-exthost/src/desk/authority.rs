@@ -8,10 +8,12 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
     log::{Level, LogEvent},
 };
-use pi_policy::{Action, Decision, Denial, Explanation, Feature, Grant, Host, Request, Target, decide, explain};
+use pi_policy::{
+    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Request, Target, decide, explain,
+};
 use pi_transcript::question::{Announcement, NotifyType};
 
-use super::{Desk, Terms};
+use super::{Desk, Occasion, Terms};
 use crate::{
     consent::asking::{self, Petitioner},
     ledger::object,
@@ -74,6 +76,8 @@ impl Desk {
         };
         let answer = match gate.silence(request.now) {
             Some(silence) => silence,
+            // The session begins when its extensions have loaded: a question would wait for itself.
+            None if terms.occasion == Occasion::Loading => Answer::Nobody,
             None => {
                 let petitioner = Petitioner { name: inner.identity.id.as_str(), version: &inner.identity.version };
                 let rulebook = &inner.house.fittings.rulebook;

@@ -10,7 +10,7 @@ use pi_extproto::{
     message::Payload,
 };
 
-use super::{Desk, Terms};
+use super::{Desk, OwnEnd, Terms};
 use crate::{connector, trace::Trace};
 
 /// Items that the sender may be ahead of the reader.
@@ -76,14 +76,14 @@ async fn drive(desk: Desk, call: Call, terms: &Terms, items: mpsc::Sender<Result
     }
     let checked = CheckedCall::native(desk.next_id(), call, terms.timeout.map(crate::ledger::millis));
     let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
-    let has_own_end = matches!(checked.call(), Call::Exec(_));
+    let own_end = OwnEnd::of(checked.call());
     desk.trace_call(&checked);
     desk.inner.counters.sent(size as u64);
     let trace = desk.inner.house.fittings.trace.clone();
     let traced = trace.map(|trace| (trace, protocol::Sender::new(id.clone())));
     let mut sluice = Sluice { items, desk: desk.clone(), traced };
     let work = connector::stream(&desk, checked, terms, &mut sluice);
-    let result = desk.run(id, start, terms, has_own_end, work).await;
+    let result = desk.run(id, start, terms, own_end, work).await;
     if let Err(error) = result {
         sluice.fail(error).await;
     }

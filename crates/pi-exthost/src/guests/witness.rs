@@ -1,18 +1,20 @@
 //! Writes down what is asked of guests: in the ledger always, in the trace if there is one.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use pi_extproto::{
     Object,
     hook::event::Event,
-    message::{EventHook, Payload, SlashCommand, SlashResult, ToolCall, ToolResult},
+    message::{ErrorReport, EventHook, Payload, SlashCommand, SlashResult, ToolCall, ToolResult},
 };
 use pi_transcript::json::Extra;
 
 use crate::{
     content,
-    guest::{GuestId, ToolAnswer, ToolInvocation},
-    incident::Trouble,
+    guest::{GuestFault, GuestId, ToolAnswer, ToolInvocation},
+    incident::{During, Trouble},
     ledger::{Ledger, Occasion, Pen, Span},
     trace::Trace,
 };
@@ -76,6 +78,22 @@ impl Watch {
         })
     }
 
+    /// The guest failed at something.
+    pub(crate) fn failed(&self, during: &During, trouble: &Trouble) {
+        if let Some((_, Some(trace))) = &self.seen {
+            let details = json!({ "during": during.to_string() });
+            trace.write(
+                &during.to_string(),
+                Payload::Error(ErrorReport {
+                    code: code(trouble).to_owned(),
+                    message: trouble.to_string(),
+                    details: details.as_object().cloned(),
+                    extra: Extra::new(),
+                }),
+            );
+        }
+    }
+
     fn see(&self, occasion: Occasion, name: &str, id: String, message: impl FnOnce() -> Payload) -> Watched {
         let Some((pen, trace)) = &self.seen else { return Watched { span: None, trace: None, id } };
         if let Some(trace) = trace {
@@ -85,7 +103,31 @@ impl Watch {
     }
 }
 
+/// The word for a failure.
+fn code(trouble: &Trouble) -> &'static str {
+    match trouble {
+        Trouble::Fault(GuestFault::Threw { .. }) => "threw",
+        Trouble::Fault(GuestFault::Cancelled) => "cancelled",
+        Trouble::Fault(GuestFault::NotOffered { .. }) => "not_offered",
+        Trouble::Fault(GuestFault::Nonsense { .. }) => "nonsense",
+        Trouble::Fault(GuestFault::OverLimit { .. }) => "over_limit",
+        Trouble::Fault(GuestFault::Gone) => "gone",
+        Trouble::Panicked { .. } => "panicked",
+        Trouble::Hung { .. } => "hung",
+        Trouble::Deaf { .. } => "deaf",
+        Trouble::WrongFamily => "wrong_family",
+        Trouble::Misfit { .. } => "misfit",
+    }
+}
+
 impl Watched {
+    /// It takes longer than it should, and goes on.
+    pub(crate) fn is_slow(&self, after: Duration) {
+        if let Some(span) = &self.span {
+            span.is_slow(after);
+        }
+    }
+
     pub(crate) fn answered_tool(self, result: &Result<ToolAnswer, Trouble>) {
         let (is_error, output) = match result {
             Ok(answer) => (answer.is_error, json!(content::output_to_protocol(&answer.output))),

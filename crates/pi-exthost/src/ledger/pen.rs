@@ -22,6 +22,9 @@ use super::{
 };
 use crate::guest::GuestId;
 
+/// The event by which the log names what takes too long.
+pub(super) const SLOW_EVENT: &str = "extension.slow";
+
 /// What a guest is doing when it asks or says something: the id by which lines are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {
@@ -100,22 +103,24 @@ impl Pen {
         self.write(LogEvent::CompatWarning, Level::Warn, message, &Occasion::Loading, data);
     }
 
-    /// What the guest says itself. What is too much is left out and counted, what is too long is cut.
-    pub fn note(&self, note: LogNote, occasion: &Occasion) {
+    /// What the guest says itself. What is too much is left out and counted, what is too long is cut. Answers what was
+    /// written, if it was.
+    pub fn note(&self, note: LogNote, occasion: &Occasion) -> Option<LogEntry> {
         let LogNote { level, event, message, data } = note;
         let passage = {
             let mut flood = self.shared.flood.lock().unwrap_or_else(PoisonError::into_inner);
             flood.next(self.shared.ledger.now())
         };
         match passage {
-            Passage::LeftOut => {}
+            Passage::LeftOut => None,
             Passage::Written { left_out } => {
-                self.tell_left_out(left_out);
+                self.shared.tell_left_out(left_out);
                 let bytes = self.shared.ledger.allowance().bytes;
                 let mut entry =
                     self.entry(event, level, cut(message, bytes), occasion, data.map(|it| small(it, bytes)));
                 entry.source = source(Component::Extension);
-                self.shared.ledger.write(entry);
+                self.shared.ledger.write(entry.clone());
+                Some(entry)
             }
         }
     }
@@ -123,7 +128,8 @@ impl Pen {
     /// What the guest wrote to one of its standard streams.
     pub fn output(&self, stream: &str, text: &str, occasion: &Occasion) {
         let (event, level) = (LogEvent::from(format!("extension.{stream}").as_str()), Level::Info);
-        self.note(LogNote { level, event, message: text.to_owned(), data: None }, occasion);
+        // It stands in the ledger; nobody traces what comes by another way than a call.
+        drop(self.note(LogNote { level, event, message: text.to_owned(), data: None }, occasion));
     }
 
     /// A tool call, a command or an event begins; what follows is its end.
@@ -143,7 +149,7 @@ impl Pen {
     /// Says how many lines were left out, if that was not said yet.
     pub fn settle(&self) {
         let left_out = self.shared.flood.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.tell_left_out(left_out);
+        self.shared.tell_left_out(left_out);
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
@@ -158,7 +164,20 @@ impl Pen {
         occasion: &Occasion,
         data: Option<Object>,
     ) -> LogEntry {
-        let Shared { ledger, guest, artifact, .. } = &*self.shared;
+        self.shared.entry(event, level, message, occasion, data)
+    }
+}
+
+impl Shared {
+    fn entry(
+        &self,
+        event: LogEvent,
+        level: Level,
+        message: String,
+        occasion: &Occasion,
+        data: Option<Object>,
+    ) -> LogEntry {
+        let Self { ledger, guest, artifact, .. } = self;
         let mut correlation = Correlation::new(guest.as_str(), ledger.scenario());
         correlation.session_id = Some(ledger.session().to_owned());
         correlation.artifact_id.clone_from(artifact);
@@ -187,7 +206,8 @@ impl Pen {
         }
         let message = format!("{left_out} lines were left out: the extension logs too much");
         let data = object(json!({ "left_out": left_out }));
-        self.write(LogEvent::from("log.flood"), Level::Warn, message, &Occasion::Background, data);
+        let event = LogEvent::from("log.flood");
+        self.ledger.write(self.entry(event, Level::Warn, message, &Occasion::Background, data));
     }
 }
 
@@ -195,6 +215,14 @@ impl Span {
     /// It was done, or went wrong in the way that `error` says.
     pub fn end(mut self, error: Option<&str>) {
         self.finish(error);
+    }
+
+    /// It takes longer than `after`, and goes on.
+    pub fn is_slow(&self, after: Duration) {
+        tracing::warn!(guest = %self.pen.guest(), name = self.name, ?after, "an extension is slow");
+        let data = json!({ "name": self.name, "after_ms": millis(after) });
+        let message = format!("{} takes longer than {after:?}", self.name);
+        self.pen.write(LogEvent::from(SLOW_EVENT), Level::Warn, message, &self.occasion, object(data));
     }
 
     fn finish(&mut self, error: Option<&str>) {
@@ -221,10 +249,7 @@ impl Drop for Span {
 impl Drop for Shared {
     fn drop(&mut self) {
         let left_out = self.flood.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if left_out > 0 {
-            // The pen that would say it is gone, so it is said without one.
-            tracing::warn!(guest = %self.guest, left_out, "lines of an extension's log were left out");
-        }
+        self.tell_left_out(left_out);
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use pi_extproto::log::{LogEntry, LogEvent};
 use pi_transcript::json::Digest;
 
-use super::{book, chain::Link};
+use super::{book, chain::Link, pen::SLOW_EVENT};
 
 /// The lines of a session's ledger, the oldest first, across its files.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,6 +83,8 @@ pub struct ExtensionStatistics {
     pub tool_calls: u64,
     pub events: u64,
     pub notes: u64,
+    /// How often a handler took longer than it should.
+    pub slow: u64,
     /// Lines of its own that were left out.
     pub left_out: u64,
 }
@@ -169,6 +171,7 @@ pub fn statistics(reading: &Reading) -> Statistics {
             LogEvent::Other(word) if word.as_str() == "log.flood" => {
                 own.left_out += member("left_out").and_then(Value::as_u64).unwrap_or_default();
             }
+            LogEvent::Other(word) if word.as_str() == SLOW_EVENT => own.slow += 1,
             LogEvent::Other(_) => own.notes += 1,
         }
     }

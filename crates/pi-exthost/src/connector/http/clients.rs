@@ -24,6 +24,7 @@ pub(crate) struct Clients {
 struct Known {
     host: String,
     addresses: Vec<IpAddr>,
+    proxy: Option<String>,
     client: Client,
 }
 
@@ -31,12 +32,17 @@ impl Clients {
     /// A client that connects to these addresses and no other.
     pub(super) fn get(&self, host: &str, addresses: &[IpAddr], proxy: Option<&str>) -> reqwest::Result<Client> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = known.iter().position(|known| known.host == host && known.addresses == addresses);
+        let is_it =
+            |known: &Known| known.host == host && known.addresses == addresses && known.proxy.as_deref() == proxy;
+        let place = known.iter().position(is_it);
         let found = match place {
             Some(place) => known.remove(place),
-            None => {
-                Known { host: host.to_owned(), addresses: addresses.to_vec(), client: make(host, addresses, proxy)? }
-            }
+            None => Known {
+                host: host.to_owned(),
+                addresses: addresses.to_vec(),
+                proxy: proxy.map(str::to_owned),
+                client: make(host, addresses, proxy)?,
+            },
         };
         let client = found.client.clone();
         known.push(found);

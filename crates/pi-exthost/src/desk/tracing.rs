@@ -1,0 +1,90 @@
+//! What goes over a desk, as the protocol writes it. Nothing happens where nobody wants to read it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use pi_extproto::{
+    Object,
+    capability::CapabilityManifest,
+    host::{CheckedCall, HostCall, HostError, HostResult},
+    log::LogEntry,
+    message::{Payload, Register, VERSION},
+};
+use pi_transcript::json::Extra;
+
+use super::{Desk, Output};
+use crate::guest::Registration;
+
+impl Desk {
+    /// Writes down that the guest was loaded, and what it offers.
+    pub fn registered(&self, registration: &Registration, took: Duration) {
+        self.events().registered(numbers(registration));
+        self.events().ready(took);
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            trace.write(self.guest().as_str(), Payload::Register(self.register(registration)));
+        }
+    }
+
+    fn register(&self, registration: &Registration) -> Register {
+        let identity = self.identity();
+        let object = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let tools = registration.tools.iter().map(|tool| object(json!(tool.definition)));
+        let commands = registration.commands.iter().map(|command| object(json!(command.definition)));
+        let hooks = registration.hooks.keys().map(|hook| hook.as_str().to_owned());
+        Register {
+            name: self.guest().as_str().to_owned(),
+            version: identity.version.clone(),
+            api_version: VERSION.to_owned(),
+            capabilities: None,
+            capability_manifest: Some(CapabilityManifest::new(identity.declared.requirements().to_vec())),
+            tools: Some(tools.collect()),
+            slash_commands: Some(commands.collect()),
+            event_hooks: Some(hooks.collect()),
+            extra: Extra::new(),
+        }
+    }
+
+    pub(super) fn trace_call(&self, checked: &CheckedCall) {
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            let mut call = HostCall::new(checked.call_id(), checked.call());
+            call.timeout_ms = checked.deadline_ms().map(Into::into);
+            trace.write(checked.call_id(), Payload::HostCall(call));
+        }
+    }
+
+    pub(super) fn trace_result(&self, id: &str, result: &Result<Output, HostError>) {
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            let result = match result {
+                Ok(Output::Credential(credential)) => {
+                    HostResult::success(id, Output::Credential(credential.redacted()).to_object())
+                }
+                Ok(output) => HostResult::success(id, output.to_object()),
+                Err(error) => HostResult::failure(id, error.clone()),
+            };
+            trace.write(id, Payload::HostResult(result));
+        }
+    }
+
+    /// What the guest said to its log.
+    pub(crate) fn trace_log(&self, entry: LogEntry) {
+        if let Some(trace) = &self.inner.house.fittings.trace {
+            trace.write(self.guest().as_str(), Payload::Log(entry));
+        }
+    }
+}
+
+/// How much of each kind an extension registered: the log counts, it does not quote.
+fn numbers(registration: &Registration) -> Object {
+    let Registration { tools, commands, hooks, flags, shortcuts, renderers, providers, .. } = registration;
+    let counts = [
+        ("tools", tools.len()),
+        ("commands", commands.len()),
+        ("hooks", hooks.len()),
+        ("flags", flags.len()),
+        ("shortcuts", shortcuts.len()),
+        ("renderers", renderers.len()),
+        ("providers", providers.len()),
+    ];
+    counts.into_iter().map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
+}
