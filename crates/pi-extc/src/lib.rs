@@ -30,6 +30,8 @@ pub use self::{
     load::{Loaded, Origin, load},
     rules::{Meaning, rules},
     shims::{HOST_MODULES, Shim, engine_version, shims},
-    signature::{KeyFault, PublicKey, SecretKey, Signature, SignatureState, TrustedKeys, sign, verify},
+    signature::{
+        KeyFault, PublicKey, SIGNATURE, SecretKey, Signature, SignatureState, TrustedKeys, judge, sign, verify,
+    },
     source::{Source, sources},
 };

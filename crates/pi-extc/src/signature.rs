@@ -6,14 +6,17 @@
 use std::{fmt, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use pi_extproto::artifact::Digest;
+use pi_extproto::artifact::{self as descriptor, Digest};
 use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::file;
+use crate::{container, file};
+
+/// The member of `artifact.json` that says who vouches for the container.
+pub const SIGNATURE: &str = "signature";
 
 const PURPOSE: &[u8] = b"pi.ext.signature.v1\n";
 
@@ -192,6 +195,21 @@ pub fn verify(container: &[u8], signature: Option<&Signature>, trusted: &Trusted
         (false, _) => SignatureState::Broken,
         (true, Some(name)) => SignatureState::Trusted { name: name.to_owned(), key: signature.key.clone() },
         (true, None) => SignatureState::Untrusted { key: signature.key.clone() },
+    }
+}
+
+/// What an artifact is worth with what is written about it beside it: the description is part of what is judged, and must
+/// be what lies in the container.
+pub fn judge(container: &[u8], described: &descriptor::Artifact, trusted: &TrustedKeys) -> SignatureState {
+    let mut bare = described.clone();
+    let signature = match bare.extra.shift_remove(SIGNATURE).map(serde_json::from_value::<Signature>) {
+        None => None,
+        Some(Ok(signature)) => Some(signature),
+        Some(Err(_)) => return SignatureState::Broken,
+    };
+    match container::read(container) {
+        Ok(artifact) if artifact.descriptor == bare => verify(container, signature.as_ref(), trusted),
+        Ok(_) | Err(_) => SignatureState::Broken,
     }
 }
 

@@ -11,8 +11,6 @@ use crate::{
 
 pub(super) const CONTAINER: &str = "extension.artifact";
 pub(super) const DESCRIPTOR: &str = "artifact.json";
-/// The member of the descriptor that says who vouches for the container.
-pub(super) const SIGNATURE: &str = "signature";
 
 fn agent(environment: &Environment) -> Result<&Path, ExtFailure> {
     environment.agent_directory.as_deref().ok_or(ExtFailure::Homeless)

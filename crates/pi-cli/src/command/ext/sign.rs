@@ -1,8 +1,8 @@
 //! `pi ext sign`: vouch for an artifact.
 
-use pi_extc::{SecretKey, read_container, sign};
+use pi_extc::{SIGNATURE, SecretKey, read_container, sign};
 
-use super::place::{self, CONTAINER, DESCRIPTOR, SIGNATURE};
+use super::place::{self, CONTAINER, DESCRIPTOR};
 use crate::{
     arguments::ext::ExtSignArguments,
     console::Console,

@@ -1,10 +1,10 @@
 //! `pi ext verify`: what the signature of an artifact is worth here.
 
-use pi_extc::{PublicKey, Signature, SignatureState, TrustedKeys, read_container, verify};
+use pi_extc::{PublicKey, SignatureState, TrustedKeys, judge};
 use pi_extproto::artifact::Artifact as Descriptor;
 use serde_json::json;
 
-use super::place::{self, SIGNATURE};
+use super::place;
 use crate::{
     arguments::ext::ExtVerifyArguments,
     console::{Console, Reader, Tone},
@@ -22,30 +22,16 @@ pub(crate) fn run(
     let file = place::trusted_keys(environment)?;
     let bad = |source| ExtFailure::Key { path: file.clone(), source };
     let mut trusted = TrustedKeys::read(&file).map_err(bad)?;
-    let mut state = state(&container, &descriptor, &trusted);
+    let mut state = judge(&container, &descriptor, &trusted);
     if let Some(name) = &arguments.trust {
         let (SignatureState::Untrusted { key } | SignatureState::Trusted { key, .. }) = &state else {
             return Err(ExtFailure::NobodyToTrust.into());
         };
         trusted.trust(name, key.clone(), &file).map_err(bad)?;
-        state = self::state(&container, &descriptor, &trusted);
+        state = judge(&container, &descriptor, &trusted);
     }
     show(&descriptor, &state, console);
     Ok(if matches!(state, SignatureState::Trusted { .. }) { Exit::Success } else { Exit::No })
-}
-
-/// What is written about an artifact is part of what is judged: it must be what lies in the container.
-fn state(container: &[u8], descriptor: &Descriptor, trusted: &TrustedKeys) -> SignatureState {
-    let mut bare = descriptor.clone();
-    let signature = match bare.extra.shift_remove(SIGNATURE).map(serde_json::from_value::<Signature>) {
-        None => None,
-        Some(Ok(signature)) => Some(signature),
-        Some(Err(_)) => return SignatureState::Broken,
-    };
-    match read_container(container) {
-        Ok(artifact) if artifact.descriptor == bare => verify(container, signature.as_ref(), trusted),
-        Ok(_) | Err(_) => SignatureState::Broken,
-    }
 }
 
 fn show(descriptor: &Descriptor, state: &SignatureState, console: &mut Console) {
