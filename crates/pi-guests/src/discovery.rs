@@ -16,6 +16,8 @@ use serde_json::Value;
 
 use pi_exthost::launcher::{Provenance, Source};
 
+use crate::launcher::packed::is_packed;
+
 pub use self::package::PackageFault;
 use self::package::{Package, read_manifest};
 
@@ -66,7 +68,7 @@ pub enum Notice {
     #[error("{0}: there is no such file or folder")]
     Missing(String),
     #[error(
-        "{0}: there is no extension in it; it takes a .ts or .js file, a folder with index.ts or index.js, or a package.json with pi.extensions"
+        "{0}: there is no extension in it; it takes a .ts or .js file, a folder with index.ts or index.js, a package.json with pi.extensions, or what `pi ext build` made"
     )]
     NoExtension(String),
     #[error("{source_name}: it is not installed; `npm install {package}` in {folder} installs it")]
@@ -147,7 +149,7 @@ impl Search<'_> {
                 return true;
             }
         }
-        if path.join("extension.json").is_file() {
+        if path.join("extension.json").is_file() || is_packed(path) {
             self.add(path, is_projects);
             return true;
         }

@@ -6,8 +6,10 @@
 //! work or the runtime, which then starts anew.
 
 mod answers;
+mod api;
 mod clock;
 mod digests;
+mod engine;
 mod fuse;
 mod guest;
 mod job;

@@ -1,6 +1,7 @@
 //! Makes guests of sources: looks at each, says who it is, and starts it at its desk.
 
 mod built;
+pub(crate) mod packed;
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use pi_exthost::{
-    Guest, GuestId,
+    Desk, Guest, GuestId,
     launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
 };
 
@@ -61,8 +62,9 @@ impl Tiers {
 
     /// The same as [`Launcher::prepare`], for whoever wants to look at what runs in the end.
     pub async fn prepare_js(&self, source: Source) -> Result<PreparedJs, LaunchFault> {
-        let built = Built::make(&source, &self.workshop, &self.cache).await?;
         let around = &self.surroundings;
+        let trusted = around.agent.join("trusted-keys.json");
+        let built = Built::make(&source, &self.workshop, &self.cache, &trusted).await?;
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let folder_name: String = built
             .name
@@ -131,9 +133,11 @@ pub struct PreparedJs {
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedJs { identity, program, notices: _ } = self.prepare_js(source).await?;
-            let launch = move |desk| {
+            let PreparedJs { identity, mut program, notices: _ } = self.prepare_js(source).await?;
+            let launch = move |desk: Desk| {
                 async move {
+                    // Whoever gave it its desk may have told it from another of its name.
+                    program.place.data_dir = desk.identity().data.display().to_string();
                     let guest: Arc<dyn Guest> = JsGuest::start(program, desk).await?;
                     Ok(guest)
                 }

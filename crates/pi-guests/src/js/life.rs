@@ -4,7 +4,6 @@
 //! of the loop runs the timers that are due, then what came from outside, then the immediates.
 
 use std::{
-    cell::{Cell, RefCell},
     rc::Rc,
     sync::{
         Arc,
@@ -13,31 +12,23 @@ use std::{
     time::Duration,
 };
 
-use rquickjs::{CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, Value};
-use serde_json::{Value as Json, json};
+use rquickjs::{CaughtError, Ctx, Function, Object, Persistent, Value};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
-use pi_exthost::{
-    GuestFault,
-    guest::{Rendering, Subject},
-};
-use pi_extproto::{
-    connector::{Call, session::SessionCall},
-    hook::event::Event,
-};
+use pi_exthost::GuestFault;
+use pi_extproto::connector::{Call, session::SessionCall};
 
 use super::{
-    clock::Clock,
+    api::Api,
+    engine::Engine,
     fuse::{BACKGROUND, Trip},
     job::{Answer, Job, JobId, Task},
-    modules::{API, BUNDLE, Border, HOST, Shelf, declare},
+    modules::{API, HOST, declare},
     natives::{self, finished, hang},
-    offered::Offered,
     rejections::Rejections,
     room::{Open, Returned, Room},
-    thread::{self, Guest, Wake},
-    value::{Unfit, from_js, to_js},
+    thread::{Guest, Wake},
+    value::{Unfit, to_js},
 };
 
 /// How a runtime came to its end.
@@ -68,42 +59,10 @@ const ROUND: usize = 256;
 
 /// Starts a runtime, has it do `load` and `then`, and whatever comes from then on.
 pub(super) fn live(guest: &Arc<Guest>, inbox: &Receiver<Wake>, load: Job, then: Option<Job>) -> Ending {
-    let fuse = guest.fuse.clone();
-    let runtime = match Runtime::new() {
-        Ok(runtime) => runtime,
+    let Engine { runtime, context, rejections, room } = match Engine::start(guest) {
+        Ok(engine) => engine,
         Err(error) => return Ending::Broken(error.to_string()),
     };
-    let limits = guest.program.limits.clone();
-    runtime.set_memory_limit(limits.memory);
-    runtime.set_max_stack_size(limits.stack);
-    runtime.set_loader(Border, Shelf(guest.program.library.clone()));
-    let interrupt = fuse.clone();
-    runtime.set_interrupt_handler(Some(Box::new(move || interrupt.is_blown())));
-    let rejections = Rejections::watch(&runtime);
-    let context = match Context::full(&runtime) {
-        Ok(context) => context,
-        Err(error) => return Ending::Broken(error.to_string()),
-    };
-    let room = Rc::new(Room {
-        guest: Arc::clone(guest),
-        desk: guest.desk.clone(),
-        tokio: guest.tokio.clone(),
-        wakes: guest.wakes.clone(),
-        clock: Clock::new(guest.program.time),
-        fuse,
-        limits,
-        life: CancellationToken::new(),
-        current: Cell::new(BACKGROUND),
-        jobs: RefCell::default(),
-        calls: RefCell::default(),
-        feeds: RefCell::default(),
-        canvases: RefCell::default(),
-        timers: RefCell::default(),
-        wants_ticks: Cell::new(false),
-        immediates: Cell::new(0),
-        has_changed: Cell::new(false),
-        is_loading: Cell::new(true),
-    });
     let _withdraw = room.life.clone().drop_guard();
     let begun = context.with(|ctx| {
         let life = match Life::begin(&ctx, guest, Rc::clone(&room), rejections.clone()) {
@@ -174,8 +133,7 @@ struct Life<'js, 'g> {
     ticks: Function<'js>,
     immediate: Function<'js>,
     timer: Function<'js>,
-    /// The Pi API.
-    api: Object<'js>,
+    api: Api<'js>,
 }
 
 impl<'js, 'g> Life<'js, 'g> {
@@ -195,7 +153,7 @@ impl<'js, 'g> Life<'js, 'g> {
         let api = own(API)?;
         let make: Function<'js> = api.get("make")?;
         let flags = natives::thrown(ctx, to_js(ctx, &guest.program.flags))?;
-        let api = make.call((native, flags))?;
+        let api = Api::new(ctx, make.call((native, flags))?);
         Ok(Self {
             complete: kernel.get("complete")?,
             ticks: kernel.get("ticks")?,
@@ -225,7 +183,7 @@ impl<'js, 'g> Life<'js, 'g> {
             ticks: saved.ticks.restore(ctx)?,
             immediate: saved.immediate.restore(ctx)?,
             timer: saved.timer.restore(ctx)?,
-            api: saved.api.restore(ctx)?,
+            api: Api::restore(ctx, saved.api)?,
         })
     }
 
@@ -236,16 +194,39 @@ impl<'js, 'g> Life<'js, 'g> {
             ticks: Persistent::save(ctx, self.ticks),
             immediate: Persistent::save(ctx, self.immediate),
             timer: Persistent::save(ctx, self.timer),
-            api: Persistent::save(ctx, self.api),
+            api: self.api.save(),
         }
     }
 
     fn run(&self, inbox: &Receiver<Wake>) -> Halt {
         loop {
-            if let Err(halt) = self.round(inbox) {
-                return halt;
+            match self.round(inbox) {
+                Ok(()) => {}
+                Err(Halt::End(Ending::Shutdown)) => return self.see_out(inbox),
+                Err(halt) => return halt,
             }
         }
+    }
+
+    /// What was asked of the host and nobody waits for is still done: a notice that was the last word of a command is seen.
+    /// What takes longer than the grace is withdrawn with the runtime.
+    fn see_out(&self, inbox: &Receiver<Wake>) -> Halt {
+        for _ in 0..ROUND {
+            if self.room.calls.borrow().is_empty() {
+                break;
+            }
+            match inbox.recv_timeout(GRACE) {
+                Ok(Wake::Completed { id, result }) => {
+                    if let Err(trip) = self.complete(id, result) {
+                        return trip.into();
+                    }
+                }
+                // Nothing else is begun any more.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Halt::End(Ending::Shutdown)
     }
 
     /// One round of the loop.
@@ -304,13 +285,13 @@ impl<'js, 'g> Life<'js, 'g> {
             Wake::Job(job) => self.take_job(*job)?,
             Wake::Cancel(job) => {
                 if self.room.jobs.borrow().contains_key(&job) {
-                    self.turn(job, || self.call("abort", (job,)))?;
+                    self.turn(job, || self.api.call("abort", (job,)))?;
                 }
             }
             Wake::Abandon(job) => {
                 let open = self.room.jobs.borrow_mut().remove(&job);
                 if open.is_some() {
-                    self.turn(BACKGROUND, || self.call("abort", (job,)))?;
+                    self.turn(BACKGROUND, || self.api.call("abort", (job,)))?;
                 }
             }
             Wake::Completed { id, result } => self.complete(id, result)?,
@@ -319,11 +300,11 @@ impl<'js, 'g> Life<'js, 'g> {
                     slot.feed = Some(rest);
                 }
             }
-            Wake::Key { canvas, key } => self.turn(self.painter(canvas), || self.call("key", (canvas, key)))?,
-            Wake::Resized { canvas } => self.turn(self.painter(canvas), || self.call("resized", (canvas,)))?,
-            Wake::Taken { canvas } => self.turn(self.painter(canvas), || self.call("taken", (canvas,)))?,
+            Wake::Key { canvas, key } => self.turn(self.painter(canvas), || self.api.call("key", (canvas, key)))?,
+            Wake::Resized { canvas } => self.turn(self.painter(canvas), || self.api.call("resized", (canvas,)))?,
+            Wake::Taken { canvas } => self.turn(self.painter(canvas), || self.api.call("taken", (canvas,)))?,
             Wake::Shutdown => {
-                self.turn(BACKGROUND, || self.call("retire", ()))?;
+                self.turn(BACKGROUND, || self.api.call("retire", ()))?;
                 return Err(Halt::End(Ending::Shutdown));
             }
         }
@@ -332,11 +313,6 @@ impl<'js, 'g> Life<'js, 'g> {
 
     fn painter(&self, canvas: u64) -> JobId {
         self.room.canvases.borrow().get(&canvas).map_or(BACKGROUND, |easel| easel.job)
-    }
-
-    fn call<A: rquickjs::function::IntoArgs<'js>>(&self, name: &str, args: A) -> rquickjs::Result<()> {
-        let function: Function<'js> = self.api.get(name)?;
-        function.call(args)
     }
 
     fn complete(&self, id: u64, result: Result<Returned, pi_extproto::host::HostError>) -> Result<(), Trip> {
@@ -367,72 +343,7 @@ impl<'js, 'g> Life<'js, 'g> {
             return Ok(());
         }
         self.room.jobs.borrow_mut().insert(id, Open { task, terms, reply: Some(reply) });
-        self.turn(id, || self.begin_job(id))
-    }
-
-    /// Hands a job to the Pi API.
-    fn begin_job(&self, id: JobId) -> rquickjs::Result<()> {
-        let ctx = &self.ctx;
-        let js = |value: &Json| natives::thrown(ctx, to_js(ctx, value));
-        let jobs = self.room.jobs.borrow();
-        let Some(open) = jobs.get(&id) else { return Ok(()) };
-        match &open.task {
-            Task::Load => {
-                drop(jobs);
-                self.load(id)
-            }
-            Task::Handle { handler, event } => {
-                let (event, handler) = (Event::clone(event), *handler);
-                drop(jobs);
-                let (name, data) = event.write();
-                let data = js(&data.map_or_else(|| json!({}), Json::Object))?;
-                self.call("handle", (id, name, handler, data))
-            }
-            Task::Tool { call_id, name, input, .. } => {
-                let (call_id, name, input) = (call_id.to_string(), name.clone(), Json::Object(input.clone()));
-                drop(jobs);
-                self.call("tool", (id, call_id, name, js(&input)?))
-            }
-            Task::Command { name, arguments } => {
-                let (name, arguments) = (name.clone(), arguments.clone());
-                drop(jobs);
-                self.call("command", (id, name, arguments))
-            }
-            Task::Complete { command, prefix } => {
-                let (command, prefix) = (command.clone(), prefix.clone());
-                drop(jobs);
-                self.call("completions", (id, command, prefix))
-            }
-            Task::Shortcut { key } => {
-                let key = key.clone();
-                drop(jobs);
-                self.call("shortcut", (id, key))
-            }
-            Task::Render(rendering) => {
-                let subject = subject(rendering);
-                drop(jobs);
-                self.call("render", (id, js(&subject)?))
-            }
-            Task::Stream { provider, model, context, options, .. } => {
-                let (provider, model, context, options) =
-                    (provider.clone(), model.clone(), context.clone(), options.clone());
-                drop(jobs);
-                self.call("stream", (id, provider, js(&model)?, js(&context)?, js(&options)?))
-            }
-            Task::Inspect => {
-                drop(jobs);
-                self.call("inspect", (id,))
-            }
-            Task::Measure => Ok(()),
-        }
-    }
-
-    /// Evaluates the bundle and calls its factory.
-    fn load(&self, id: JobId) -> rquickjs::Result<()> {
-        let module = declare(&self.ctx, &format!("{BUNDLE}{}", self.guest.program.name), &self.guest.program.bundle)?;
-        let (module, done) = module.eval()?;
-        let is_again = id == thread::RELOAD;
-        self.call("load", (id, module.namespace()?, done, is_again))
+        self.turn(id, || self.api.begin(id, self.guest, &self.room))
     }
 
     /// Runs JavaScript for a job, with everything that follows from it at once.
@@ -510,12 +421,7 @@ impl<'js, 'g> Life<'js, 'g> {
 
     /// Takes over what the extension offers now, and tells the session if it has begun.
     fn offer(&self) {
-        let offered = self.api.get::<_, Function<'js>>("offered").and_then(|offered| offered.call::<_, Value<'js>>(()));
-        let offered = match offered {
-            Ok(value) => from_js::<Offered>(value).map_err(|unfit| unfit.to_string()),
-            Err(error) => Err(CaughtError::from_error(&self.ctx, error).to_string()),
-        };
-        match offered {
+        match self.api.offered() {
             Ok(offered) => self.room.publish(offered),
             Err(problem) => {
                 return natives::uncaught(&self.room, &format!("what it registers cannot be read: {problem}"));
@@ -537,20 +443,6 @@ impl<'js, 'g> Life<'js, 'g> {
 
 /// Nothing can come any more.
 struct Nothing;
-
-fn subject(rendering: &Rendering) -> Json {
-    let Rendering { subject, width, expanded } = rendering;
-    let mut told = match subject {
-        Subject::Message(message) => json!({ "kind": "message", "message": message }),
-        Subject::ToolCall { name, input } => json!({ "kind": "call", "name": name, "input": input }),
-        Subject::ToolResult { name, output, is_partial } => {
-            json!({ "kind": "result", "name": name, "output": output, "isPartial": is_partial })
-        }
-    };
-    told["width"] = (*width).into();
-    told["expanded"] = (*expanded).into();
-    told
-}
 
 /// How long a guest that was asked to stop is waited for.
 pub(super) const GRACE: Duration = Duration::from_millis(50);

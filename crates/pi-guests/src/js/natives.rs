@@ -4,6 +4,7 @@ use std::{rc::Rc, time::Duration};
 
 use rquickjs::{Ctx, Exception, Function, Module, Object, Promise, Result, TypedArray, Value, promise::PromiseState};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use pi_exthost::port::{Drawing, Frame};
 use pi_extproto::{
@@ -125,7 +126,7 @@ fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
 }
 
 /// Has something done in the host; its result comes back as a completion of the event loop.
-pub(super) fn start<F>(room: &Rc<Room>, id: u64, work: impl FnOnce(tokio_util::sync::CancellationToken, &Room) -> F)
+pub(super) fn start<F>(room: &Rc<Room>, id: u64, work: impl FnOnce(CancellationToken, &Room) -> F)
 where
     F: Future<Output = CallResult> + Send + 'static,
 {
@@ -324,8 +325,8 @@ pub(super) fn log(room: &Rc<Room>, level: &str, event: &str, text: &str) {
         // A flood of words is not worth more than a flood of calls.
         return;
     }
-    let (desk, terms) = (room.desk.clone(), room.terms(None, room.life.child_token()));
-    // Nobody waits for a line of a log; it ends with the runtime at the latest.
+    // Nobody waits for a line of a log. What was said is written, also when the runtime has ended meanwhile.
+    let (desk, terms) = (room.desk.clone(), room.terms(None, CancellationToken::new()));
     room.tokio.spawn(async move { drop(desk.call(Call::Log(note), terms).await) });
 }
 

@@ -1,15 +1,22 @@
 //! From a source to one module that the engine runs.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use pi_extc::{BuildFault, Cache, Loaded, Workshop};
+use pi_extc::{Artifact, BuildFault, Cache, SignatureState, Workshop};
 use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Source};
 use pi_extproto::{artifact::Verdict, capability::Declared};
 
+use super::packed::{Packed, is_packed, signature_of_build};
 use crate::js::Code;
 
 /// The size at which an extension is as large as it gets, for whoever weighs it.
 const LARGE: u64 = 10 << 20;
+
+/// What a signature leaves open whose key nobody here knows: it says that nothing was changed, and not by whom.
+const BARELY_KNOWN: f64 = 0.6;
 
 /// What the pipeline made of a source.
 pub(super) struct Built {
@@ -27,11 +34,23 @@ pub(super) struct Built {
 }
 
 impl Built {
-    /// Builds it, unless it was built before and has not changed.
-    pub(super) async fn make(source: &Source, workshop: &Workshop, cache: &Arc<Cache>) -> Result<Self, LaunchFault> {
+    /// Builds it, unless it was built before and has not changed. What comes built is judged by its signature.
+    pub(super) async fn make(
+        source: &Source,
+        workshop: &Workshop,
+        cache: &Arc<Cache>,
+        trusted: &Path,
+    ) -> Result<Self, LaunchFault> {
         let path = &source.path;
         if !path.exists() {
             return Err(LaunchFault::Missing { path: path.display().to_string() });
+        }
+        if is_packed(path) {
+            let packed = Packed::read(path, trusted)?;
+            let unusable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
+            let folder = packed.unpack(&workshop.cache).map_err(unusable)?;
+            let entry = folder.join("index.js");
+            return Self::of(&packed.artifact, &packed.signature, folder, entry, cache).await;
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
         let several = loaded.len();
@@ -39,11 +58,17 @@ impl Built {
             let message = format!("{} has {several} entries; name one of them", path.display());
             return Err(LaunchFault::Unusable { message });
         };
-        Self::of(&one, cache).await
+        let signature = signature_of_build(one.root(), &one.artifact, trusted);
+        Self::of(&one.artifact, &signature, one.root().to_owned(), one.entry().to_owned(), cache).await
     }
 
-    async fn of(loaded: &Loaded, cache: &Arc<Cache>) -> Result<Self, LaunchFault> {
-        let artifact = &loaded.artifact;
+    async fn of(
+        artifact: &Artifact,
+        signature: &SignatureState,
+        folder: PathBuf,
+        entry: PathBuf,
+        cache: &Arc<Cache>,
+    ) -> Result<Self, LaunchFault> {
         let (cache, module) = (Arc::clone(cache), artifact.module());
         // Compiling takes as long as the disk and the code do.
         let compiled = tokio::task::spawn_blocking(move || cache.bytecode(&module)).await;
@@ -62,19 +87,28 @@ impl Built {
             version: artifact.descriptor.version.clone(),
             hash: format!("sha256:{}", artifact.hash()),
             declared: artifact.manifest.declared(),
-            evidence: evidence(artifact.evidence()),
-            folder: loaded.root().to_owned(),
-            entry: loaded.entry().to_owned(),
+            evidence: evidence(artifact.evidence(), signature),
+            folder,
+            entry,
             bundle,
             notices: notices.map(|finding| finding.message.clone()).collect(),
         })
     }
 }
 
-fn evidence(found: pi_extc::Evidence) -> Evidence {
+/// How little is known of who vouches for it.
+fn unsigned(signature: &SignatureState) -> f64 {
+    match signature {
+        SignatureState::Trusted { .. } => 0.0,
+        SignatureState::Untrusted { .. } => BARELY_KNOWN,
+        SignatureState::Unsigned | SignatureState::Broken => 1.0,
+    }
+}
+
+fn evidence(found: pi_extc::Evidence, signature: &SignatureState) -> Evidence {
     let level = |is_so: bool| if is_so { 1.0 } else { 0.0 };
     Evidence::CLEAN
-        .with(Feature::Unsigned, 1.0)
+        .with(Feature::Unsigned, unsigned(signature))
         .with(Feature::UsesFs, level(found.uses_files))
         .with(Feature::UsesExec, level(found.uses_processes))
         .with(Feature::UsesNetwork, level(found.uses_network))

@@ -6,7 +6,7 @@ use pi_exthost::{Guest, GuestFault};
 use pi_extproto::hook::event::Event;
 use serde_json::{Value, json};
 
-use crate::house::{Heard, ask, call, desk, program, run, start, text};
+use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text};
 use pi_guests::js::JsGuest;
 
 async fn outcome(source: &str, event: &str, data: Value) -> Value {
@@ -177,52 +177,35 @@ async fn identity_is_the_desks_whatever_the_extension_says() {
 }
 
 #[tokio::test]
-async fn polluted_prototypes_change_nothing_for_the_host() {
-    let source = "export default (pi) => {
-        Object.prototype.block = true; Object.prototype.reason = 'stolen'; Object.prototype.isError = true;
-        Array.prototype.push = () => { throw new Error('push'); }; Map.prototype.get = () => { throw new Error('get'); };
-        Promise.prototype.then = function () { throw new Error('then'); };
-        Array.prototype[Symbol.iterator] = function* () {};
-        pi.registerTool({ name: 't', description: 'd', parameters: {}, execute: () => ({ content: [{ type: 'text', text: 'ok' }] }) });
-    }";
-    let guest = start(program(source)).await;
-    // It may have broken itself; it has broken nobody else.
-    if let Ok(guest) = guest
-        && let Ok(answer) = call(&guest, "t", json!({})).await
-    {
-        assert!(text(&answer) == "ok" || answer.is_error, "{answer:?}");
-    }
-    let other = start(program(
-        "export default (pi) => pi.registerTool({ name: 't', description: 'd', parameters: {}, execute: () => 'ok' })",
-    ))
-    .await
-    .expect("it loads");
-    assert_eq!(text(&call(&other, "t", json!({})).await.expect("an answer")), "ok");
-}
-
-#[tokio::test]
 async fn rejection_that_nobody_hears_is_told_with_its_name() {
-    let desk = desk(&Heard::default());
-    let source = "export default (pi) => { pi.registerTool({ name: 't', description: '', parameters: {}, execute() { Promise.reject(new Error('lost')); return 'ok'; } }); }";
-    let guest = JsGuest::start(program(source), desk.clone()).await.expect("it loads");
-    call(&guest, "t", json!({})).await.expect("an answer");
+    let seat = seat(&Heard::default());
+    let source = "export default (pi) => { pi.registerTool({ name: 't', description: '', parameters: {}, execute() { Promise.reject(new RangeError('lost')); return 'ok'; } }); }";
+    let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "ok");
     assert!(!call(&guest, "t", json!({})).await.expect("it goes on").is_error);
     guest.shutdown().await;
-    assert!(desk.figures().calls >= 1, "the log is written through the desk");
+    let lines = heard_of(&seat, "extension.uncaught").await;
+    let [first, second] = lines.as_slice() else { panic!("one line for each: {lines:?}") };
+    assert!(first.starts_with("extension.uncaught test: ") && first.contains("lost"), "{first}");
+    assert_eq!(first, second);
 }
 
 #[tokio::test]
 async fn stale_api_throws_after_the_end() {
     let heard = Heard::default();
+    let seat = seat(&heard);
     let source = "export default (pi) => { pi.registerTool({ name: 't', description: '', parameters: {}, execute(id, p, signal) {
-        signal.addEventListener('abort', () => { try { pi.appendEntry('late'); } catch (fault) { pi = undefined; } });
+        signal.addEventListener('abort', () => { try { pi.appendEntry('late'); console.log('appended'); } catch (fault) { console.log(`${fault.name}: ${fault.message}`); } });
         return new Promise(() => {}); } }); }";
-    let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
+    let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
     let (fault, ()) = tokio::join!(call(&guest, "t", json!({})), async {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         guest.shutdown().await;
     });
     assert_eq!(fault, Err(GuestFault::Gone));
+    let expected = "extension.stdout test: Error: this extension was replaced: its session was left or its extensions were \
+        loaded anew; use what the new start gives instead of what was kept";
+    assert_eq!(heard_of(&seat, "extension.stdout").await, [expected]);
     let heard = heard.lock().expect("no panic");
     assert!(heard.is_empty(), "nothing reaches the session: {heard:?}");
 }
@@ -238,4 +221,18 @@ async fn question_comes_after_all_that_was_shown_before_it() {
     guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
     let heard: Vec<String> = heard.lock().expect("no panic").clone();
     assert_eq!((heard.len(), heard.iter().position(|word| word == "Ask")), (41, Some(40)));
+}
+
+/// Lines of the ledger with this event, once there are some: lines are written beside what the guest does.
+async fn heard_of(seat: &Seat, event: &str) -> Vec<String> {
+    for _ in 0..500 {
+        let lines: Vec<String> = seat.lines().await.into_iter().filter(|line| line.starts_with(event)).collect();
+        let ends = seat.lines().await.iter().filter(|line| line.starts_with("host_call.end")).count();
+        let starts = seat.lines().await.iter().filter(|line| line.starts_with("host_call.start")).count();
+        if !lines.is_empty() && starts == ends {
+            return lines;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("no line of {event}: {:#?}", seat.lines().await);
 }

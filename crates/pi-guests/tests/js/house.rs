@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
@@ -73,8 +74,39 @@ impl SessionPort for Session {
     }
 }
 
+/// A desk in folders of its own, and the ledger of what happens at it.
+pub(crate) struct Seat {
+    pub(crate) desk: Desk,
+    dispatcher: Dispatcher,
+    log: PathBuf,
+}
+
+impl Seat {
+    /// What the ledger says: event, whose it is, and the message, line by line.
+    pub(crate) async fn lines(&self) -> Vec<String> {
+        self.dispatcher.ledger().flush().await.expect("it is written");
+        let text = std::fs::read_to_string(self.log.join("test.jsonl")).expect("a ledger");
+        let line = |line: &str| {
+            let entry: Value = serde_json::from_str(line).expect("JSON");
+            let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            format!(
+                "{} {}: {}",
+                part(&entry["event"]),
+                part(&entry["correlation"]["extension_id"]),
+                part(&entry["message"])
+            )
+        };
+        text.lines().map(line).collect()
+    }
+}
+
 /// A desk in folders of its own; what is asked of the session is remembered.
 pub(crate) fn desk(heard: &Heard) -> Desk {
+    seat(heard).desk
+}
+
+/// The same with its ledger.
+pub(crate) fn seat(heard: &Heard) -> Seat {
     let folder = tempfile::tempdir().expect("a folder").keep();
     let sub = |name: &str| {
         let path = folder.join(name);
@@ -84,7 +116,8 @@ pub(crate) fn desk(heard: &Heard) -> Desk {
     let redactor =
         Arc::new(Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep }));
     let now = || Moment::from_unix_millis(1);
-    let settings = ledger::Settings::new(sub("log"), "test");
+    let log = sub("log");
+    let settings = ledger::Settings::new(log.clone(), "test");
     let policy =
         config::load(br#"{"extensions":{"policy":{"mode":"permissive","deny_caps":[]}}}"#).expect("a policy").value;
     let fittings = Fittings {
@@ -121,7 +154,7 @@ pub(crate) fn desk(heard: &Heard) -> Desk {
         temporary: sub("temporary"),
     };
     let dispatcher = Dispatcher::new(fittings);
-    dispatcher.desk(identity).expect("a desk")
+    Seat { desk: dispatcher.desk(identity).expect("a desk"), dispatcher, log }
 }
 
 pub(crate) async fn start(program: Program) -> Result<Arc<JsGuest>, GuestFault> {

@@ -1,0 +1,78 @@
+//! An artifact that somebody built: a folder with a container, and what is written about it beside it.
+//!
+//! It is run as what it says it is, or not at all. Who vouches for it is evidence for policy.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use pi_extc::{Artifact, SignatureState, TrustedKeys, judge, read_container};
+use pi_exthost::launcher::LaunchFault;
+
+const CONTAINER: &str = "extension.artifact";
+const DESCRIPTOR: &str = "artifact.json";
+/// Where `pi ext build` puts what it makes of a folder.
+const BUILT: &str = "dist";
+
+/// An artifact from a folder.
+pub(super) struct Packed {
+    pub(super) artifact: Artifact,
+    pub(super) signature: SignatureState,
+}
+
+/// Whether a folder holds an artifact.
+pub(crate) fn is_packed(folder: &Path) -> bool {
+    folder.join(CONTAINER).is_file() && folder.join(DESCRIPTOR).is_file()
+}
+
+impl Packed {
+    /// Reads it. One that is not what is written about it, or that its signature does not fit, is refused.
+    pub(super) fn read(folder: &Path, trusted: &Path) -> Result<Self, LaunchFault> {
+        let unusable = |message: String| LaunchFault::Unusable { message: format!("{}: {message}", folder.display()) };
+        let container = bytes(&folder.join(CONTAINER)).map_err(|error| unusable(error.to_string()))?;
+        let artifact = read_container(&container).map_err(|fault| unusable(format!("{fault}; build it again")))?;
+        let described = bytes(&folder.join(DESCRIPTOR)).map_err(|error| unusable(error.to_string()))?;
+        let described =
+            serde_json::from_slice(&described).map_err(|error| unusable(format!("{DESCRIPTOR}: {error}")))?;
+        let keys = TrustedKeys::read(trusted).map_err(|fault| unusable(fault.to_string()))?;
+        match judge(&container, &described, &keys) {
+            SignatureState::Broken => Err(unusable(
+                "the artifact is not the one that was described and signed; do not use it, or build it again"
+                    .to_owned(),
+            )),
+            signature => Ok(Self { artifact, signature }),
+        }
+    }
+
+    /// Puts its files where the extension can read them. They are data: its code is run from the container.
+    #[expect(clippy::disallowed_methods, reason = "the files of an artifact are unpacked where it is loaded")]
+    pub(super) fn unpack(&self, below: &Path) -> io::Result<PathBuf> {
+        let folder = below.join("unpacked").join(self.artifact.hash().to_string());
+        for asset in &self.artifact.assets {
+            let path = folder.join(asset.path.as_str());
+            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+            fs::write(path, &asset.bytes)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+}
+
+/// What the signature on the build of a source is worth: it counts if the build is what the source gives here.
+pub(super) fn signature_of_build(source: &Path, artifact: &Artifact, trusted: &Path) -> SignatureState {
+    let folder = source.join(BUILT);
+    if !is_packed(&folder) {
+        return SignatureState::Unsigned;
+    }
+    match Packed::read(&folder, trusted) {
+        Ok(packed) if packed.artifact.hash() == artifact.hash() => packed.signature,
+        // Of another state of the source, or damaged: it says nothing about this one.
+        Ok(_) | Err(_) => SignatureState::Unsigned,
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "artifacts are files that the person installed")]
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    fs::read(path)
+}
