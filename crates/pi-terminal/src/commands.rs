@@ -19,6 +19,7 @@ pub(crate) enum BuiltIn {
     Name,
     Label,
     Trust,
+    Reload,
     Hotkeys,
     Quit,
 }
@@ -39,6 +40,7 @@ const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Name, "name", Some("[name]"), "name the session"),
     (BuiltIn::Label, "label", Some("[label]"), "label the last message, or take its label away; /tree shows labels"),
     (BuiltIn::Trust, "trust", None, "use what this project brings: settings, skills, templates, models"),
+    (BuiltIn::Reload, "reload", None, "load extensions anew"),
     (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
     (BuiltIn::Quit, "quit", None, "leave"),
 ];

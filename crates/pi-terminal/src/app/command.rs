@@ -29,7 +29,9 @@ impl App {
             BuiltIn::Model => self.choose_model(rest),
             BuiltIn::Thinking => self.choose_level(rest),
             // Whatever leaves the session would break off the answer that is being written.
-            BuiltIn::New | BuiltIn::Resume | BuiltIn::Fork | BuiltIn::Trust if self.is_at_work() => Vec::new(),
+            BuiltIn::New | BuiltIn::Resume | BuiltIn::Fork | BuiltIn::Trust | BuiltIn::Reload if self.is_at_work() => {
+                Vec::new()
+            }
             BuiltIn::New => vec![Action::Leave(Wish::NewSession)],
             BuiltIn::Resume => vec![Action::Fetch(Fetch::Sessions)],
             BuiltIn::Fork => vec![Action::Fetch(Fetch::ForkPoints)],
@@ -59,6 +61,7 @@ impl App {
                 Vec::new()
             }
             BuiltIn::Trust => vec![Action::Leave(Wish::Trust)],
+            BuiltIn::Reload => vec![Action::Leave(Wish::Reload)],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }
     }
