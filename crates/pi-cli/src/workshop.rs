@@ -74,6 +74,15 @@ pub(crate) struct Workshop {
     queue: Arc<FileQueue>,
 }
 
+/// A session that was started.
+pub(crate) struct Started {
+    pub(crate) session: Session,
+    /// What was odd about its extensions.
+    pub(crate) notes: Vec<String>,
+    /// That a tool is missing which somebody asked for.
+    pub(crate) unoffered: Option<SessionFailure>,
+}
+
 /// What is allowed, and what an `@name` in a text means.
 pub(crate) struct Rules {
     pub(crate) policy: Policy,
@@ -205,13 +214,13 @@ impl Workshop {
             console.note("context files, skills or templates hold secrets; the model does not see them");
         }
         let tools = Registry::built_in();
-        let active_tools = active_tools(kit, &settings, &tools, console)?;
+        let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment);
+        left_out.iter().for_each(|notice| console.note(notice));
+        let active_tools = active_tools(kit, &settings, &tools, &extensions, console)?;
         let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
         let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
         let queue = Arc::new(FileQueue::default());
         let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
-        let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment);
-        left_out.iter().for_each(|notice| console.note(notice));
         let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
@@ -246,6 +255,11 @@ impl Workshop {
         !self.is_scrubbed && resources::discover(&self.composer.places) == self.composer.resources
     }
 
+    /// Whether sessions may have commands and tools of extensions, which are known when they run.
+    pub(crate) fn has_extensions(&self) -> bool {
+        !self.extensions.is_empty()
+    }
+
     /// Starts a session that goes on at `seat`, with its extensions, and says what was odd about those.
     pub(crate) async fn start(
         &self,
@@ -253,7 +267,7 @@ impl Workshop {
         answering: &Answering,
         entrance: Entrance,
         shell: Option<Arc<dyn ShellWatch>>,
-    ) -> (Session, Vec<String>) {
+    ) -> Started {
         let post = Post::new();
         let ended = post.ended();
         let bench = Bench {
@@ -262,6 +276,7 @@ impl Workshop {
             queue: Arc::clone(&self.queue),
             folders: self.folders.clone(),
             redactor: Arc::clone(&self.composer.redactor),
+            keys: Some(extensions::key_ring(self.models.clone())),
         };
         let Hosted { guests, dispatcher, notes } = self.extensions.start(&post, seat.header.id.as_str(), bench).await;
         let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
@@ -273,6 +288,7 @@ impl Workshop {
                 }
             }
         }
+        let unoffered = self.unoffered(&guests);
         blueprint.guests = guests;
         let session = pi_session::start_at(post, blueprint);
         if let Some(dispatcher) = dispatcher {
@@ -282,7 +298,18 @@ impl Workshop {
                 dispatcher.close().await;
             });
         }
-        (session, notes)
+        Started { session, notes, unoffered }
+    }
+
+    /// That somebody asked for a tool which neither we nor an extension has.
+    fn unoffered(&self, guests: &Guests) -> Option<SessionFailure> {
+        let offered = guests.tools().into_iter().map(|tool| tool.offer.definition.name);
+        let names: Vec<String> = self.tools.names().map(str::to_owned).chain(offered).collect();
+        let name = match &self.active_tools {
+            ActiveTools::Asked(asked) => asked.iter().find(|name| !names.contains(name))?.clone(),
+            ActiveTools::Usual(_) => return None,
+        };
+        Some(SessionFailure::NoSuchTool { name, names })
     }
 
     /// Everything for a session that goes on at `seat`.
@@ -402,6 +429,7 @@ fn active_tools(
     kit: &Kit<'_>,
     settings: &Settings,
     tools: &Registry,
+    extensions: &Extensions,
     console: &mut Console,
 ) -> Result<ActiveTools, Failure> {
     let ToolArguments { tools: wanted, no_tools } = kit.offered;
@@ -410,7 +438,8 @@ fn active_tools(
     }
     let known = |name: &String| tools.get(name).is_some();
     let names = || tools.names().map(str::to_owned).collect();
-    if let Some(name) = wanted.iter().find(|name| !known(name)) {
+    // What extensions offer is known when they run.
+    if let Some(name) = wanted.iter().find(|name| !known(name)).filter(|_| extensions.is_empty()) {
         return Err(SessionFailure::NoSuchTool { name: name.clone(), names: names() }.into());
     }
     if !wanted.is_empty() {

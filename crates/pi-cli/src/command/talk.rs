@@ -19,7 +19,7 @@ use std::{
 
 use pi_exthost::port;
 use pi_session::{
-    Beginning, Storage,
+    Beginning, Session, Storage,
     input::{
         Mentions, Utterance,
         complete::{called, nearest},
@@ -45,7 +45,7 @@ use crate::{
     providers::Providers,
     runtime,
     workshop::{
-        self, Entrance, Ground, Rules, Workshop,
+        self, Entrance, Ground, Rules, Started, Workshop,
         model::{Answering, Otherwise},
         seat::{self, Seat},
     },
@@ -158,7 +158,10 @@ async fn sit(
     let workshop = Workshop::open(&arguments.kit(), &ground, rules, providers, &answering, environment, console)?;
     for said in &opening.sayings {
         workshop.composer.check(said).map_err(SessionFailure::Input)?;
-        if let Some(failure) = uncalled(said, &workshop) {
+        // Extensions may have commands of that name, which are known when they run.
+        if !workshop.has_extensions()
+            && let Some(failure) = uncalled(said, &workshop, &[])
+        {
             return Err(failure.into());
         }
     }
@@ -176,16 +179,30 @@ async fn sit(
     }
 }
 
-/// What somebody called with a `/` and what there is not. A path that is there is no call.
-fn uncalled(said: &Utterance, workshop: &Workshop) -> Option<SessionFailure> {
+/// What somebody called with a `/` and what there is not, neither among templates nor among these `commands` of
+/// extensions. A path that is there is no call.
+fn uncalled(said: &Utterance, workshop: &Workshop, commands: &[String]) -> Option<SessionFailure> {
     let name = called(&said.text).filter(|name| !name.starts_with("skill:"))?;
     let resources = &workshop.composer.resources;
-    if resources.template(name).is_some() || Path::new("/").join(name).exists() {
+    let is_command = commands.iter().any(|command| command == name);
+    if is_command || resources.template(name).is_some() || Path::new("/").join(name).exists() {
         return None;
     }
-    let known = resources.templates.iter().map(|template| template.name.as_str());
+    let templates = resources.templates.iter().map(|template| template.name.as_str());
+    let known = templates.chain(commands.iter().map(String::as_str));
     let nearest = nearest(name, known).first().map(|name| (*name).to_owned());
     Some(SessionFailure::NoSuchTemplate { name: name.to_owned(), nearest })
+}
+
+/// The same for all that is to be said in a session, whose extensions run.
+async fn uncalled_of(
+    session: &Session,
+    workshop: &Workshop,
+    sayings: &[Utterance],
+) -> Result<Option<SessionFailure>, Failure> {
+    let commands = session.commands().await.map_err(SessionFailure::Gone)?;
+    let commands: Vec<String> = commands.into_iter().map(|command| command.definition.name).collect();
+    Ok(sayings.iter().find_map(|said| uncalled(said, workshop, &commands)))
 }
 
 /// Says everything, and prints what comes of it.
@@ -210,8 +227,13 @@ async fn print(
     };
     let (owner, wishes) = pi_session::owner();
     let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
-    let (session, notes) = workshop.start(seat, answering, entrance, None).await;
+    let Started { session, notes, unoffered } = workshop.start(seat, answering, entrance, None).await;
     notes.iter().for_each(|note| console.note(note));
+    let uncalled = uncalled_of(&session, workshop, &sayings).await?;
+    if let Some(failure) = unoffered.or(uncalled) {
+        session.close().await.map_err(SessionFailure::Gone)?;
+        return Err(failure.into());
+    }
     match arguments.mode {
         Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
         Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,

@@ -12,27 +12,30 @@ use std::{
 
 use futures_util::future::join_all;
 use pi_exthost::{
-    Dispatcher, Fittings, GrantsFile, Guest, GuestId, Guests, Ledger, Patience, Registration, Rulebook, SystemResolver,
-    Trace,
-    launcher::{LaunchFault, Launcher, Prepared, Source},
-    ledger,
+    Dispatcher, Fittings, GrantsFile, Guest, GuestId, Guests, KeyRing, Ledger, Patience, ProxyFinder, Rulebook,
+    SystemResolver, Trace,
+    launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
+    ledger::{self, LedgerFault},
     port::SessionPort,
 };
-use pi_extproto::Object;
+use pi_extproto::{artifact::Digest, connector::environment::Credential};
 use pi_guests::{
     Surroundings, Tiers,
     discovery::{self, Discovered, Listed, Places, Wanted},
     js::Limits,
 };
 use pi_policy::{Policy, config};
+use pi_provider::transport::Proxies;
 use pi_redact::Redactor;
-use pi_session::{Post, settings::Origin};
+use pi_session::{Post, models::Models, settings::Origin};
 use pi_tools::{
     Registry,
     files::{FileQueue, Folders},
 };
+use pi_transcript::ProviderId;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
 
 use super::{Ground, now};
 use crate::{
@@ -43,9 +46,15 @@ use crate::{
 /// How long an extension may take to load, waiting included.
 const LOADING: Duration = Duration::from_secs(30);
 
+/// How long the ledger of a session that has ended may take to be closed, and how often we look.
+const CLOSING: Duration = Duration::from_secs(5);
+const MOMENT: Duration = Duration::from_millis(5);
+
 /// What every session of a process needs to start its extensions.
 pub(crate) struct Extensions {
-    sources: Vec<Source>,
+    /// Where they are looked for, each time that a session is started.
+    places: Places,
+    wanted: Wanted,
     /// Nothing if extensions cannot be built here.
     launcher: Option<Arc<dyn Launcher>>,
     policy: Policy,
@@ -70,6 +79,8 @@ pub(crate) struct Bench {
     pub(crate) queue: Arc<FileQueue>,
     pub(crate) folders: Folders,
     pub(crate) redactor: Arc<Redactor>,
+    /// Raw keys, for extensions that were granted to have them.
+    pub(crate) keys: Option<KeyRing>,
 }
 
 /// Guests that were started for a session.
@@ -96,13 +107,13 @@ impl Extensions {
         };
         let wanted =
             Wanted { only_named: arguments.no_extensions, named: arguments.extension.clone(), listed: listed(ground) };
-        let Discovered { sources, notices } = discovery::discover(&places, &wanted);
+        let Discovered { notices, .. } = discovery::discover(&places, &wanted);
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
         let launcher = launcher(around, &mut notices);
-        let sources = if launcher.is_some() { sources } else { Vec::new() };
         let extensions = Self {
-            sources,
+            places,
+            wanted,
             launcher,
             policy: policy.clone(),
             project: project_policy(&ground.directory),
@@ -115,8 +126,10 @@ impl Extensions {
 
     /// None, under these rules: for extensions that are tried one by one.
     pub(crate) fn trial(policy: &Policy, environment: &Environment) -> Self {
+        let nowhere = Places { directory: PathBuf::new(), is_trusted: false, agent: None, home: None };
         Self {
-            sources: Vec::new(),
+            places: nowhere,
+            wanted: Wanted { only_named: true, ..Wanted::default() },
             launcher: None,
             policy: policy.clone(),
             project: None,
@@ -126,18 +139,20 @@ impl Extensions {
         }
     }
 
-    pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
+    /// Those that there are now.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        if self.launcher.is_some() { discovery::discover(&self.places, &self.wanted).sources } else { Vec::new() }
     }
 
-    /// Whether there are any.
+    /// Whether there are none now.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+        self.sources().is_empty()
     }
 
     /// Starts them all, side by side, for the session behind `post`.
     pub(crate) async fn start(&self, post: &Post, session: &str, bench: Bench) -> Hosted {
-        let Some(launcher) = self.launcher.as_ref().filter(|_| !self.is_empty()) else {
+        let sources = self.sources();
+        let Some(launcher) = self.launcher.as_ref().filter(|_| !sources.is_empty()) else {
             return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new() };
         };
         let mut notes = Vec::new();
@@ -148,7 +163,9 @@ impl Extensions {
                 None
             }
         };
-        let dispatcher = match self.dispatcher(post.port(), session, bench, trace.clone()) {
+        let ledger = self.ledger(session, &bench.redactor).await;
+        let dispatcher = ledger.and_then(|ledger| self.dispatcher(post.port(), ledger, bench, trace.clone()));
+        let dispatcher = match dispatcher {
             Ok(dispatcher) => dispatcher,
             Err(problem) => {
                 notes.push(format!("no extension is loaded: {problem}"));
@@ -157,11 +174,11 @@ impl Extensions {
         };
         let mut prepared = Vec::new();
         let mut names = BTreeSet::new();
-        let looked_at = join_all(self.sources.iter().map(|source| launcher.prepare(source.clone()))).await;
-        for (source, looked_at) in self.sources.iter().zip(looked_at) {
+        let looked_at = join_all(sources.iter().map(|source| launcher.prepare(source.clone()))).await;
+        for (source, looked_at) in sources.iter().zip(looked_at) {
             match looked_at {
                 Ok(mut looked_at) => {
-                    looked_at.identity.id = unique(&looked_at.identity.id, &mut names);
+                    tell_apart(&mut looked_at.identity, source, &mut names);
                     prepared.push((source, looked_at));
                 }
                 Err(fault) => notes.push(not_loaded(&source.path, &fault)),
@@ -185,25 +202,40 @@ impl Extensions {
         Trace::create(path, redactor.clone()).map(Some).map_err(told)
     }
 
+    /// The folder of the ledgers; nothing where there is no place for them.
+    pub(crate) fn logs(&self) -> Option<PathBuf> {
+        self.logs.clone().or_else(|| self.agent.as_ref().map(|agent| agent.join("logs").join("extensions")))
+    }
+
+    /// Opens the ledger of a session. One that has just ended in this process, as before a reload, may still be about to be
+    /// closed.
+    pub(crate) async fn ledger(&self, session: &str, redactor: &Arc<Redactor>) -> Result<Ledger, String> {
+        let missing = || "there is no agent directory for their log; set PI_CODING_AGENT_DIR".to_owned();
+        let logs = self.logs().ok_or_else(missing)?;
+        let settings = ledger::Settings::new(logs, session);
+        let until = Instant::now() + CLOSING;
+        loop {
+            match Ledger::open(settings.clone(), Arc::clone(redactor), now) {
+                Err(LedgerFault::InUse { .. }) if Instant::now() < until => sleep(MOMENT).await,
+                opened => return opened.map_err(|fault| fault.to_string()),
+            }
+        }
+    }
+
     /// The one place where what they ask is decided, done and recorded.
     pub(crate) fn dispatcher(
         &self,
         port: Arc<dyn SessionPort>,
-        session: &str,
+        ledger: Ledger,
         bench: Bench,
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
-        let Bench { tools, tooling, queue, folders, redactor } = bench;
+        let Bench { tools, tooling, queue, folders, redactor: _, keys } = bench;
         let rulebook = match &self.agent {
             Some(agent) => Rulebook::open(self.policy.clone(), self.project.clone(), GrantsFile::in_folder(agent))
                 .map_err(|fault| fault.to_string())?,
             None => Rulebook::new(self.policy.clone()),
         };
-        let logs = self.logs.clone().or_else(|| self.agent.as_ref().map(|agent| agent.join("logs").join("extensions")));
-        let logs =
-            logs.ok_or_else(|| "there is no agent directory for their log; set PI_CODING_AGENT_DIR".to_owned())?;
-        let ledger =
-            Ledger::open(ledger::Settings::new(logs, session), redactor, now).map_err(|fault| fault.to_string())?;
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         Ok(Dispatcher::new(Fittings {
             port,
@@ -215,13 +247,31 @@ impl Extensions {
             folders,
             variables: env::all().map(|(name, value)| (text(name), text(value))).collect(),
             resolver: Arc::new(SystemResolver),
-            proxy: None,
-            keys: None,
+            proxy: proxy(),
+            keys,
             trace,
             limits: pi_exthost::Limits::default(),
             now,
         }))
     }
+}
+
+/// The keys of the providers that a session may ask, as their manifests find them.
+pub(crate) fn key_ring(models: Models) -> KeyRing {
+    Arc::new(move |provider: ProviderId| {
+        let found = models.credential(&provider);
+        let credential =
+            found.map(|found| Credential { api_key: Some(found.secret.expose().to_owned()), headers: Vec::new() });
+        Box::pin(async move { credential })
+    })
+}
+
+/// The way that providers are reached by, where the environment names one.
+fn proxy() -> Option<ProxyFinder> {
+    let proxies = Proxies::from_environment(&env::lookup);
+    let names_one = proxies.http.is_some() || proxies.https.is_some() || proxies.all.is_some();
+    let find = move |url: &str| Url::parse(url).ok().and_then(|url| proxies.leading_to(&url).map(str::to_owned));
+    names_one.then(|| Arc::new(find) as ProxyFinder)
 }
 
 /// Makes guests of sources; what is wrong with its cache is told.
@@ -287,43 +337,34 @@ fn project_policy(directory: &Path) -> Option<config::Settings> {
     config::parse(document.bytes()).ok().map(|noted| noted.value)
 }
 
-/// No two guests of a session have the same id.
-fn unique(id: &GuestId, names: &mut BTreeSet<String>) -> GuestId {
-    let mut name = id.as_str().to_owned();
+/// No two guests of a session have the same id, and none keeps its data where another of its name does: who comes second
+/// has a folder that is named by where it was loaded from.
+fn tell_apart(identity: &mut Identity, source: &Source, names: &mut BTreeSet<String>) {
+    let id = identity.id.as_str().to_owned();
+    let mut name = id.clone();
     let mut number = 2;
     while !names.insert(name.clone()) {
-        name = format!("{}-{number}", id.as_str());
+        name = format!("{id}-{number}");
         number += 1;
     }
-    GuestId::from(name)
+    if name != id {
+        let place = Digest::of(source.path.as_os_str().as_encoded_bytes()).to_string();
+        let own = identity.data.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        identity.data.set_file_name(format!("{own}-{}", place.chars().take(16).collect::<String>()));
+        identity.id = GuestId::from(name);
+    }
 }
 
 async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
     let Prepared { identity, launch } = prepared;
     let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
-    let (log, began) = (desk.events().clone(), tokio::time::Instant::now());
-    let guest = match timeout(LOADING, launch(desk)).await {
+    let began = Instant::now();
+    let guest = match timeout(LOADING, launch(desk.clone())).await {
         Ok(launched) => launched?,
         Err(_) => return Err(LaunchFault::Unusable { message: format!("it did not load within {LOADING:?}") }),
     };
-    log.registered(numbers(&guest.registration()));
-    log.ready(began.elapsed());
+    desk.registered(&guest.registration(), began.elapsed());
     Ok(guest)
-}
-
-/// How much of each kind an extension registered: the log counts, it does not quote.
-fn numbers(registration: &Registration) -> Object {
-    let Registration { tools, commands, hooks, flags, shortcuts, renderers, providers, .. } = registration;
-    let counts = [
-        ("tools", tools.len()),
-        ("commands", commands.len()),
-        ("hooks", hooks.len()),
-        ("flags", flags.len()),
-        ("shortcuts", shortcuts.len()),
-        ("renderers", renderers.len()),
-        ("providers", providers.len()),
-    ];
-    counts.into_iter().map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
 }
 
 /// Attaches those that run; what is asked of them is recorded.
@@ -349,4 +390,47 @@ fn not_loaded(path: &Path, fault: &LaunchFault) -> String {
         LaunchFault::Failed(_) => "`pi ext inspect` shows it again; --no-extensions begins without",
     };
     format!("the extension {path} is not loaded: {fault}; {what_to_do}")
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_exthost::launcher::{Evidence, Provenance};
+    use pi_extproto::capability::Declared;
+
+    use super::*;
+
+    fn found(path: &str) -> (Source, Identity) {
+        let identity = Identity {
+            id: GuestId::from("twin"),
+            version: "1.0.0".to_owned(),
+            artifact: None,
+            provenance: Provenance::Trusted,
+            declared: Declared::new(None, None),
+            evidence: Evidence::CLEAN,
+            folder: PathBuf::from(path),
+            data: PathBuf::from("/agent/extension-data/twin"),
+            temporary: PathBuf::from("/tmp/twin"),
+        };
+        (Source { path: PathBuf::from(path), provenance: Provenance::Trusted }, identity)
+    }
+
+    #[test]
+    fn extensions_of_one_name_have_ids_and_data_of_their_own() {
+        let told_apart = |paths: &[&str]| -> Vec<(String, PathBuf)> {
+            let mut names = BTreeSet::new();
+            let one = |path: &&str| {
+                let (source, mut identity) = found(path);
+                tell_apart(&mut identity, &source, &mut names);
+                (identity.id.as_str().to_owned(), identity.data)
+            };
+            paths.iter().map(one).collect()
+        };
+        let [first, second, third] = told_apart(&["/a/twin.ts", "/b/twin.ts", "/c/twin.ts"]).try_into().expect("three");
+        assert_eq!((first.0.as_str(), second.0.as_str(), third.0.as_str()), ("twin", "twin-2", "twin-3"));
+        assert_eq!(first.1, Path::new("/agent/extension-data/twin"));
+        assert!(second.1.starts_with("/agent/extension-data") && second.1 != third.1 && second.1 != first.1);
+        // Where it was loaded from names the folder, not how many came before it.
+        let [_, again] = told_apart(&["/a/twin.ts", "/c/twin.ts"]).try_into().expect("two");
+        assert_eq!(again.1, third.1);
+    }
 }

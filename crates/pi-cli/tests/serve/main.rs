@@ -12,6 +12,7 @@ mod crash;
 mod crowded;
 mod door;
 mod events;
+mod extension;
 mod faults;
 mod full_disk;
 mod hostile;

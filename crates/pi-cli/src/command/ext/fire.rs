@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Trial, failed, object};
+use super::trial::{Shown, Trial, failed, object, show};
 use crate::{
     arguments::ext::ExtFireArguments,
     console::Console,
     env::Environment,
     exit::Exit,
     failure::{Failure, SessionFailure},
-    runtime,
 };
 
 /// How long a handler may take, waiting included.
@@ -26,19 +25,17 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let (line, is_error) = runtime::start_many()?.block_on(fire(arguments, environment))?;
-    console.line(&line);
-    Ok(if is_error { Exit::No } else { Exit::Success })
+    show(fire(arguments, environment), console)
 }
 
-async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result<(String, bool), Failure> {
+async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result<Shown, Failure> {
     let Some(hook) = Hook::find(&arguments.event) else {
         let problem = format!("there is no event {}; docs/extensions.md lists them", arguments.event);
         return Err(SessionFailure::NoExtensions { problem }.into());
     };
     let event = Event::read(&arguments.event, Some(object(&arguments.data)?));
     let event = Arc::new(event.map_err(|bad| SessionFailure::NoExtensions { problem: bad.to_string() })?);
-    let trial = Trial::open(arguments.tried.profile, environment)?;
+    let trial = Trial::open(arguments.tried.profile, environment).await?;
     let mut outcomes: Vec<Value> = Vec::new();
     let mut has_failed = false;
     for source in Trial::sources(&arguments.tried, environment)? {
@@ -58,5 +55,5 @@ async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result
     }
     let told = json!({ "event": hook.as_str(), "outcomes": outcomes, "actions": trial.session.actions() });
     trial.close().await;
-    Ok((told.to_string(), has_failed))
+    Ok(Shown { told, is_error: has_failed })
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(
 
 async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> Result<Value, Failure> {
     let sources = Trial::sources(&arguments.tried, environment)?;
-    let trial = Trial::open(arguments.tried.profile, environment)?;
+    let trial = Trial::open(arguments.tried.profile, environment).await?;
     let mut whole: Option<Value> = None;
     for source in sources {
         let found = match trial.start(source).await {

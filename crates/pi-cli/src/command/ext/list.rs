@@ -1,6 +1,8 @@
 //! `pi ext list`: the extensions of this folder, what they are allowed to ask for and what they use.
 
-use pi_exthost::Guest as _;
+use std::{collections::BTreeMap, path::PathBuf};
+
+use pi_exthost::{Guest as _, ledger::reading};
 use serde_json::{Value, json};
 
 use super::trial::Trial;
@@ -13,6 +15,9 @@ use crate::{
     runtime,
     workshop::{self, Ground, extensions::Extensions},
 };
+
+/// Sessions that are looked at for what was slow.
+const SESSIONS: usize = 20;
 
 pub(crate) fn run(
     arguments: &ExtListArguments,
@@ -32,13 +37,14 @@ pub(crate) fn run(
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let number = |name: &str| row[name].as_u64().unwrap_or_default();
         console.line(&format!(
-            "{:<24} {} {:<8} {:>6} KiB  {} calls  {} denied  {} ms  {}",
+            "{:<24} {} {:<8} {:>6} KiB  {} calls  {} denied  {} slow  {} ms  {}",
             text("name"),
             text("tier"),
             text("state"),
             number("memory") / 1024,
             number("calls"),
             number("denials"),
+            number("slow"),
             number("timeMs"),
             text("path")
         ));
@@ -49,11 +55,27 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
+/// How often each extension was slow in the sessions before: their ledgers say so.
+fn slow(logs: Option<PathBuf>) -> BTreeMap<String, u64> {
+    let mut slow = BTreeMap::new();
+    let Some(logs) = logs else { return slow };
+    // Sessions are named by their time, so the last ones come last. Without a log nothing was slow.
+    let sessions = reading::sessions(&logs).unwrap_or_default();
+    for session in sessions.iter().rev().take(SESSIONS) {
+        let statistics = reading::read(&logs, session).map(|reading| reading::statistics(&reading)).unwrap_or_default();
+        for (name, own) in statistics.extensions {
+            *slow.entry(name).or_default() += own.slow;
+        }
+    }
+    slow
+}
+
 async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result<(Vec<Value>, Vec<String>), Failure> {
     let ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
     let (extensions, notices) = Extensions::find(&arguments.extensions, &ground, &policy, environment);
-    let trial = Trial::open(None, environment)?;
+    let slow = slow(extensions.logs());
+    let trial = Trial::open(None, environment).await?;
     let mut rows = Vec::new();
     for source in extensions.sources() {
         let path = source.path.display().to_string();
@@ -72,6 +94,7 @@ async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result
                 let figures = figures.map(|(_, figures)| figures).unwrap_or_default();
                 let row = json!({ "name": registration.id.as_str(), "tier": "js", "state": "running", "path": path,
                     "memory": guest.memory().await.unwrap_or_default(), "calls": figures.calls, "denials": figures.denials,
+                    "slow": slow.get(registration.id.as_str()).copied().unwrap_or_default(),
                     "timeMs": u64::try_from(figures.time.as_millis()).unwrap_or(u64::MAX),
                     "tools": registration.tools.len(), "commands": registration.commands.len(),
                     "capabilities": needs });

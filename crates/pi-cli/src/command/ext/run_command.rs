@@ -3,14 +3,13 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Trial, trouble};
+use super::trial::{Shown, Trial, show, trouble};
 use crate::{
     arguments::ext::ExtRunCommandArguments,
     console::Console,
     env::Environment,
     exit::Exit,
     failure::{Failure, SessionFailure},
-    runtime,
 };
 
 pub(crate) fn run(
@@ -18,15 +17,11 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let (line, is_error) = runtime::start_many()?.block_on(call(arguments, environment))?;
-    console.line(&line);
-    Ok(if is_error { Exit::No } else { Exit::Success })
+    show(call(arguments, environment), console)
 }
 
-async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> Result<(String, bool), Failure> {
-    let sources = Trial::sources(&arguments.tried, environment)?;
-    let trial = Trial::open(arguments.tried.profile, environment)?;
-    let guests = trial.start_all(sources).await?;
+async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> Result<Shown, Failure> {
+    let (trial, guests) = Trial::begin(&arguments.tried, environment).await?;
     let name = arguments.name.trim_start_matches('/');
     let Some(command) = guests.command(name) else {
         let known: Vec<String> = guests.commands().iter().map(|command| command.typed.clone()).collect();
@@ -34,9 +29,7 @@ async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> 
         return Err(SessionFailure::NoExtensions { problem }.into());
     };
     let ran = command.run(arguments.arguments.clone(), &CancellationToken::new()).await;
-    guests.shutdown().await;
-    let actions = trial.session.actions();
-    trial.close().await;
+    let actions = trial.end(&guests).await;
     let error = ran.as_ref().err().map(trouble);
-    Ok((json!({ "error": error, "actions": actions }).to_string(), ran.is_err()))
+    Ok(Shown { told: json!({ "error": error, "actions": actions }), is_error: ran.is_err() })
 }

@@ -20,8 +20,11 @@ use serde_json::Value;
 use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
+    console::Console,
     env::Environment,
+    exit::Exit,
     failure::{Failure, SessionFailure},
+    runtime,
     workshop::{
         self, Ground,
         extensions::{Bench, Extensions, surroundings},
@@ -52,16 +55,20 @@ fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, 
 
 impl Trial {
     /// Without a session. Needs a tokio runtime.
-    pub(super) fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
-        Self::set(profile, None, environment)
+    pub(super) async fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
+        Self::set(profile, None, environment).await
     }
 
     /// In a session that stands as the scene says. Needs a tokio runtime.
-    pub(super) fn stage(profile: Option<Profile>, scene: Scene, environment: &Environment) -> Result<Self, Failure> {
-        Self::set(profile, Some(scene), environment)
+    pub(super) async fn stage(
+        profile: Option<Profile>,
+        scene: Scene,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        Self::set(profile, Some(scene), environment).await
     }
 
-    fn set(profile: Option<Profile>, scene: Option<Scene>, environment: &Environment) -> Result<Self, Failure> {
+    async fn set(profile: Option<Profile>, scene: Option<Scene>, environment: &Environment) -> Result<Self, Failure> {
         let ground = Ground::survey(environment)?;
         let policy = rules(profile, environment)?;
         let redactor =
@@ -69,18 +76,44 @@ impl Trial {
         let redactor = Arc::new(redactor);
         let (folders, tooling) =
             workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
-        let bench =
-            Bench { tools: Registry::built_in(), tooling, queue: Arc::new(FileQueue::default()), folders, redactor };
+        let bench = Bench {
+            tools: Registry::built_in(),
+            tooling,
+            queue: Arc::new(FileQueue::default()),
+            folders,
+            redactor,
+            keys: None,
+        };
         let name = format!("trial-{}-{}", now().unix_millis(), std::process::id());
         let id = if scene.is_some() { REHEARSED } else { &name };
         let session = Rehearsal::new(id, ground.directory.display().to_string(), ground.is_trusted(), scene);
         let around = surroundings(&ground.directory, &policy, Default::default(), environment);
-        let dispatcher = Extensions::trial(&policy, environment)
-            .dispatcher(session.clone(), &name, bench, None)
-            .map_err(|problem| SessionFailure::NoExtensions { problem })?;
+        let unusable = |problem| SessionFailure::NoExtensions { problem };
+        let extensions = Extensions::trial(&policy, environment);
+        let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
+        let dispatcher = extensions.dispatcher(session.clone(), ledger, bench, None).map_err(unusable)?;
         let tiers = Tiers::new(around)
             .map_err(|fault| SessionFailure::NoExtensions { problem: format!("{fault}; {}", fault.hint()) })?;
         Ok(Self { tiers, dispatcher, session })
+    }
+
+    /// Starts what somebody points to, under the rules that they want.
+    pub(super) async fn begin(
+        tried: &TriedArguments,
+        environment: &Environment,
+    ) -> Result<(Self, Arc<Guests>), Failure> {
+        let sources = Self::sources(tried, environment)?;
+        let trial = Self::open(tried.profile, environment).await?;
+        let guests = trial.start_all(sources).await?;
+        Ok((trial, guests))
+    }
+
+    /// Ends it. What was done to the session that is none is the answer.
+    pub(super) async fn end(self, guests: &Guests) -> Vec<Value> {
+        guests.shutdown().await;
+        let actions = self.session.actions();
+        self.close().await;
+        actions
     }
 
     /// The extensions that somebody points to.
@@ -150,6 +183,22 @@ impl Trial {
     pub(super) async fn close(self) {
         self.dispatcher.close().await;
     }
+}
+
+/// What came of a trial, as one line.
+pub(super) struct Shown {
+    pub(super) told: Value,
+    pub(super) is_error: bool,
+}
+
+/// Tries something out and prints what came of it.
+pub(super) fn show(
+    trying: impl Future<Output = Result<Shown, Failure>>,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let Shown { told, is_error } = runtime::start_many()?.block_on(trying)?;
+    console.line(&told.to_string());
+    Ok(if is_error { Exit::No } else { Exit::Success })
 }
 
 pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {

@@ -28,7 +28,7 @@ use crate::{
     failure::{Failure, SessionFailure},
     providers::Providers,
     workshop::{
-        self, Entrance, Ground, Kit, Rules, Workshop,
+        self, Entrance, Ground, Kit, Rules, Started, Workshop,
         model::Answering,
         now,
         seat::{self, Seat},
@@ -163,8 +163,12 @@ impl Floor<'_> {
             let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
-            let (session, notes) = workshop.start(seat, &answering, entrance, Some(shell)).await;
+            let Started { session, notes, unoffered } = workshop.start(seat, &answering, entrance, Some(shell)).await;
             notes.iter().for_each(|note| console.note(note));
+            if let Some(failure) = unoffered {
+                session.close().await.map_err(SessionFailure::Gone)?;
+                return Err(failure.into());
+            }
             Ok(session)
         }
         .await;

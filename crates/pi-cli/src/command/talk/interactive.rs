@@ -25,7 +25,7 @@ use crate::{
     exit::Exit,
     failure::{self, Failure, SessionFailure, session_hint},
     trust::brought,
-    workshop::{Entrance, Ground, Workshop, model::Answering, now, seat::Seat},
+    workshop::{Entrance, Ground, Started, Workshop, model::Answering, now, seat::Seat},
 };
 
 /// What a chat is opened with beside its session.
@@ -248,8 +248,11 @@ impl Chair<'_> {
         let (path, is_unwritable) = (seat.path(), seat.is_unwritable());
         let (owner, wishes) = pi_session::owner();
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
-        let (session, notes) = self.workshop.start(seat, answering, entrance, None).await;
+        let Started { session, notes, unoffered } = self.workshop.start(seat, answering, entrance, None).await;
         notes.iter().for_each(|note| console.note(note));
+        if let Some(failure) = unoffered {
+            console.note(&Failure::from(failure).told());
+        }
         Open { session, path, is_unwritable, wishes }
     }
 
