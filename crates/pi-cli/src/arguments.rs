@@ -302,12 +302,7 @@ impl Arguments {
                 None => Ok(read),
             };
         }
-        let named = read(|command| command, &arguments)?;
-        match named.command.as_ref().and_then(Command::later_help) {
-            // What takes any arguments takes `--help` for one of them.
-            Some(name) => read(|command| command, &["pi", name, "--help"].map(OsString::from)),
-            None => Ok(named),
-        }
+        read(|command| command, &arguments)
     }
 
     /// Who will read what is printed.
@@ -404,32 +399,6 @@ impl Command {
             | Command::Provider(ProviderCommand::New(_) | ProviderCommand::Promote(_)) => false,
         };
         if json { Reader::Machine } else { Reader::Person }
-    }
-
-    /// The name of a command that is not built yet, if its help is asked for among its arguments.
-    fn later_help(&self) -> Option<&'static str> {
-        let (name, arguments) = match self {
-            Command::Ext(ExtCommand::Later(arguments)) => ("ext", arguments),
-            Command::Ext(_)
-            | Command::Models(_)
-            | Command::Provider(_)
-            | Command::Ask(_)
-            | Command::Sessions(_)
-            | Command::Session(_)
-            | Command::Export(_)
-            | Command::Context(_)
-            | Command::Schema(_)
-            | Command::Trust(_)
-            | Command::Completions(_)
-            | Command::Envelope(_)
-            | Command::ExtMessage(_)
-            | Command::Policy(_)
-            | Command::Journal(_)
-            | Command::Config(_)
-            | Command::Serve(_) => return None,
-        };
-        let mut words = arguments.iter().take_while(|word| *word != "--");
-        words.any(|word| word == "--help" || word == "-h").then_some(name)
     }
 }
 

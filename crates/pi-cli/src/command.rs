@@ -9,7 +9,6 @@ mod explain;
 mod export;
 mod ext;
 mod journal;
-mod later;
 mod models;
 mod provider;
 pub(crate) mod schema;

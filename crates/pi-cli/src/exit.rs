@@ -11,8 +11,6 @@ pub(crate) enum Exit {
     No = 1,
     /// It could not be done: wrong arguments, a file without which there is no answer, output that cannot be written.
     Trouble = 2,
-    /// This version has no such function yet; the number that `sysexits.h` gives to a service that is unavailable.
-    NotBuilt = 69,
     /// The model's server failed in a way that may be over soon; what `sysexits.h` calls a temporary failure.
     TryAgain = 75,
     /// Somebody pressed Ctrl-C, as shells write it.
@@ -22,11 +20,10 @@ pub(crate) enum Exit {
 }
 
 /// Every code with its meaning, for `--help`.
-pub(crate) const MEANINGS: [(Exit, &str); 7] = [
+pub(crate) const MEANINGS: [(Exit, &str); 6] = [
     (Exit::Success, "done; all files are valid, nothing differs"),
     (Exit::No, "done, and the answer is no: not valid, different, nothing fits, a check or the model fails"),
     (Exit::Trouble, "not done: wrong arguments, nothing to compare or explain, no answer, unwritable output"),
-    (Exit::NotBuilt, "not done: this version cannot do it yet"),
     (Exit::TryAgain, "not done: the model's server failed, and may not if asked again later"),
     (Exit::Interrupted, "not done: interrupted"),
     (Exit::Terminated, "not done: asked to end by a signal"),

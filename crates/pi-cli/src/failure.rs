@@ -72,8 +72,6 @@ pub(crate) enum Failure {
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
     Unwritable(#[source] io::Error),
-    #[error("{missing}")]
-    NotBuilt { missing: &'static str, instead: &'static str },
 }
 
 impl Failure {
@@ -130,7 +128,6 @@ impl Failure {
             Failure::Session(failure) => Facts { exit: failure.exit(), ..Facts::none() },
             Failure::Consent(failure) => Facts { exit: failure.exit(), ..Facts::none() },
             Failure::Serve(failure) => Facts { problems: failure.problems(), ..Facts::none() },
-            Failure::NotBuilt { .. } => Facts { exit: Exit::NotBuilt, ..Facts::none() },
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
             | Failure::BadCall(_)
@@ -183,7 +180,6 @@ impl Failure {
             Failure::Ext(failure) => failure.hint(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
-            Failure::NotBuilt { instead, .. } => (*instead).to_owned(),
         }
     }
 }

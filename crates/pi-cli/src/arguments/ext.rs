@@ -1,6 +1,6 @@
 //! The words of `pi ext`.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 
@@ -44,9 +44,6 @@ pub(crate) enum ExtCommand {
     /// Look at what extensions did
     #[command(subcommand)]
     Ledger(LedgerCommand),
-    /// What later versions will have: any other word.
-    #[command(external_subcommand)]
-    Later(Vec<OsString>),
 }
 
 #[derive(Subcommand)]
@@ -292,8 +289,6 @@ impl ExtCommand {
             ExtCommand::Cache(ExtCacheCommand::Prune(arguments)) => arguments.json,
             ExtCommand::Verify(arguments) => arguments.json,
             ExtCommand::Sign(_) | ExtCommand::New(_) => false,
-            // A script for a later version may ask for it.
-            ExtCommand::Later(words) => words.iter().take_while(|word| *word != "--").any(|word| word == "--json"),
         }
     }
 }

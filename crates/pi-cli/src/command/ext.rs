@@ -20,7 +20,6 @@ mod sign;
 mod trial;
 mod verify;
 
-use super::later;
 use crate::{arguments::ext::ExtCommand, console::Console, env::Environment, exit::Exit, failure::Failure};
 
 pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
@@ -41,6 +40,5 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::Deny(arguments) => deny::run(arguments, environment, console),
         ExtCommand::Grants(_) => grants::run(environment, console),
         ExtCommand::Ledger(command) => ledger::run(command, environment, console),
-        ExtCommand::Later(_) => later::ext(),
     }
 }

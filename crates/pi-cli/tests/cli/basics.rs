@@ -125,7 +125,6 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       0    done; all files are valid, nothing differs
       1    done, and the answer is no: not valid, different, nothing fits, a check or the model fails
       2    not done: wrong arguments, nothing to compare or explain, no answer, unwritable output
-      69   not done: this version cannot do it yet
       75   not done: the model's server failed, and may not if asked again later
       130  not done: interrupted
       143  not done: asked to end by a signal
@@ -267,22 +266,12 @@ fn both_streams_in_one_place_read_in_order() {
 }
 
 #[test]
-fn what_is_not_built_says_so() {
-    assert_snapshot!(World::new().run("ext teleport git --to home"), @r"
-    --- on standard error
-    error: this version has no such command of `pi ext`
-    hint: `pi ext --help` lists those that it has
-    --- exit 69
-    ");
-}
-
-#[test]
-fn what_is_not_built_has_help_wherever_it_is_asked_for() {
+fn words_that_are_no_command_are_told_with_the_nearest() {
+    let shown = World::new().run("ext inspekt git");
+    assert!(shown.contains("unrecognized subcommand 'inspekt'") && shown.contains("'inspect'"), "{shown}");
+    assert!(shown.ends_with("--- exit 2"), "{shown}");
     let shown = World::new().run("ext --help");
     assert!(shown.starts_with("Write, build, check and sign extensions") && shown.ends_with("--- exit 0"), "{shown}");
-    assert_eq!(World::new().run("ext teleport --help"), shown);
-    let other = World::new().run("ext teleport git -- --help");
-    assert!(other.ends_with("--- exit 69"), "{other}");
 }
 
 #[test]
@@ -308,12 +297,6 @@ fn colours_are_used_when_asked_for() {
     ␛[36mhint:␛[0m `pi schema envelope` prints what is expected
     --- exit 1
     "#);
-    assert_snapshot!(world.run("--color always ext teleport git"), @r"
-    --- on standard error
-    ␛[1;31merror:␛[0m this version has no such command of `pi ext`
-    ␛[36mhint:␛[0m `pi ext --help` lists those that it has
-    --- exit 69
-    ");
     assert!(world.run("--help --color always").contains("␛["));
 }
 

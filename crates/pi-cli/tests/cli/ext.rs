@@ -33,6 +33,39 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
     }
 }
 
+/// The test that comes with a new extension passes, and fails when the extension says something else.
+#[test]
+fn test_of_a_new_extension_runs_with_any_node() {
+    for kind in ["", " --tool"] {
+        let world = World::new();
+        run(&world, &format!("ext new greeter{kind}"));
+        let (passes, shown) = node(&world);
+        if shown.is_empty() {
+            return;
+        }
+        assert!(passes, "{shown}");
+        let changed = world.read("greeter/index.ts").replace("Hello, ${", "Hi, ${");
+        let (passes, shown) = node(&world.with("greeter/index.ts", changed));
+        assert!(!passes && shown.contains("Hi, Ada!"), "{shown}");
+    }
+}
+
+/// Whether the test passes, and what it says; nothing where there is no Node, which is told.
+#[expect(clippy::disallowed_methods, reason = "the test that was written is run as its author would")]
+fn node(world: &World) -> (bool, String) {
+    let mut command = std::process::Command::new("node");
+    command.args(["--test", "--test-reporter=tap"]).current_dir(world.path().join("greeter"));
+    command.env("PI", env!("CARGO_BIN_EXE_pi")).env("PI_CODING_AGENT_DIR", world.path().join("agent"));
+    match command.output() {
+        Ok(output) => (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()),
+        #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+        Err(error) => {
+            eprintln!("SKIPPED: Node cannot be run: {error}");
+            (true, String::new())
+        }
+    }
+}
+
 #[test]
 fn nothing_is_written_over_somebodys_work() {
     let world = World::new().with("greeter/index.ts", "mine");

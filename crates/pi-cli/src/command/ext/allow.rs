@@ -2,13 +2,12 @@
 
 use pi_exthost::consent::Change;
 use pi_extproto::capability::Capability;
-use pi_policy::config::{GrantEntry, ScopeEntry};
-use serde_json::json;
+use pi_policy::config::GrantEntry;
 
-use super::grants;
+use super::grants::{self, Decided, Decision};
 use crate::{
     arguments::ext::DecisionArguments,
-    console::{Console, Reader},
+    console::Console,
     env::Environment,
     exit::Exit,
     failure::{ConsentFailure, Failure},
@@ -28,37 +27,15 @@ pub(crate) fn run(
     let entry = GrantEntry {
         capability: Capability::from(capability.as_str()),
         methods: None,
-        scope: scope(arguments),
+        scope: grants::scope(arguments),
         versions: arguments.versions.clone(),
         expires: expires.map(|end| end.to_string()),
     };
-    let shown = grants::scope_in_words(entry.scope.as_ref());
+    let scope = entry.scope.clone();
     let changed = file.change(name, Change::Allow(vec![entry])).map_err(ConsentFailure::Grants)?;
-    match console.reader() {
-        Reader::Machine => {
-            let told = json!({ "extension": name, "capability": capability, "added": changed.added,
-                "removedDenies": changed.removed, "expires": expires.map(|end| end.to_string()) });
-            console.line(&told.to_string());
-        }
-        Reader::Person => {
-            let until = expires.map(|end| format!(", until {end}")).unwrap_or_default();
-            console.line(&format!("allowed: {name} {capability}{shown}{until}"));
-            if changed.removed > 0 {
-                console.remark(&format!("{} decisions that said the opposite are taken back", changed.removed));
-            }
-        }
-    }
+    grants::tell(
+        &Decided { name, capability, scope, decision: Decision::Allowed { until: expires }, changed },
+        console,
+    );
     Ok(Exit::Success)
-}
-
-/// Only what was named narrows.
-pub(super) fn scope(arguments: &DecisionArguments) -> Option<ScopeEntry> {
-    let given = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
-    let scope = ScopeEntry {
-        paths: given(&arguments.path),
-        hosts: given(&arguments.host),
-        env: given(&arguments.env),
-        commands: given(&arguments.command),
-    };
-    (scope != ScopeEntry::default()).then_some(scope)
 }

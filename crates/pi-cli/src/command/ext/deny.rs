@@ -3,12 +3,11 @@
 use pi_exthost::consent::Change;
 use pi_extproto::capability::Capability;
 use pi_policy::config::DenyEntry;
-use serde_json::json;
 
-use super::{allow::scope, grants};
+use super::grants::{self, Decided, Decision};
 use crate::{
     arguments::ext::DecisionArguments,
-    console::{Console, Reader},
+    console::Console,
     env::Environment,
     exit::Exit,
     failure::{ConsentFailure, Failure},
@@ -28,23 +27,11 @@ pub(crate) fn run(
     let entry = DenyEntry {
         capability: Capability::from(capability.as_str()),
         methods: None,
-        scope: scope(arguments),
+        scope: grants::scope(arguments),
         versions: arguments.versions.clone(),
     };
-    let shown = grants::scope_in_words(entry.scope.as_ref());
+    let scope = entry.scope.clone();
     let changed = file.change(name, Change::Deny(entry)).map_err(ConsentFailure::Grants)?;
-    match console.reader() {
-        Reader::Machine => {
-            let told = json!({ "extension": name, "capability": capability, "added": changed.added,
-                "removedGrants": changed.removed });
-            console.line(&told.to_string());
-        }
-        Reader::Person => {
-            console.line(&format!("denied: {name} {capability}{shown}"));
-            if changed.removed > 0 {
-                console.remark(&format!("{} decisions that said the opposite are taken back", changed.removed));
-            }
-        }
-    }
+    grants::tell(&Decided { name, capability, scope, decision: Decision::Denied, changed }, console);
     Ok(Exit::Success)
 }

@@ -1,12 +1,13 @@
-//! `pi ext grants`: what was decided about extensions.
+//! `pi ext grants`: what was decided about extensions; and what `allow` and `deny` say of what they did.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pi_exthost::GrantsFile;
+use pi_exthost::{GrantsFile, consent::Changed};
 use pi_policy::{Moment, config::ScopeEntry};
 use serde_json::json;
 
 use crate::{
+    arguments::ext::DecisionArguments,
     console::{Console, Reader, Tone},
     env::Environment,
     exit::Exit,
@@ -22,6 +23,63 @@ const COLUMNS: [Column; 6] = [
     Column { title: "VERSIONS", align: Align::Left, room: Room::LeaveOut(2) },
     Column { title: "UNTIL", align: Align::Left, room: Room::LeaveOut(1) },
 ];
+
+/// What somebody has just decided.
+pub(super) struct Decided<'a> {
+    pub(super) name: &'a str,
+    pub(super) capability: &'a str,
+    pub(super) scope: Option<ScopeEntry>,
+    pub(super) decision: Decision,
+    pub(super) changed: Changed,
+}
+
+pub(super) enum Decision {
+    Allowed { until: Option<Moment> },
+    Denied,
+}
+
+/// Says what was decided, and what it takes back.
+pub(super) fn tell(decided: &Decided<'_>, console: &mut Console) {
+    let Decided { name, capability, scope, decision, changed } = decided;
+    match console.reader() {
+        Reader::Machine => {
+            let mut told = json!({ "extension": name, "capability": capability, "added": changed.added });
+            match decision {
+                Decision::Allowed { until } => {
+                    told["removedDenies"] = json!(changed.removed);
+                    told["expires"] = json!(until.map(|end| end.to_string()));
+                }
+                Decision::Denied => told["removedGrants"] = json!(changed.removed),
+            }
+            console.line(&told.to_string());
+        }
+        Reader::Person => {
+            let shown = scope_in_words(scope.as_ref());
+            console.line(&match decision {
+                Decision::Allowed { until } => {
+                    let until = until.map(|end| format!(", until {end}")).unwrap_or_default();
+                    format!("allowed: {name} {capability}{shown}{until}")
+                }
+                Decision::Denied => format!("denied: {name} {capability}{shown}"),
+            });
+            if changed.removed > 0 {
+                console.remark(&format!("{} decisions that said the opposite are taken back", changed.removed));
+            }
+        }
+    }
+}
+
+/// Only what was named narrows.
+pub(super) fn scope(arguments: &DecisionArguments) -> Option<ScopeEntry> {
+    let given = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+    let scope = ScopeEntry {
+        paths: given(&arguments.path),
+        hosts: given(&arguments.host),
+        env: given(&arguments.env),
+        commands: given(&arguments.command),
+    };
+    (scope != ScopeEntry::default()).then_some(scope)
+}
 
 pub(crate) fn run(environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let file = file(environment)?;
@@ -94,7 +152,7 @@ pub(super) fn file(environment: &Environment) -> Result<GrantsFile, Failure> {
 }
 
 /// The scope behind a capability, with a blank before it; nothing if there is none.
-pub(super) fn scope_in_words(scope: Option<&ScopeEntry>) -> String {
+fn scope_in_words(scope: Option<&ScopeEntry>) -> String {
     let Some(scope) = scope else { return String::new() };
     let lists = [("paths", &scope.paths), ("hosts", &scope.hosts), ("env", &scope.env), ("commands", &scope.commands)];
     let words = lists.into_iter().filter_map(|(name, list)| Some(format!(" {name} {}", list.as_ref()?.join(", "))));

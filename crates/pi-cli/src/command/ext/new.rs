@@ -25,10 +25,10 @@ const COMMAND: Template = Template {
     manifest: include_str!("new/extension.json"),
     package: include_str!("new/package.json"),
     entry: include_str!("new/command.ts"),
-    test: include_str!("new/command.test.ts"),
+    test: include_str!("new/command.test.mjs"),
 };
 const TOOL: Template =
-    Template { entry: include_str!("new/tool.ts"), test: include_str!("new/tool.test.ts"), ..COMMAND };
+    Template { entry: include_str!("new/tool.ts"), test: include_str!("new/tool.test.mjs"), ..COMMAND };
 
 pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<Exit, Failure> {
     let template = if arguments.tool { TOOL } else { COMMAND };
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
         ("extension.json", template.manifest),
         ("package.json", template.package),
         ("index.ts", template.entry),
-        ("index.test.ts", template.test),
+        ("index.test.mjs", template.test),
     ]
     .map(|(file, text)| (folder.join(file), text.replace("{name}", &arguments.name)));
     let (file, text) = &files[0];
@@ -61,6 +61,5 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
 fn report(folder: &Path, console: &mut Console) {
     let folder = folder.display();
     console.line(&format!("written to {folder}: index.ts, its test and two manifests"));
-    console
-        .remark(&format!("`pi ext build {folder}` builds it; `node --test` in it runs the test (Node 22.18 or later)"));
+    console.remark(&format!("`pi ext build {folder}` builds it; `node --test` in it runs the test (Node 18 or later)"));
 }
