@@ -147,6 +147,7 @@ impl Dispatcher {
     pub fn introduce(&self, guests: &Arc<Guests>) {
         // Guests that are introduced twice are those that are known.
         let _ = self.house.guests.set(Arc::downgrade(guests));
+        guests.settle_in(&self.house);
     }
 
     /// What each guest has asked for so far.
@@ -180,6 +181,13 @@ impl Dispatcher {
 impl House {
     fn desks(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
         self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The desk of a guest, as long as it is there.
+    pub(crate) fn desk_of(&self, guest: &GuestId) -> Option<Desk> {
+        let desks = self.desks();
+        let mut desks = desks.iter().filter_map(|known| known.desk.upgrade()).map(|inner| Desk { inner });
+        desks.find(|desk| desk.guest() == guest)
     }
 
     pub(crate) fn now(&self) -> Moment {

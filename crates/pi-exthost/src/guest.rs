@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use pi_extproto::{
     Object,
     hook::{Outcome, event::Event},
+    manifest::Tier,
 };
 use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, message::AssistantMessage};
 
@@ -43,6 +44,11 @@ pub trait Guest: Send + Sync {
     /// What it offers now. Cheap: it is looked at for every event. A guest that registers something later offers it
     /// from then on, and tells the session with [`crate::port::Conversation::registration_changed`].
     fn registration(&self) -> Arc<Registration>;
+
+    /// How it runs, for whoever lists extensions; nothing else depends on it.
+    fn tier(&self) -> Tier {
+        Tier::Js
+    }
 
     /// One of its handlers hears an event; `handler` counts those of the same hook, in the order of their registration.
     /// A handler that is gone by now has nothing to say ([`Outcome::Notice`]).

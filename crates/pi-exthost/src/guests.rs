@@ -6,9 +6,15 @@
 
 mod asking;
 mod offer;
+mod roster;
 mod witness;
 
-use std::{fmt, pin::pin, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use futures_util::{
     FutureExt,
@@ -25,10 +31,14 @@ use pi_extproto::hook::{
     },
 };
 
-pub use self::offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind};
 use self::witness::{Watch, Witness};
+pub use self::{
+    offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
+    roster::Enrolled,
+};
 use crate::{
     chain::{Chain, Flow},
+    dispatcher::House,
     guest::{Ask, Guest, GuestFault, GuestId, Registration, Rendering},
     incident::{During, Incident, Trouble},
     isolation::isolate,
@@ -66,6 +76,8 @@ pub struct Guests {
     patience: Patience,
     report: Reporter,
     witness: Option<Witness>,
+    /// Known once all guests are there.
+    house: OnceLock<Weak<House>>,
 }
 
 /// A second guest wants to be the one that is already attached.
@@ -77,7 +89,7 @@ pub struct DuplicateGuest {
 
 impl Guests {
     pub fn new(patience: Patience, report: Reporter) -> Self {
-        Self { guests: Vec::new(), patience, report, witness: None }
+        Self { guests: Vec::new(), patience, report, witness: None, house: OnceLock::new() }
     }
 
     /// The same, with a ledger that records what is asked of those who are attached from here on, and with a trace of the

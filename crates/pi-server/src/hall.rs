@@ -5,6 +5,7 @@
 
 mod connect;
 mod conversation;
+mod extensions;
 mod journey;
 mod look;
 mod operate;

@@ -42,9 +42,11 @@ pub mod weights;
 
 pub use pi_exthost::{
     drawings::{KeyFault, Press},
+    guests::Enrolled,
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };
+pub use pi_extproto::manifest::Tier as ExtensionTier;
 pub use pi_policy::Moment;
 pub use pi_tools::{ShellEnd, ShellPass, ShellWatch};
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pi_envelope::Envelope;
 use pi_exthost::{
     drawings::{KeyFault, Press},
+    guests::Enrolled,
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
@@ -165,6 +166,11 @@ impl Session {
     /// Everything that can be called with a `/` in this session: commands of extensions, templates, skills.
     pub async fn commands(&self) -> Result<Vec<CommandInfo>, SessionGone> {
         self.ask(Request::Commands).await
+    }
+
+    /// The extensions of the session, and what they have done.
+    pub async fn extensions(&self) -> Result<Vec<Enrolled>, SessionGone> {
+        self.ask(Request::Extensions).await
     }
 
     /// Every model that can be asked, those of extensions first.

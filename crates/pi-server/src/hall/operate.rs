@@ -64,8 +64,8 @@ impl Hall {
                 told(Data::SetLifecycle(ChosenLifecycle { lifecycle: chosen.lifecycle }))
             }
             ServerCommand::DeleteStoredSession(wanted) => self.delete_stored_session(&wanted).await,
-            // No extension is installed: the tiers that run them are not built yet.
-            ServerCommand::ListExtensions(_) => told(Data::ListExtensions(ExtensionList { extensions: Vec::new() })),
+            ServerCommand::ListExtensions(wanted) => self.list_extensions(wanted.session_id.as_ref()).await,
+            // Sessions look for extensions when they begin: none is switched or loaded anew for all of them.
             ServerCommand::ReloadExtensions(wanted) => match wanted.extension_id {
                 Some(id) => Err(Error::NotFound(Missing::Extension(id)).into()),
                 None => told(Data::ReloadExtensions(ExtensionList { extensions: Vec::new() })),

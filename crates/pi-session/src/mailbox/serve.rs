@@ -3,7 +3,7 @@
 use super::{Mailbox, Request, answer, intake::Arrival};
 use crate::{
     context,
-    herald::{self, Outgoing, Reading},
+    herald::{self, Outgoing, Reading, Subscription},
     queue::{Edit, EditError, Line, Saying},
     session::{Reloaded, State, Switch},
 };
@@ -45,6 +45,7 @@ impl Mailbox {
                 answer(reply, self.missing_credential(&provider, &model));
             }
             Request::Complaints(reply) => answer(reply, self.complaints()),
+            Request::Extensions(reply) => answer(reply, self.parts.guests.enrolled()),
             Request::SetModel(choice, source, reply) => {
                 self.set_model(choice, source);
                 answer(reply, ());
@@ -60,12 +61,7 @@ impl Mailbox {
                 self.queues.set_delivery(when, delivery);
                 answer(reply, ());
             }
-            Request::ClearQueue(reply) => {
-                let cleared = self.queues.clear();
-                self.tell_queues();
-                self.keep_queues_aside();
-                answer(reply, cleared);
-            }
+            Request::ClearQueue(reply) => answer(reply, self.clear_queue()),
             Request::TakeBack(reply) => self.take_back(reply),
             Request::TakeStranded(reply) => answer(reply, self.take_stranded()),
             Request::Rename(name, reply) => {
@@ -98,18 +94,10 @@ impl Mailbox {
             Request::Flush(reply) => self.scribe.sync(Outgoing::Written(reply)),
             Request::Written(reply) => self.scribe.record(Vec::new(), Outgoing::Written(reply)),
             Request::Subscribe(reading, reply) => {
-                let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
-                self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
+                let subscription = self.subscribe(reading);
                 answer(reply, (self.state(), subscription));
             }
-            Request::Reload(reply) => {
-                let (subscriber, events) = herald::subscription(Reading::Joined, &self.parts.brake);
-                self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
-                let messages = context::build(&self.tree.entries()).messages;
-                let questions = self.parts.questions.list_open();
-                let drawings = self.parts.drawings.list_open();
-                answer(reply, Reloaded { state: self.state(), messages, questions, drawings, events });
-            }
+            Request::Reload(reply) => answer(reply, self.told_anew()),
             Request::MayLeave(departure, reply) => {
                 let permission = self.permission(&departure);
                 self.asides.spawn(async move { answer(reply, permission.await) });
@@ -120,6 +108,30 @@ impl Mailbox {
                 self.closed.push(reply);
             }
         }
+    }
+
+    /// Events from here on.
+    fn subscribe(&mut self, reading: Reading) -> Subscription {
+        let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
+        self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
+        subscription
+    }
+
+    /// Everything for somebody who has missed something, and events from here on.
+    fn told_anew(&mut self) -> Reloaded {
+        let events = self.subscribe(Reading::Joined);
+        let messages = context::build(&self.tree.entries()).messages;
+        let questions = self.parts.questions.list_open();
+        let drawings = self.parts.drawings.list_open();
+        Reloaded { state: self.state(), messages, questions, drawings, events }
+    }
+
+    /// Nothing waits any more; what did is the answer.
+    fn clear_queue(&mut self) -> Vec<Saying> {
+        let cleared = self.queues.clear();
+        self.tell_queues();
+        self.keep_queues_aside();
+        cleared
     }
 
     /// Changes what waits; whoever listens is told what waits now.
