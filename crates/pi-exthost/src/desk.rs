@@ -43,7 +43,11 @@ use pi_transcript::{ToolCallId, ToolOutput};
 pub(crate) use self::feed::Sluice;
 pub(crate) use self::figures::Counters;
 use self::record::Record;
-pub use self::{feed::Feed, figures::Figures, output::Output};
+pub use self::{
+    feed::{Feed, Results},
+    figures::Figures,
+    output::Output,
+};
 pub use crate::ledger::Occasion;
 use crate::{
     connector::{self, http},
@@ -214,10 +218,7 @@ impl Desk {
             }
             Err(bad) => return HostResult::failure(call_id, self.refuse(&call, &HostError::from(&bad), &terms).await),
         };
-        // That of the parameters may be the connector's to keep; this one is for all of the call.
-        let allowed = call.timeout_ms.as_ref().map(|timeout| Duration::from_millis(timeout.get()));
-        let timeout = [terms.timeout, allowed].into_iter().flatten().min();
-        let terms = self.cancellable(&checked, Terms { timeout, ..terms });
+        let terms = self.cancellable(&checked, within(&call, terms));
         let result = self.perform(checked, &terms).await;
         match result {
             Ok(output) => HostResult::success(call_id, output.to_object()),
@@ -228,7 +229,21 @@ impl Desk {
     /// The same for a process or a request whose output is wanted while it comes. The reader's pace is the sender's: what
     /// is not taken is not produced. Dropping the feed stops the work.
     pub fn open(&self, call: Call, terms: Terms) -> Feed {
-        Feed::start(self.clone(), call, terms)
+        let checked = CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis));
+        Feed::start(self.clone(), checked, terms)
+    }
+
+    /// The same in the JSON form of the protocol: as many results as there are pieces, for a call that wants a stream, and
+    /// one for any other.
+    pub async fn exchange_in_pieces(&self, call: HostCall, terms: Terms) -> Results {
+        match call.check() {
+            Ok(checked) if wants_stream(checked.call()) => {
+                let call_id = call.call_id.clone();
+                let terms = self.cancellable(&checked, within(&call, terms));
+                Results::of(Feed::start(self.clone(), checked, terms), call_id)
+            }
+            Ok(_) | Err(_) => Results::one(self.exchange(call, terms).await),
+        }
     }
 
     /// Room to draw in, recorded as a call of `ui`; nothing where nobody could see it.
@@ -412,6 +427,30 @@ impl Desk {
     /// Whether this is the first denial of its kind.
     pub(crate) fn is_first_denial(&self, kind: String) -> bool {
         lock(&self.inner.told).insert(kind)
+    }
+}
+
+/// The same terms within the time of the call as a whole; that of its parameters may be the connector's to keep.
+fn within(call: &HostCall, terms: Terms) -> Terms {
+    let allowed = call.timeout_ms.as_ref().map(|timeout| Duration::from_millis(timeout.get()));
+    let timeout = [terms.timeout, allowed].into_iter().flatten().min();
+    Terms { timeout, ..terms }
+}
+
+fn wants_stream(call: &Call) -> bool {
+    match call {
+        Call::Exec(command) => command.stream,
+        Call::Http(request) => request.stream,
+        Call::Tool(_)
+        | Call::Fs(_)
+        | Call::Session(_)
+        | Call::Ui(_)
+        | Call::Events(_)
+        | Call::Env(_)
+        | Call::Credentials(_)
+        | Call::Log(_)
+        | Call::Mcp(_)
+        | Call::Other(_) => false,
     }
 }
 

@@ -4,8 +4,8 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use pi_extproto::{
-    connector::{Call, stream::StreamItem, to_object},
-    host::{CheckedCall, HostError, stream as protocol},
+    connector::{stream::StreamItem, to_object},
+    host::{CheckedCall, HostError, HostResult, stream as protocol},
     log::ledger::Start,
     message::Payload,
 };
@@ -37,7 +37,7 @@ pub(crate) struct Sluice {
 pub(crate) struct Dry;
 
 impl Feed {
-    pub(super) fn start(desk: Desk, call: Call, terms: Terms) -> Self {
+    pub(super) fn start(desk: Desk, call: CheckedCall, terms: Terms) -> Self {
         let (sender, items) = mpsc::channel(CREDITS);
         let cancel = terms.cancel.child_token();
         let terms = Terms { cancel: cancel.clone(), ..terms };
@@ -57,24 +57,66 @@ impl Feed {
     }
 }
 
+/// The results of a call in its JSON form, one after the other: the last one says that it is. Dropping it stops the work.
+#[derive(Debug)]
+pub struct Results {
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    /// There is one, and it is known.
+    One(Box<HostResult>),
+    Feed(Feed, protocol::Sender),
+    Nothing,
+}
+
+impl Results {
+    pub(super) fn one(result: HostResult) -> Self {
+        Self { from: From::One(Box::new(result)) }
+    }
+
+    pub(super) fn of(feed: Feed, call_id: String) -> Self {
+        Self { from: From::Feed(feed, protocol::Sender::new(call_id)) }
+    }
+
+    /// The next one; nothing after the last. Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<HostResult> {
+        let item = match &mut self.from {
+            From::Feed(feed, _) => feed.next().await,
+            From::One(_) | From::Nothing => None,
+        };
+        match (std::mem::replace(&mut self.from, From::Nothing), item) {
+            (From::One(result), _) => Some(*result),
+            (From::Feed(_, sender), Some(Ok(item @ StreamItem::End(_)))) => Some(sender.finish(to_object(&item))),
+            (From::Feed(feed, mut sender), Some(Ok(item @ (StreamItem::Head(_) | StreamItem::Piece(_))))) => {
+                let result = sender.more(to_object(&item));
+                self.from = From::Feed(feed, sender);
+                Some(result)
+            }
+            (From::Feed(_, sender), Some(Err(error))) => Some(sender.fail(error)),
+            (From::Feed(..) | From::Nothing, _) => None,
+        }
+    }
+}
+
 impl Drop for Feed {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
-async fn drive(desk: Desk, call: Call, terms: &Terms, items: mpsc::Sender<Result<StreamItem, HostError>>) {
-    let size = connector::weigh(&call);
+async fn drive(desk: Desk, checked: CheckedCall, terms: &Terms, items: mpsc::Sender<Result<StreamItem, HostError>>) {
+    let size = connector::weigh(checked.call());
     let limit = desk.inner.house.fittings.limits.params_bytes;
     if size > limit {
-        let refused = desk.too_large(&call, size, terms).await;
+        let refused = desk.too_large(checked.call(), size, terms).await;
         if let Err(error) = refused {
             // Who does not listen any more does not need to know.
             let _ = items.send(Err(error)).await;
         }
         return;
     }
-    let checked = CheckedCall::native(desk.next_id(), call, terms.timeout.map(crate::ledger::millis));
     let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
     let own_end = OwnEnd::of(checked.call());
     desk.trace_call(&checked);

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use pi_exthost::{Limits, Output, Terms};
-use pi_extproto::connector::{
-    Call,
-    exec::Command,
-    stream::{Channel, StreamItem},
+use pi_extproto::{
+    connector::{
+        Call,
+        exec::Command,
+        stream::{Channel, StreamItem},
+    },
+    host::{HostCall, stream},
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -122,6 +125,35 @@ async fn cancelled_process_is_killed_with_its_children_and_tells_what_it_said() 
     let Ok(Output::Command(output)) = output else { panic!("{output:?}") };
     assert_eq!((output.stdout.0.as_slice(), output.exit.killed), (&b"begun\n"[..], true));
     assert_eq!(stage.ledger().await, "1 calls, 0 unfinished, 0 denied, 0 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exchange_of_a_stream_gives_a_result_for_each_piece() {
+    let stage = Stage::new(allowed());
+    let told = async |params: Value| {
+        let call = json!({ "call_id": "c7", "capability": "exec", "method": "exec", "params": params });
+        let call: HostCall = serde_json::from_value(call).expect("a call");
+        let mut results = stage.desk.exchange_in_pieces(call, Terms::background()).await;
+        let mut checked = stream::Receiver::new("c7");
+        let (mut text, mut count) = (String::new(), 0);
+        while let Some(result) = timeout(AGES, results.next()).await.expect("it ends") {
+            let progress = checked.accept(&result).expect("the rules of a stream are kept");
+            text.push_str(result.output["data"]["text"].as_str().unwrap_or_default());
+            text.push_str(result.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default());
+            count += 1;
+            assert_eq!(result.chunk.is_none(), count == 1 && progress == stream::Progress::Ended);
+        }
+        (text, count)
+    };
+    let command =
+        |script: &str, stream: bool| json!({ "command": "sh", "args": ["-c", script], "env": {}, "stream": stream });
+    let (text, count) = told(command("echo one; sleep 0.2; echo two", true)).await;
+    assert_eq!(text, "one\ntwo\n");
+    assert!(count >= 3, "two pieces and an end, not {count} results");
+    let (_, count) = told(command("echo one; echo two", false)).await;
+    assert_eq!(count, 1);
+    let (text, count) = told(json!({ "command": 7 })).await;
+    assert!(count == 1 && text.contains("params"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -61,3 +61,32 @@ async fn tools_commands_and_events_leave_a_start_and_an_end() {
         ["tool_call", "tool_result", "tool_call", "tool_result", "slash_command", "slash_result", "event_hook"];
     assert_eq!(kinds, expected);
 }
+
+/// While it is still waited for, and with its name.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_handler_is_named_before_the_patience_is_over() {
+    let stage = Stage::new(Plan::default());
+    let ledger = stage.dispatcher.ledger().clone();
+    let mut guests = Guests::new(Patience::default(), Arc::new(|_| {})).recorded(ledger, None);
+    for (id, wait) in [("slow", 1300), ("quick", 1)] {
+        let script = format!("guest {id}\non turn_start\nwait {wait}");
+        guests.attach(ScriptedGuest::new(&script, SessionDouble::new([])).expect("a script")).expect("its own id");
+    }
+    let event = Event::read("turn_start", json!({ "turnIndex": 1, "timestamp": 0 }).as_object().cloned());
+    guests.dispatch(event.expect("an event"), &CancellationToken::new()).await;
+    stage.dispatcher.ledger().flush().await.expect("it is written");
+    let reading = reading::read(&stage.path("logs"), "s1").expect("a ledger");
+    let line = |entry: &pi_extproto::log::LogEntry| {
+        format!("{} {}: {}", entry.correlation.extension_id, entry.event.as_str(), entry.message)
+    };
+    let expected = [
+        "slow event_hook.start: event turn_start",
+        "slow extension.slow: turn_start takes longer than 1s",
+        "slow event_hook.end: turn_start done",
+        "quick event_hook.start: event turn_start",
+        "quick event_hook.end: turn_start done",
+    ];
+    assert_eq!(reading.entries.iter().map(line).collect::<Vec<_>>(), expected);
+    let statistics = reading::statistics(&reading).extensions;
+    assert_eq!((statistics["slow"].slow, statistics["quick"].slow), (1, 0));
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use pi_exthost::{Limits, Output, Terms};
+use pi_exthost::{Limits, Output, ProxyFinder, Terms};
 use pi_extproto::connector::{
     Call,
     data::Data,
@@ -174,6 +174,28 @@ async fn redirects_are_decided_anew_and_carry_no_credentials_elsewhere() {
     let mut request = get(&at("/away"));
     request["follow_redirects"] = json!(false);
     assert_eq!(stage.ask("http", request).await.output["head"]["status"], json!(302));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn proxy_is_asked_for_what_is_public_and_for_nothing_else() {
+    let proxy = Server::start(|_| answer("200 OK", "", "by proxy")).await;
+    let inside = Server::start(|_| answer("200 OK", "", "straight")).await;
+    let hosts = ["public.example.org".to_owned(), format!("inside.test:{}", inside.port)];
+    let script = Script::default()
+        .with("public.example.org", &[&["93.184.216.34"]])
+        .with("private.example.org", &[&["10.0.0.1"]])
+        .with("inside.test", &[&["127.0.0.1"]]);
+    let address = format!("http://127.0.0.1:{}", proxy.port);
+    let finder: ProxyFinder = Arc::new(move |_| Some(address.clone()));
+    let stage = Stage::new(Plan { proxy: Some(finder), ..plan(&hosts, script) });
+    let public = stage.ask("http", get("http://public.example.org/x")).await;
+    assert_eq!(public.output["body"], json!({ "text": "by proxy" }), "{:?}", public.error);
+    let straight = stage.ask("http", get(&format!("http://inside.test:{}/y", inside.port))).await;
+    assert_eq!(straight.output["body"], json!({ "text": "straight" }), "{:?}", straight.error);
+    let refused = stage.ask("http", get("http://private.example.org/z")).await.error.expect("it is not granted");
+    assert_eq!(json!(refused.code), "denied", "{}", refused.message);
+    assert!(proxy.asked()[0].starts_with("GET http://public.example.org/x HTTP/1.1"), "{:?}", proxy.asked());
+    assert_eq!((proxy.asked().len(), inside.asked().len()), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,8 +11,8 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use pi_exthost::{
-    Desk, Dispatcher, Fittings, GrantsFile, GuestId, Identity, Ledger, Limits, Resolver, Rulebook, Terms, Trace,
-    ledger, port::Settled,
+    Desk, Dispatcher, Fittings, GrantsFile, GuestId, Identity, Ledger, Limits, ProxyFinder, Resolver, Rulebook, Terms,
+    Trace, ledger, port::Settled,
 };
 use pi_extproto::{
     capability::{Capability, CapabilityManifest, Declared},
@@ -36,6 +36,7 @@ pub(crate) struct Plan {
     pub(crate) limits: Limits,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) proxy: Option<ProxyFinder>,
     pub(crate) allowance: ledger::Allowance,
     pub(crate) segment_bytes: u64,
     pub(crate) traced: bool,
@@ -52,6 +53,7 @@ impl Default for Plan {
             limits: Limits::default(),
             variables: BTreeMap::new(),
             resolver: Arc::new(Script::default()),
+            proxy: None,
             allowance: ledger::Allowance::default(),
             segment_bytes: 8 << 20,
             traced: false,
@@ -128,7 +130,7 @@ impl Stage {
             folders,
             variables: plan.variables,
             resolver: plan.resolver,
-            proxy: None,
+            proxy: plan.proxy,
             keys: None,
             trace,
             limits: plan.limits,
