@@ -138,7 +138,7 @@ async fn exchange_of_a_stream_gives_a_result_for_each_piece() {
         let (mut text, mut count) = (String::new(), 0);
         while let Some(result) = timeout(AGES, results.next()).await.expect("it ends") {
             let progress = checked.accept(&result).expect("the rules of a stream are kept");
-            text.push_str(result.output["data"]["text"].as_str().unwrap_or_default());
+            text.push_str(json!(result.output)["data"]["text"].as_str().unwrap_or_default());
             text.push_str(result.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default());
             count += 1;
             assert_eq!(result.chunk.is_none(), count == 1 && progress == stream::Progress::Ended);
