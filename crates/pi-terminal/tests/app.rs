@@ -181,6 +181,7 @@ fn commands_do_what_they_say() {
     check("/fork<enter>", &[Action::Fetch(Fetch::ForkPoints)]);
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
     check("/trust<enter>", &[Action::Leave(Wish::Trust)]);
+    check("/reload<enter>", &[Action::Leave(Wish::Reload)]);
     check("exit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit it<enter>", &[say("quit it", When::Steer)]);
@@ -635,7 +636,7 @@ fn answer_that_is_being_written_is_not_left_by_accident() {
     let mut app = app();
     let at = Duration::from_secs;
     hear(&mut app, json!({ "type": "agent_start" }));
-    for command in ["/new<enter>", "/resume<enter>", "/fork<enter>", "/trust<enter>"] {
+    for command in ["/new<enter>", "/resume<enter>", "/fork<enter>", "/trust<enter>", "/reload<enter>"] {
         assert_eq!(press(&mut app, command), [], "{command}");
         assert!(shows(&mut app, "the model is at work; stop it with"), "{command}");
     }
