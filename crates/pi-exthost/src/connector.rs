@@ -3,9 +3,10 @@
 
 mod environment;
 mod events;
-mod exec;
+pub(crate) mod exec;
 mod fs;
 pub(crate) mod http;
+mod mcp;
 mod session;
 mod tool;
 mod ui;
@@ -60,7 +61,7 @@ pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) ->
         }
         Call::Mcp(call) => {
             desk.authorize(action, terms).await?;
-            Err(invalid(format!("no MCP server {} is connected", call.server)))
+            mcp::call(desk, call, terms).await.map(Output::from)
         }
         Call::Other(call) => {
             desk.authorize(action, terms).await?;
@@ -85,7 +86,7 @@ pub(crate) async fn stream(
 }
 
 /// What a call asks for, as policy judges it.
-fn aim(desk: &Desk, checked: &CheckedCall) -> Result<Action, HostError> {
+pub(crate) fn aim(desk: &Desk, checked: &CheckedCall) -> Result<Action, HostError> {
     let aimed = Action::from_host_call(desk.inner.subject.clone(), &desk.inner.places, checked);
     aimed.map_err(|bad| bad.to_host_error())
 }

@@ -6,6 +6,7 @@
 mod authority;
 mod feed;
 mod figures;
+mod held;
 mod output;
 mod record;
 mod tracing;
@@ -46,6 +47,7 @@ use self::record::Record;
 pub use self::{
     feed::{Feed, Results},
     figures::Figures,
+    held::{Held, Pipes},
     output::Output,
 };
 pub use crate::ledger::Occasion;
@@ -57,6 +59,7 @@ use crate::{
     launcher::Identity,
     ledger::Pen,
     port::{Canvas, ControlPass, Conversation, Drawing},
+    servers::ToolServer,
     stopwatch::Stopwatch,
 };
 
@@ -262,6 +265,11 @@ impl Desk {
             self.inner.conversation.draw(drawing).await.map_err(|refusal| connector::refused(&refusal))
         };
         self.run(self.next_id(), start, &terms, OwnEnd::None, work).await
+    }
+
+    /// Lets everybody in the session who may reach a server under this name, as long as somebody owns it.
+    pub fn serve(&self, name: &str, server: &Arc<dyn ToolServer>) {
+        self.inner.house.servers.add(name, server);
     }
 
     /// Cancels the call that named this token. Any number of times, also when it is over.

@@ -25,6 +25,7 @@ use crate::{
     launcher::Identity,
     ledger::Ledger,
     port::SessionPort,
+    servers::Servers,
     trace::Trace,
 };
 
@@ -106,6 +107,8 @@ pub(crate) struct House {
     pub(crate) handle: Handle,
     /// Known once all guests are there; they own what owns us.
     pub(crate) guests: OnceLock<Weak<Guests>>,
+    /// Servers that guests are connected to.
+    pub(crate) servers: Servers,
     /// Desks own us, so we do not own them. A lock and no task: they are made and looked at now and then.
     desks: Mutex<Vec<Known>>,
 }
@@ -128,7 +131,13 @@ pub enum NoDesk {
 impl Dispatcher {
     /// Needs a tokio runtime: streams are driven there.
     pub fn new(fittings: Fittings) -> Self {
-        let house = House { fittings, handle: Handle::current(), guests: OnceLock::new(), desks: Mutex::default() };
+        let house = House {
+            fittings,
+            handle: Handle::current(),
+            guests: OnceLock::new(),
+            servers: Servers::default(),
+            desks: Mutex::default(),
+        };
         Self { house: Arc::new(house) }
     }
 

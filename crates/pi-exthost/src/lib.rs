@@ -23,6 +23,7 @@ pub mod launcher;
 pub mod ledger;
 pub mod port;
 pub mod questions;
+pub mod servers;
 pub mod stopwatch;
 pub mod trace;
 pub mod verdict;
@@ -30,7 +31,7 @@ pub mod verdict;
 pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook},
-    desk::{Desk, Feed, Figures, Occasion, Output, Terms},
+    desk::{Desk, Feed, Figures, Held, Occasion, Output, Pipes, Terms},
     dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
     drawings::Drawings,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
@@ -40,6 +41,7 @@ pub use self::{
     ledger::Ledger,
     port::{Conversation, SessionPort},
     questions::Questions,
+    servers::{ServerCall, ToolServer},
     stopwatch::Stopwatch,
     trace::Trace,
 };

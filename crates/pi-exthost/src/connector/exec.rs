@@ -17,6 +17,7 @@ use pi_extproto::{
 };
 use pi_policy::{Action, Target};
 use pi_tools::{
+    Environment,
     files::real_location,
     process::{self, ApartProcess, Input, Start},
 };
@@ -222,7 +223,31 @@ async fn drive(
     Ok(Exit { code: ended.and_then(|status| status.code()), killed })
 }
 
-async fn begin(desk: &Desk, command: &Command, mut action: Action, terms: &Terms) -> Result<ApartProcess, HostError> {
+async fn begin(desk: &Desk, command: &Command, action: Action, terms: &Terms) -> Result<ApartProcess, HostError> {
+    let environment = desk.inner.workspace.settings().environment.clone();
+    let input = if command.stdin.is_some() { Input::Piped } else { Input::Nothing };
+    launch(desk, command, action, terms, environment, input).await
+}
+
+/// Starts a process that is spoken with, in an environment of its own.
+pub(crate) async fn begin_to_speak(
+    desk: &Desk,
+    command: &Command,
+    action: Action,
+    terms: &Terms,
+    environment: Environment,
+) -> Result<ApartProcess, HostError> {
+    launch(desk, command, action, terms, environment, Input::Piped).await
+}
+
+async fn launch(
+    desk: &Desk,
+    command: &Command,
+    mut action: Action,
+    terms: &Terms,
+    environment: Environment,
+    input: Input,
+) -> Result<ApartProcess, HostError> {
     let here = desk.clone();
     if let Target::Command(aim) = &action.target
         && let Some(folder) = aim.folder().cloned()
@@ -237,17 +262,12 @@ async fn begin(desk: &Desk, command: &Command, mut action: Action, terms: &Terms
         _ => None,
     };
     let grant = desk.authorize(action, terms).await?;
-    let workspace = &desk.inner.workspace;
-    let folder = PathBuf::from(folder.as_deref().unwrap_or(workspace.project()));
-    let environment = command
-        .env
-        .iter()
-        .fold(workspace.settings().environment.clone(), |environment, (name, value)| environment.with(name, value));
+    let folder = PathBuf::from(folder.as_deref().unwrap_or(desk.inner.workspace.project()));
+    let environment = command.env.iter().fold(environment, |environment, (name, value)| environment.with(name, value));
     // A path counts from the folder in which the program runs.
     let is_path = command.command.contains('/') || (cfg!(windows) && command.command.contains('\\'));
     let program = if is_path { folder.join(&command.command) } else { PathBuf::from(&command.command) };
     let arguments = command.args.iter().map(Into::into).collect();
-    let input = if command.stdin.is_some() { Input::Piped } else { Input::Nothing };
     // Starting a process takes long enough to hold up everybody else on this thread, and needs the runtime.
     let started = tokio::task::spawn_blocking(move || {
         process::start_apart(grant, &Start { program, arguments, folder, environment: &environment }, input)
