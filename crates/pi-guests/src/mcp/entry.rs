@@ -1,0 +1,261 @@
+//! What people write about a server, and what it means.
+//!
+//! The format is the one that others have: an object of servers by name, each with a `command` or a `url`. Members that
+//! nobody knows are told, not refused: the file may be shared with other programs.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde_json::{Value, json};
+
+use pi_extproto::Object;
+use pi_transcript::json::canonical;
+
+use super::expansion::{self, ExpansionFault};
+
+/// A server that can be connected to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    pub name: String,
+    pub route: Route,
+    /// Where it was written.
+    pub origin: Origin,
+    /// The file in which it stands.
+    pub file: PathBuf,
+    pub is_disabled: bool,
+    /// The only tools that are offered, if any are named.
+    pub only: Option<Vec<String>>,
+    /// Tools that are not offered.
+    pub without: Vec<String>,
+    /// How long a call may take without a sign of progress.
+    pub call_time: Option<Duration>,
+    /// A digest of what was written, before variables had their values: by it a server is known again.
+    pub digest: String,
+}
+
+/// How a server is reached, with all variables in place.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Route {
+    Process(ProcessRoute),
+    Http(HttpRoute),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProcessRoute {
+    pub command: String,
+    pub arguments: Vec<String>,
+    pub variables: BTreeMap<String, String>,
+    /// The project, unless given.
+    pub folder: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpRoute {
+    pub url: String,
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Who wrote an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    Person,
+    Project,
+}
+
+/// What is wrong with an entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryFault {
+    #[error("expected an object")]
+    NotObject,
+    #[error("a name has letters, digits, '-', '_' and '.', and at most 64 of them")]
+    Name,
+    #[error("it has neither a command nor a url")]
+    NoRoute,
+    #[error("it has both a command and a url")]
+    TwoRoutes,
+    #[error("{0}: expected {1}")]
+    Unexpected(&'static str, &'static str),
+    #[error("the transport {0:?} is not spoken; it takes stdio and http")]
+    Transport(String),
+    #[error("the url is neither http nor https")]
+    Scheme,
+    #[error(transparent)]
+    Expansion(#[from] ExpansionFault),
+}
+
+/// Members that mean something to us.
+const KNOWN: [&str; 15] = [
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "type",
+    "transport",
+    "url",
+    "headers",
+    "disabled",
+    "enabled",
+    "timeout",
+    "includeTools",
+    "excludeTools",
+    "description",
+    "httpUrl",
+];
+
+impl Server {
+    /// Reads an entry; beside it what was odd about it.
+    pub fn read(
+        name: &str,
+        written: &Value,
+        (origin, file): (Origin, PathBuf),
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(Self, Vec<String>), EntryFault> {
+        check_name(name)?;
+        let members = written.as_object().ok_or(EntryFault::NotObject)?;
+        let odd = members.keys().filter(|member| !KNOWN.contains(&member.as_str()));
+        let odd = odd.map(|member| format!("{name}: {member} means nothing to pi")).collect();
+        let is_disabled = flag(members, "disabled")?.unwrap_or(false) || flag(members, "enabled")? == Some(false);
+        let expand = |text: &str| expansion::expand(text, lookup);
+        // One that is switched off may lack whatever it needs.
+        let route = match is_disabled {
+            true => route(members, &|text| Ok(text.to_owned()))?,
+            false => route(members, &expand)?,
+        };
+        let call_time = match members.get("timeout") {
+            None => None,
+            Some(value) => {
+                Some(Duration::from_millis(value.as_u64().ok_or(EntryFault::Unexpected("timeout", "milliseconds"))?))
+            }
+        };
+        let server = Self {
+            name: name.to_owned(),
+            route,
+            origin,
+            file,
+            is_disabled,
+            only: texts(members, "includeTools")?,
+            without: texts(members, "excludeTools")?.unwrap_or_default(),
+            call_time,
+            digest: digest(members),
+        };
+        Ok((server, odd))
+    }
+
+    /// Whether its owner wants a tool of this name.
+    pub fn wants(&self, tool: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == tool);
+        self.only.as_deref().is_none_or(named) && !named(&self.without)
+    }
+}
+
+impl Route {
+    /// For people: what is started, or where it is.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Process(process) => {
+                let words = std::iter::once(&process.command).chain(&process.arguments);
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }
+            Self::Http(http) => http.url.clone(),
+        }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Process(_) => "stdio",
+            Self::Http(_) => "http",
+        }
+    }
+}
+
+/// Whether a text can be the name of a server.
+pub fn check_name(name: &str) -> Result<(), EntryFault> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(EntryFault::Name),
+    }
+}
+
+type Expand<'a> = &'a dyn Fn(&str) -> Result<String, ExpansionFault>;
+
+fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
+    let url = text(members, "url")?.or(text(members, "httpUrl")?);
+    let named = text(members, "type")?.or(text(members, "transport")?);
+    match (text(members, "command")?, url, named) {
+        (_, _, Some(other)) if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&other) => {
+            Err(EntryFault::Transport(other.to_owned()))
+        }
+        (Some(_), Some(_), None) => Err(EntryFault::TwoRoutes),
+        (Some(command), _, None | Some("stdio")) => Ok(Route::Process(ProcessRoute {
+            command: expand(command)?,
+            arguments: texts(members, "args")?
+                .unwrap_or_default()
+                .iter()
+                .map(|argument| expand(argument))
+                .collect::<Result<_, _>>()?,
+            variables: table(members, "env", expand)?,
+            folder: text(members, "cwd")?.map(expand).transpose()?,
+        })),
+        (_, Some(url), _) => {
+            let url = expand(url)?;
+            let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+            match scheme.as_deref() {
+                Some("http" | "https") => {
+                    Ok(Route::Http(HttpRoute { url, headers: table(members, "headers", expand)? }))
+                }
+                _ => Err(EntryFault::Scheme),
+            }
+        }
+        _ => Err(EntryFault::NoRoute),
+    }
+}
+
+fn text<'a>(members: &'a Object, name: &'static str) -> Result<Option<&'a str>, EntryFault> {
+    match members.get(name) {
+        None => Ok(None),
+        Some(value) => value.as_str().map(Some).ok_or(EntryFault::Unexpected(name, "a string")),
+    }
+}
+
+fn flag(members: &Object, name: &'static str) -> Result<Option<bool>, EntryFault> {
+    match members.get(name) {
+        None => Ok(None),
+        Some(value) => value.as_bool().map(Some).ok_or(EntryFault::Unexpected(name, "true or false")),
+    }
+}
+
+fn texts(members: &Object, name: &'static str) -> Result<Option<Vec<String>>, EntryFault> {
+    let fault = || EntryFault::Unexpected(name, "a list of strings");
+    let Some(value) = members.get(name) else { return Ok(None) };
+    let items = value.as_array().ok_or_else(fault)?;
+    items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(fault)).collect::<Result<_, _>>().map(Some)
+}
+
+fn table(members: &Object, name: &'static str, expand: Expand<'_>) -> Result<BTreeMap<String, String>, EntryFault> {
+    let fault = || EntryFault::Unexpected(name, "an object of strings");
+    let Some(value) = members.get(name) else { return Ok(BTreeMap::new()) };
+    let pairs = value.as_object().ok_or_else(fault)?;
+    let pair = |(name, value): (&String, &Value)| {
+        let value = expand(value.as_str().ok_or_else(fault)?)?;
+        Ok((name.clone(), value))
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// Of what decides which program speaks to us. Filters and time limits are not part of it.
+fn digest(members: &Object) -> String {
+    let decisive = ["command", "args", "env", "cwd", "url", "httpUrl", "headers"];
+    let kept: Object = members
+        .iter()
+        .filter(|(name, _)| decisive.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    canonical::digest(&json!(kept)).to_string()
+}
+
+/// Without the values of variables and headers, which may be secrets.
+impl std::fmt::Debug for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind(), self.shown())
+    }
+}

@@ -1,0 +1,163 @@
+//! Questions to a person: those of the server, and ours about the server.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use pi_exthost::{Output, Terms};
+use pi_extproto::{
+    Object,
+    connector::{
+        Call,
+        ui::{Confirmation, FormAnswer, NoticeLevel, UiCall},
+    },
+    host::ErrorCode,
+};
+
+use super::Shared;
+use crate::mcp::{
+    elicitation,
+    link::{Elicited, Wanted},
+    pins::Changed,
+};
+
+/// Questions of one server that lie before a person at a time; more are declined.
+const MOST: usize = 4;
+
+/// Counts a question as long as it lies before a person.
+struct Lying(Arc<Shared>);
+
+impl Drop for Lying {
+    fn drop(&mut self) {
+        self.0.asking.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Shared {
+    /// Puts a question of the server before a person.
+    pub(super) fn put_question(self: &Arc<Self>, message: String, wanted: Wanted, answer: oneshot::Sender<Elicited>) {
+        let is_free = self.asking.send_if_modified(|count| {
+            let is_free = *count < MOST;
+            *count += usize::from(is_free);
+            is_free
+        });
+        // Dropping the answer declines.
+        if !is_free {
+            return;
+        }
+        let (shared, lying) = (Arc::clone(self), Lying(Arc::clone(self)));
+        // Ends when it is answered, when its time is over, or when the server is gone.
+        tokio::spawn(async move {
+            let mut answer = answer;
+            let said = tokio::select! {
+                said = shared.ask(message, wanted) => said,
+                () = answer.closed() => return,
+            };
+            drop(lying);
+            // A server that is gone does not need to know.
+            let _ = answer.send(said);
+        });
+    }
+
+    async fn ask(&self, message: String, wanted: Wanted) -> Elicited {
+        let title = format!("MCP server {} asks", self.server.name);
+        match wanted {
+            Wanted::Visit(url) => {
+                let message = format!("{message}\nIt wants you to open {url}");
+                self.confirm(title, message).await
+            }
+            Wanted::Form(schema) => {
+                let Some(questions) = elicitation::form(&schema) else { return Elicited::Declined };
+                if questions.is_empty() {
+                    return self.confirm(title, message).await;
+                }
+                let title = Some(format!("{title}: {message}"));
+                let form = UiCall::Interview { title, questions, timeout_ms: None };
+                match self.desk.call(Call::Ui(form), Terms::background()).await {
+                    Ok(Output::Form(FormAnswer { responses: Some(answers) })) => {
+                        match elicitation::content(&schema, &answers) {
+                            Ok(content) => Elicited::Accepted(content),
+                            Err(problem) => {
+                                self.tell(format!("{problem}; the answer was not sent"), NoticeLevel::Warning);
+                                Elicited::Dismissed
+                            }
+                        }
+                    }
+                    Ok(_) => Elicited::Dismissed,
+                    Err(fault) if fault.code == ErrorCode::Timeout => Elicited::Dismissed,
+                    Err(_) => Elicited::Declined,
+                }
+            }
+        }
+    }
+
+    async fn confirm(&self, title: String, message: String) -> Elicited {
+        let question = UiCall::Confirm { title, message, timeout_ms: None };
+        match self.desk.call(Call::Ui(question), Terms::background()).await {
+            Ok(Output::Confirmation(Confirmation { confirmed: true })) => Elicited::Accepted(Object::new()),
+            Ok(Output::Confirmation(_)) => Elicited::Declined,
+            Ok(_) | Err(_) => Elicited::Dismissed,
+        }
+    }
+
+    /// Asks whether tools that are described otherwise than before may be used, once the session has begun.
+    pub(super) fn ask_about_changes(self: &Arc<Self>) {
+        let shared = Arc::clone(self);
+        // Ends with the answer, or with the session, which refuses it.
+        tokio::spawn(async move {
+            let mut launched = shared.is_launched.subscribe();
+            if launched.wait_for(|is_launched| *is_launched).await.is_err() {
+                return;
+            }
+            let changed = shared.offers().changed.clone();
+            let names: Vec<&str> = changed.iter().map(|changed| changed.tool.name.as_str()).collect();
+            let (server, names) = (shared.server.name.clone(), names.join(", "));
+            let title = format!("MCP server {server} describes its tools otherwise than before");
+            let message = changed.iter().map(difference).collect::<Vec<_>>().join("\n\n");
+            let question = UiCall::Confirm { title, message: format!("{message}\n\nUse them?"), timeout_ms: None };
+            let answer = shared.desk.call(Call::Ui(question), Terms::background()).await;
+            if !matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true }))) {
+                let hint = format!("`pi mcp test {server} --accept` shows what changed and accepts it");
+                let told = format!(
+                    "MCP server {server} changed the description of {names}; not offered until you agree: {hint}"
+                );
+                return shared.tell(told, NoticeLevel::Warning);
+            }
+            shared.accept(changed).await;
+        });
+    }
+
+    /// Records that a person has seen changed tools, and offers them.
+    async fn accept(&self, changed: Vec<Changed>) {
+        let tools: Vec<_> = changed.into_iter().map(|changed| changed.tool).collect();
+        let (pins, server, accepted) = (self.pins.clone(), self.server.clone(), tools.clone());
+        let recorded = tokio::task::spawn_blocking(move || pins.map(|pins| pins.accept(&server, &accepted))).await;
+        let problem = match recorded {
+            Ok(Some(Err(fault))) => Some(format!("{fault}; {}", fault.hint())),
+            Err(broken) => Some(broken.to_string()),
+            Ok(Some(Ok(())) | None) => None,
+        };
+        if let Some(problem) = problem {
+            self.tell(format!("it is used in this session only: {problem}"), NoticeLevel::Warning);
+        }
+        let before = self.offers();
+        let mut offers = super::Offers {
+            tools: before.tools.clone(),
+            prompts: before.prompts.clone(),
+            has_resources: before.has_resources,
+            changed: Vec::new(),
+            faults: before.faults.clone(),
+        };
+        offers.tools.extend(tools);
+        self.publish(offers);
+    }
+}
+
+/// What changed about a tool, for a person.
+fn difference(changed: &Changed) -> String {
+    let Changed { tool, before } = changed;
+    match *before == tool.description {
+        true => format!("{}: its arguments changed", tool.name),
+        false => format!("{}\n  before: {}\n  now: {}", tool.name, before.trim(), tool.description.trim()),
+    }
+}

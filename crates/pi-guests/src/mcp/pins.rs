@@ -1,0 +1,266 @@
+//! What the tools of servers looked like when somebody first saw them.
+//!
+//! A server can describe its tools anew at any time, and what it writes is read by the model. So the first description is
+//! recorded, and a tool that is described otherwise later is not offered until a person has looked at it.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{entry::Server, reading::ToolFace};
+
+const VERSION: u64 = 1;
+
+/// Where descriptions are recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    path: PathBuf,
+}
+
+/// The tools of a server, judged.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Judged {
+    /// As they were seen before, or seen for the first time.
+    pub known: Vec<ToolFace>,
+    pub changed: Vec<Changed>,
+}
+
+/// A tool that is not described as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    pub tool: ToolFace,
+    /// What was said of it before.
+    pub before: String,
+}
+
+/// Why there is no judgement.
+#[derive(Debug, thiserror::Error)]
+pub enum PinFault {
+    #[error("cannot use {path}: {source}")]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error("{path} is not a record of tools: {message}")]
+    Malformed { path: PathBuf, message: String },
+    #[error("{path} was written by a newer version")]
+    Newer { path: PathBuf },
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Book {
+    version: u64,
+    /// By the digest of the entry: another command is another server.
+    servers: BTreeMap<String, Page>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Page {
+    name: String,
+    tools: BTreeMap<String, Pin>,
+    /// Tools that were described otherwise when they were last seen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    changed: BTreeMap<String, Pin>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Pin {
+    digest: String,
+    description: String,
+}
+
+impl Pins {
+    /// The usual place in an agent directory.
+    pub fn in_folder(agent: &Path) -> Self {
+        Self { path: agent.join("mcp-pins.json") }
+    }
+
+    /// Compares tools with what was seen of them before, and records those that nobody has seen yet.
+    pub fn judge(&self, server: &Server, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
+        self.change(server, |page| {
+            let mut judged = Judged::default();
+            page.changed.clear();
+            for tool in tools {
+                let pin = Pin::of(&tool);
+                match page.tools.get(&tool.name) {
+                    Some(known) if known.digest != pin.digest => {
+                        let before = known.description.clone();
+                        page.changed.insert(tool.name.clone(), pin);
+                        judged.changed.push(Changed { tool, before });
+                    }
+                    Some(_) => judged.known.push(tool),
+                    None => {
+                        page.tools.insert(tool.name.clone(), pin);
+                        judged.known.push(tool);
+                    }
+                }
+            }
+            judged
+        })
+    }
+
+    /// Records that a person has seen these tools as they are now.
+    pub fn accept(&self, server: &Server, tools: &[ToolFace]) -> Result<(), PinFault> {
+        self.change(server, |page| {
+            for tool in tools {
+                page.changed.remove(&tool.name);
+                page.tools.insert(tool.name.clone(), Pin::of(tool));
+            }
+        })
+    }
+
+    /// How many tools of a server are known, and which were changed when they were last seen.
+    pub fn recorded(&self, server: &Server) -> Result<(usize, Vec<String>), PinFault> {
+        let book = self.read()?;
+        let page = book.servers.get(&server.digest);
+        Ok(page.map(|page| (page.tools.len(), page.changed.keys().cloned().collect())).unwrap_or_default())
+    }
+
+    /// Forgets a server.
+    pub fn forget(&self, server: &Server) -> Result<(), PinFault> {
+        self.change_book(|book| drop(book.servers.remove(&server.digest)))
+    }
+
+    fn change<T>(&self, server: &Server, work: impl FnOnce(&mut Page) -> T) -> Result<T, PinFault> {
+        self.change_book(|book| {
+            let page = book.servers.entry(server.digest.clone()).or_default();
+            page.name.clone_from(&server.name);
+            work(page)
+        })
+    }
+
+    fn change_book<T>(&self, work: impl FnOnce(&mut Book) -> T) -> Result<T, PinFault> {
+        let unusable = |source| PinFault::Unusable { path: self.path.clone(), source };
+        if let Some(folder) = self.path.parent() {
+            make_folder(folder).map_err(unusable)?;
+        }
+        // Held until the new file has its name.
+        let lock = private(&self.path.with_extension("lock")).map_err(unusable)?;
+        lock.lock().map_err(unusable)?;
+        let mut book = self.read()?;
+        let before = serde_json::to_string(&book).unwrap_or_default();
+        let done = work(&mut book);
+        book.version = VERSION;
+        let after = serde_json::to_string_pretty(&book).map_err(|error| unusable(error.into()))?;
+        if serde_json::to_string(&book).unwrap_or_default() != before {
+            self.replace(&after).map_err(unusable)?;
+        }
+        Ok(done)
+    }
+
+    fn read(&self) -> Result<Book, PinFault> {
+        let mut text = String::new();
+        let read = open(&self.path).and_then(|mut file| file.read_to_string(&mut text));
+        match read {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Book::default()),
+            Err(source) => return Err(PinFault::Unusable { path: self.path.clone(), source }),
+        }
+        let book: Book = serde_json::from_str(&text)
+            .map_err(|error| PinFault::Malformed { path: self.path.clone(), message: error.to_string() })?;
+        match book.version {
+            VERSION => Ok(book),
+            _ => Err(PinFault::Newer { path: self.path.clone() }),
+        }
+    }
+
+    fn replace(&self, text: &str) -> io::Result<()> {
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = private(&draft)?;
+        file.set_len(0)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.path)
+    }
+}
+
+impl Pin {
+    fn of(tool: &ToolFace) -> Self {
+        const SHOWN: usize = 2000;
+        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect() }
+    }
+}
+
+impl PinFault {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unusable { .. } => "look at its permissions",
+            Self::Malformed { .. } => "remove it to record all tools anew",
+            Self::Newer { .. } => "use the newer version of pi",
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place where the record is read")]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the record lies in the agent directory, which may not be there yet")]
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// Opens a file that only its owner may read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mcp::entry::Origin;
+
+    fn tool(name: &str, description: &str) -> ToolFace {
+        ToolFace { name: name.into(), title: None, description: description.into(), schema: Default::default() }
+    }
+
+    fn names(judged: &Judged) -> (Vec<&str>, Vec<&str>) {
+        let known = judged.known.iter().map(|tool| tool.name.as_str()).collect();
+        (known, judged.changed.iter().map(|changed| changed.tool.name.as_str()).collect())
+    }
+
+    #[test]
+    fn changed_tools_are_held_until_somebody_accepts_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let entry = json!({ "command": "x" });
+        let (server, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        let first = pins.judge(&server, vec![tool("a", "1"), tool("b", "1")]).expect("a judgement");
+        assert_eq!(names(&first), (vec!["a", "b"], vec![]));
+        let tools = vec![tool("a", "2"), tool("b", "1"), tool("c", "1")];
+        let second = pins.judge(&server, tools.clone()).expect("a judgement");
+        assert_eq!(names(&second), (vec!["b", "c"], vec!["a"]));
+        assert_eq!(second.changed[0].before, "1");
+        assert_eq!(pins.recorded(&server).expect("a record"), (3, vec!["a".to_owned()]));
+        pins.accept(&server, &[tool("a", "2")]).expect("a record");
+        let third = pins.judge(&server, tools).expect("a judgement");
+        assert_eq!(names(&third), (vec!["a", "b", "c"], vec![]));
+        // Another command is another server.
+        let entry = json!({ "command": "y" });
+        let (other, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        assert_eq!(pins.recorded(&other).expect("a record"), (0, vec![]));
+    }
+
+    #[test]
+    fn record_that_cannot_be_read_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        fs::write(&pins.path, "{").expect("a file");
+        let (server, _) =
+            Server::read("s", &json!({ "command": "x" }), (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        assert!(matches!(pins.judge(&server, Vec::new()), Err(PinFault::Malformed { .. })));
+    }
+}

@@ -1,0 +1,305 @@
+//! The files in which servers are written: looked for, read and changed.
+//!
+//! A person's own are in `mcp.json` of the agent directory; a project brings `.pi/mcp.json` and `.mcp.json`, which count
+//! once it is trusted. A name that a person uses themselves is theirs, whatever a project says.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use pi_extproto::Object;
+
+use super::entry::{EntryFault, Origin, Server};
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Where {
+    pub project: PathBuf,
+    /// Whether what the project brings may run.
+    pub is_trusted: bool,
+    pub agent: Option<PathBuf>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The person's first, each in the order of its file.
+    pub servers: Vec<Server>,
+    pub notices: Vec<Notice>,
+}
+
+/// Something that is not used, or odd, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Notice {
+    #[error("{file}: {message}")]
+    Unreadable { file: String, message: String },
+    #[error("the MCP server {name} of {file} is not used: {fault}")]
+    Entry { name: String, file: String, fault: EntryFault },
+    #[error("the MCP server {name} of {file} is not used: {kept} has one of that name, which comes first")]
+    Shadowed { name: String, file: String, kept: String },
+    #[error("the MCP servers of this project are not started until it is trusted: {}", .0.join(", "))]
+    Untrusted(Vec<String>),
+    #[error("{0}")]
+    Odd(String),
+}
+
+/// Why a file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeFault {
+    #[error("cannot use {file}: {source}")]
+    Unusable { file: PathBuf, source: io::Error },
+    #[error("{file} is not a file of MCP servers: {message}")]
+    Malformed { file: PathBuf, message: String },
+    #[error("{file} has a server {name} already")]
+    Taken { file: PathBuf, name: String },
+}
+
+/// What is done about a server of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Present {
+    Keep,
+    Replace,
+}
+
+/// The members under which programs keep their servers.
+const MEMBERS: [&str; 2] = ["mcpServers", "servers"];
+
+impl Where {
+    /// The file of a person.
+    pub fn persons(&self) -> Option<PathBuf> {
+        self.agent.as_ref().map(|agent| agent.join("mcp.json"))
+    }
+
+    /// The file that we write for a project.
+    pub fn projects(&self) -> PathBuf {
+        self.project.join(".mcp.json")
+    }
+
+    /// All of them, in the order in which they count.
+    pub fn files(&self) -> Vec<(Origin, PathBuf)> {
+        let persons = self.persons().map(|file| (Origin::Person, file));
+        let projects = [self.project.join(".pi").join("mcp.json"), self.projects()];
+        persons.into_iter().chain(projects.map(|file| (Origin::Project, file))).collect()
+    }
+}
+
+/// Looks everywhere. Servers that are switched off are found too.
+pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
+    let mut found = Found::default();
+    let mut withheld = Vec::new();
+    for (origin, file) in places.files() {
+        let shown = file.display().to_string();
+        let entries = match read(&file) {
+            Ok(entries) => entries,
+            Err(fault) => {
+                found.notices.push(Notice::Unreadable { file: shown, message: told(&fault) });
+                continue;
+            }
+        };
+        if origin == Origin::Project && !places.is_trusted {
+            withheld.extend(entries.keys().cloned());
+            continue;
+        }
+        for (name, entry) in &entries {
+            if let Some(kept) = found.servers.iter().find(|server| server.name == *name) {
+                let kept = kept.file.display().to_string();
+                found.notices.push(Notice::Shadowed { name: name.clone(), file: shown.clone(), kept });
+                continue;
+            }
+            match Server::read(name, entry, (origin, file.clone()), lookup) {
+                Ok((server, odd)) => {
+                    found.servers.push(server);
+                    found.notices.extend(odd.into_iter().map(Notice::Odd));
+                }
+                Err(fault) => {
+                    found.notices.push(Notice::Entry { name: name.clone(), file: shown.clone(), fault });
+                }
+            }
+        }
+    }
+    if !withheld.is_empty() {
+        found.notices.push(Notice::Untrusted(withheld));
+    }
+    found
+}
+
+/// Writes a server into a file, which is made if it is not there. Everything else in it stays as it is.
+pub fn add(file: &Path, name: &str, entry: Value, present: Present) -> Result<(), ChangeFault> {
+    let mut document = document(file)?;
+    let servers = section(&mut document);
+    if servers.contains_key(name) && present == Present::Keep {
+        return Err(ChangeFault::Taken { file: file.to_owned(), name: name.to_owned() });
+    }
+    servers.insert(name.to_owned(), entry);
+    write(file, &document)
+}
+
+/// Takes a server out of a file; whether it was there.
+pub fn remove(file: &Path, name: &str) -> Result<bool, ChangeFault> {
+    let mut document = document(file)?;
+    let was_there = section(&mut document).shift_remove(name).is_some();
+    if was_there {
+        write(file, &document)?;
+    }
+    Ok(was_there)
+}
+
+impl ChangeFault {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unusable { .. } => "look at its permissions",
+            Self::Malformed { .. } => "correct it by hand; nothing was changed",
+            Self::Taken { .. } => "--force replaces it",
+        }
+    }
+}
+
+/// The servers of a file; none if it is not there.
+fn read(file: &Path) -> Result<Object, ChangeFault> {
+    let mut document = document(file)?;
+    Ok(std::mem::take(section(&mut document)))
+}
+
+fn document(file: &Path) -> Result<Object, ChangeFault> {
+    let malformed = |message: String| ChangeFault::Malformed { file: file.to_owned(), message };
+    let text = match read_text(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Object::new()),
+        Err(source) => return Err(ChangeFault::Unusable { file: file.to_owned(), source }),
+    };
+    let document: Value = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+    let Value::Object(document) = document else { return Err(malformed("expected an object".to_owned())) };
+    let is_wrong = |name: &&&str| document.get(**name).is_some_and(|member| !member.is_object());
+    match MEMBERS.iter().find(is_wrong) {
+        Some(name) => Err(malformed(format!("{name}: expected an object"))),
+        None => Ok(document),
+    }
+}
+
+/// Where the servers of a document stand.
+fn section(document: &mut Object) -> &mut Object {
+    let name = MEMBERS.into_iter().find(|name| document.contains_key(*name)).unwrap_or(MEMBERS[0]);
+    let member = document.entry(name).or_insert_with(|| json!({}));
+    member.as_object_mut().expect("whoever read the document looked at it")
+}
+
+fn told(fault: &ChangeFault) -> String {
+    match fault {
+        ChangeFault::Unusable { source, .. } => source.to_string(),
+        ChangeFault::Malformed { message, .. } => message.clone(),
+        ChangeFault::Taken { .. } => fault.to_string(),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "looking for servers is reading these files")]
+fn read_text(file: &Path) -> io::Result<String> {
+    fs::read_to_string(file)
+}
+
+/// Replaces the file as a whole. One that is new is for its owner only: entries may hold secrets.
+#[expect(clippy::disallowed_methods, reason = "this is the place where entries are written")]
+fn write(file: &Path, document: &Object) -> Result<(), ChangeFault> {
+    let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(unusable)?;
+    }
+    let draft = file.with_extension(format!("{}.tmp", std::process::id()));
+    let text = format!("{:#}\n", Value::Object(document.clone()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let written = options.open(&draft).and_then(|mut draft| io::Write::write_all(&mut draft, text.as_bytes()));
+    written.map_err(unusable)?;
+    if let Ok(metadata) = fs::metadata(file) {
+        fs::set_permissions(&draft, metadata.permissions()).map_err(unusable)?;
+    }
+    fs::rename(&draft, file).map_err(unusable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files by name, and what is found in them.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], is_trusted: bool, expected: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places =
+            Where { project: folder.path().join("project"), is_trusted, agent: Some(folder.path().join("agent")) };
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
+        let Found { servers, notices } = find(&places, &lookup);
+        let server = |server: &Server| format!("{} {:?} {:?}", server.name, server.origin, server.route);
+        let mut shown: Vec<String> = servers.iter().map(server).collect();
+        let root = format!("{}/", folder.path().display());
+        shown.extend(notices.iter().map(|notice| notice.to_string().replace(&root, "")));
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn servers_of_person_and_trusted_project_are_found() {
+        let persons = (
+            "agent/mcp.json",
+            r#"{"mcpServers":{"a":{"command":"x","args":["${TOKEN}"]},"b":{"command":"y","disabled":true,"args":["${NO}"]}}}"#,
+        );
+        let projects = (
+            "project/.mcp.json",
+            r#"{"mcpServers":{"a":{"command":"evil"},"c":{"type":"http","url":"https://h/${TOKEN}"},"bad":{"command":"${NO}"}}}"#,
+        );
+        let pis = (
+            "project/.pi/mcp.json",
+            r#"{"servers":{"d":{"type":"sse","url":"https://h"},"e":{"command":"z","colour":1}}}"#,
+        );
+        let expected = [
+            "a Person stdio x t",
+            "b Person stdio y ${NO}",
+            "e Project stdio z",
+            "c Project http https://h/t",
+            "the MCP server d of project/.pi/mcp.json is not used: the transport \"sse\" is not spoken; it takes stdio and http",
+            "e: colour means nothing to pi",
+            "the MCP server a of project/.mcp.json is not used: agent/mcp.json has one of that name, which comes first",
+            "the MCP server bad of project/.mcp.json is not used: the variable NO is not set; set it, or write ${NO:-a value}",
+        ];
+        check(&[persons, projects, pis], true, &expected);
+        let expected = [
+            "a Person stdio x t",
+            "b Person stdio y ${NO}",
+            "the MCP servers of this project are not started until it is trusted: d, e, a, c, bad",
+        ];
+        check(&[persons, projects, pis], false, &expected);
+    }
+
+    #[test]
+    fn file_that_cannot_be_read_costs_itself() {
+        let files = [("agent/mcp.json", "{,"), ("project/.mcp.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#)];
+        let expected = ["a Project stdio x", "agent/mcp.json: key must be a string at line 1 column 2"];
+        check(&files, true, &expected);
+        check(&[("agent/mcp.json", r#"{"mcpServers":[]}"#)], true, &["agent/mcp.json: mcpServers: expected an object"]);
+    }
+
+    #[test]
+    fn servers_are_added_and_removed_and_the_rest_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("new").join("mcp.json");
+        add(&file, "a", json!({ "command": "x" }), Present::Keep).expect("written");
+        let taken = add(&file, "a", json!({ "command": "y" }), Present::Keep).expect_err("there is one");
+        assert!(matches!(taken, ChangeFault::Taken { .. }));
+        fs::write(&file, r#"{"other":1,"mcpServers":{"a":{},"b":{"command":"z"}}}"#).expect("a file");
+        add(&file, "a", json!({ "command": "y" }), Present::Replace).expect("written");
+        assert!(remove(&file, "b").expect("written") && !remove(&file, "b").expect("read"));
+        let text: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
+        assert_eq!(text, json!({ "other": 1, "mcpServers": { "a": { "command": "y" } } }));
+    }
+}

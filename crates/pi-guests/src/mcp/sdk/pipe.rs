@@ -1,0 +1,330 @@
+//! A server that is a process: messages are lines on its standard streams.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    RoleClient,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use pi_exthost::{Desk, Held, Occasion, Terms, ledger::Pen};
+use pi_extproto::{
+    connector::exec::Command,
+    host::{ErrorCode, HostError},
+};
+
+use crate::mcp::{entry::ProcessRoute, limits::Limits, link::LinkFault};
+
+/// Lines of its error stream that are remembered for whoever asks why it failed.
+const LAST_WORDS: usize = 8;
+/// Of one line of its error stream.
+const LINE: u64 = 4 << 10;
+/// Between closing its input and killing it.
+const GRACE: Duration = Duration::from_millis(500);
+/// What the end of a process and its last words may take to be known after its output has ended.
+const SETTLING: Duration = Duration::from_millis(300);
+
+/// The process of a server. Dropping it ends it with everything that it started.
+pub(super) struct Program {
+    stop: CancellationToken,
+    status: watch::Receiver<Option<String>>,
+    words: Arc<Mutex<VecDeque<String>>>,
+    /// Why we ended the conversation ourselves.
+    verdict: Arc<Mutex<Option<String>>>,
+}
+
+/// The two streams on which a server speaks.
+pub(super) struct Pipe {
+    lines: mpsc::Sender<(Vec<u8>, oneshot::Sender<std::io::Result<()>>)>,
+    reader: BufReader<ChildStdout>,
+    buffer: Vec<u8>,
+    throttle: Throttle,
+    junk: usize,
+    limits: Limits,
+    pen: Pen,
+    verdict: Arc<Mutex<Option<String>>>,
+}
+
+impl Program {
+    /// Starts the process under the rules of its desk.
+    pub(super) async fn start(route: &ProcessRoute, desk: &Desk, limits: &Limits) -> Result<(Self, Pipe), LinkFault> {
+        let command = Command {
+            command: route.command.clone(),
+            args: route.arguments.clone(),
+            cwd: route.folder.clone(),
+            env: Default::default(),
+            stdin: None,
+            timeout_ms: None,
+            max_output_bytes: None,
+            stream: true,
+        };
+        let terms = Terms { occasion: Occasion::Loading, ..Terms::background() };
+        let started = desk.hold(command, &route.variables, &terms).await;
+        let (held, pipes) = started.map_err(|error| not_started(&route.command, &error))?;
+        let (stop, words) = (CancellationToken::new(), Arc::default());
+        let (ended, status) = watch::channel(None);
+        let verdict = Arc::default();
+        // Each ends with the process, which ends with us.
+        tokio::spawn(mind(held, stop.clone(), ended));
+        tokio::spawn(overhear(pipes.stderr, desk.events().clone(), Arc::clone(&words)));
+        let (lines, written) = mpsc::channel(64);
+        tokio::spawn(write(pipes.stdin, written));
+        let pipe = Pipe {
+            lines,
+            reader: BufReader::with_capacity(64 << 10, pipes.stdout),
+            buffer: Vec::new(),
+            throttle: Throttle::new(limits.messages_a_second),
+            junk: 0,
+            limits: limits.clone(),
+            pen: desk.events().clone(),
+            verdict: Arc::clone(&verdict),
+        };
+        Ok((Self { stop, status, words, verdict }, pipe))
+    }
+
+    /// The same fault with what is known of the process.
+    pub(super) async fn explain(&self, fault: LinkFault) -> LinkFault {
+        let LinkFault::Lost { message } = fault else { return fault };
+        let verdict = self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(verdict) = verdict {
+            return LinkFault::Lost { message: verdict };
+        }
+        let mut status = self.status.clone();
+        let ended = timeout(SETTLING, status.wait_for(Option::is_some)).await;
+        let Some(status) = ended.ok().and_then(Result::ok).and_then(|status| status.clone()) else {
+            return LinkFault::Lost { message };
+        };
+        // Its last words may be on their way.
+        sleep(SETTLING / 10).await;
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = match words.is_empty() {
+            true => "it said nothing on its error stream".to_owned(),
+            false => format!("it said: {}", words.iter().cloned().collect::<Vec<_>>().join(" | ")),
+        };
+        LinkFault::Lost { message: format!("the process {status}; {said}") }
+    }
+
+    /// Ends the process and waits for it, a bounded time.
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        let mut status = self.status.clone();
+        // A process that does not die is the system's concern.
+        let _ = timeout(GRACE * 4, status.wait_for(Option::is_some)).await;
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Owns the process until it has ended.
+async fn mind(mut held: Held, stop: CancellationToken, ended: watch::Sender<Option<String>>) {
+    let told = |status: std::io::Result<std::process::ExitStatus>| match status {
+        Ok(status) => match status.code() {
+            Some(code) => format!("ended with code {code}"),
+            None => "was ended by a signal".to_owned(),
+        },
+        Err(error) => format!("is lost: {error}"),
+    };
+    let status = tokio::select! {
+        status = held.ended() => told(status),
+        () = stop.cancelled() => {
+            // Its input is closed by now, which is how a server is told to go.
+            match timeout(GRACE, held.ended()).await {
+                Ok(status) => told(status),
+                Err(_) => {
+                    held.kill().await;
+                    "was ended".to_owned()
+                }
+            }
+        }
+    };
+    ended.send_replace(Some(status));
+}
+
+/// Writes what it says on its error stream into the log.
+async fn overhear(stderr: ChildStderr, pen: Pen, words: Arc<Mutex<VecDeque<String>>>) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut reader).take(LINE).read_until(b'\n', &mut line).await;
+        if read.unwrap_or_default() == 0 {
+            return;
+        }
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if text.is_empty() {
+            continue;
+        }
+        pen.output("stderr", &text, &Occasion::Background);
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        if words.len() == LAST_WORDS {
+            words.pop_front();
+        }
+        words.push_back(text);
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<(Vec<u8>, oneshot::Sender<std::io::Result<()>>)>) {
+    while let Some((line, done)) = lines.recv().await {
+        let written = async {
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        };
+        let written = written.await;
+        let is_broken = written.is_err();
+        // Whoever does not wait any more does not need to know.
+        let _ = done.send(written);
+        if is_broken {
+            return;
+        }
+    }
+}
+
+impl Transport<RoleClient> for Pipe {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let lines = self.lines.clone();
+        let line = serde_json::to_vec(&item);
+        async move {
+            let mut line = line?;
+            line.push(b'\n');
+            let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+            let (done, written) = oneshot::channel();
+            lines.send((line, done)).await.map_err(|_| gone())?;
+            written.await.map_err(|_| gone())?
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            // Before the line, which is complete as soon as it was read: nothing is lost if this is dropped.
+            self.throttle.wait().await;
+            match next_line(&mut self.reader, &mut self.buffer, self.limits.message_bytes).await {
+                Line::Whole => {}
+                Line::Ended => return None,
+                Line::TooLong => {
+                    let limit = self.limits.message_bytes;
+                    return self.give_up(format!("it sent a message of more than {limit} bytes"));
+                }
+            }
+            self.throttle.count();
+            let read = serde_json::from_slice(&self.buffer);
+            let is_blank = self.buffer.trim_ascii().is_empty();
+            let shown = read.is_err().then(|| String::from_utf8_lossy(&self.buffer).trim().chars().take(200).collect());
+            self.buffer.clear();
+            match (read, shown) {
+                (Ok(message), _) => return Some(message),
+                (Err(_), _) if is_blank => {}
+                (Err(_), shown) => {
+                    self.junk += 1;
+                    let shown: String = shown.unwrap_or_default();
+                    self.pen.output("stdout", &format!("no message: {shown}"), &Occasion::Background);
+                    if self.junk > self.limits.junk_lines {
+                        let lines = self.limits.junk_lines;
+                        return self.give_up(format!("it wrote more than {lines} lines that are no messages"));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        // The writer ends, and with it the input of the process.
+        self.lines = mpsc::channel(1).0;
+        Ok(())
+    }
+}
+
+impl Pipe {
+    fn give_up<T>(&mut self, verdict: String) -> Option<T> {
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+        None
+    }
+}
+
+enum Line {
+    /// The buffer holds it.
+    Whole,
+    Ended,
+    TooLong,
+}
+
+/// Adds to the buffer until it holds a line. Nothing is lost if it is dropped.
+async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>, buffer: &mut Vec<u8>, most: usize) -> Line {
+    loop {
+        let Ok(bytes) = reader.fill_buf().await else { return Line::Ended };
+        if bytes.is_empty() {
+            return Line::Ended;
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(bytes.len(), |at| at + 1);
+        if buffer.len() + taken > most {
+            return Line::TooLong;
+        }
+        buffer.extend_from_slice(&bytes[..taken]);
+        reader.consume(taken);
+        if end.is_some() {
+            return Line::Whole;
+        }
+    }
+}
+
+/// Takes in so many messages a second on average, and some at once.
+struct Throttle {
+    rate: u32,
+    left: u32,
+    filled: Instant,
+}
+
+impl Throttle {
+    fn new(rate: u32) -> Self {
+        Self { rate, left: rate * 2, filled: Instant::now() }
+    }
+
+    fn count(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    async fn wait(&mut self) {
+        while self.left == 0 {
+            let passed = self.filled.elapsed().as_millis().min(2000);
+            let earned = u64::from(self.rate) * u64::try_from(passed).unwrap_or(2000) / 1000;
+            self.left = u32::try_from(earned).unwrap_or(self.rate);
+            if self.left == 0 {
+                sleep(Duration::from_millis(20)).await;
+            } else {
+                self.filled = Instant::now();
+            }
+        }
+    }
+}
+
+fn not_started(command: &str, error: &HostError) -> LinkFault {
+    let is_missing =
+        error.details.as_ref().and_then(|details| details.get("errno")).is_some_and(|errno| errno == "ENOENT");
+    let message = match is_missing {
+        true => format!("there is no program {command}; install it, or write its full path"),
+        false => error.message.clone(),
+    };
+    let is_permanent = is_missing || error.code == ErrorCode::Denied;
+    LinkFault::Unreachable { message, is_permanent }
+}
