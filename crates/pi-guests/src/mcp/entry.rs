@@ -17,6 +17,8 @@ use super::expansion::{self, ExpansionFault};
 pub struct Server {
     pub name: String,
     pub route: Route,
+    /// The route for people: as it was written, so that no variable shows its value.
+    pub shown: String,
     /// Where it was written.
     pub origin: Origin,
     /// The file in which it stands.
@@ -128,6 +130,7 @@ impl Server {
         };
         let server = Self {
             name: name.to_owned(),
+            shown: self::route(members, &|text| Ok(text.to_owned()))?.shown(),
             route,
             origin,
             file,
@@ -148,8 +151,8 @@ impl Server {
 }
 
 impl Route {
-    /// For people: what is started, or where it is.
-    pub fn shown(&self) -> String {
+    /// What is started, or where it is.
+    fn shown(&self) -> String {
         match self {
             Self::Process(process) => {
                 let words = std::iter::once(&process.command).chain(&process.arguments);
@@ -253,9 +256,9 @@ fn digest(members: &Object) -> String {
     canonical::digest(&json!(kept)).to_string()
 }
 
-/// Without the values of variables and headers, which may be secrets.
+/// Nothing of it but its kind: variables have their values in it, which may be secrets.
 impl std::fmt::Debug for Route {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.kind(), self.shown())
+        f.write_str(self.kind())
     }
 }

@@ -227,6 +227,7 @@ fn write(file: &Path, document: &Object) -> Result<(), ChangeFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::entry::Route;
 
     /// Files by name, and what is found in them.
     #[track_caller]
@@ -241,7 +242,13 @@ mod tests {
         }
         let lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
         let Found { servers, notices } = find(&places, &lookup);
-        let server = |server: &Server| format!("{} {:?} {:?}", server.name, server.origin, server.route);
+        let server = |server: &Server| {
+            let route = match &server.route {
+                Route::Process(process) => process.arguments.join(" "),
+                Route::Http(http) => http.url.clone(),
+            };
+            format!("{} {:?} {:?} {} = {route}", server.name, server.origin, server.route, server.shown)
+        };
         let mut shown: Vec<String> = servers.iter().map(server).collect();
         let root = format!("{}/", folder.path().display());
         shown.extend(notices.iter().map(|notice| notice.to_string().replace(&root, "")));
@@ -263,10 +270,10 @@ mod tests {
             r#"{"servers":{"d":{"type":"sse","url":"https://h"},"e":{"command":"z","colour":1}}}"#,
         );
         let expected = [
-            "a Person stdio x t",
-            "b Person stdio y ${NO}",
-            "e Project stdio z",
-            "c Project http https://h/t",
+            "a Person stdio x ${TOKEN} = t",
+            "b Person stdio y ${NO} = ${NO}",
+            "e Project stdio z = ",
+            "c Project http https://h/${TOKEN} = https://h/t",
             "the MCP server d of project/.pi/mcp.json is not used: the transport \"sse\" is not spoken; it takes stdio and http",
             "e: colour means nothing to pi",
             "the MCP server a of project/.mcp.json is not used: agent/mcp.json has one of that name, which comes first",
@@ -274,8 +281,8 @@ mod tests {
         ];
         check(&[persons, projects, pis], true, &expected);
         let expected = [
-            "a Person stdio x t",
-            "b Person stdio y ${NO}",
+            "a Person stdio x ${TOKEN} = t",
+            "b Person stdio y ${NO} = ${NO}",
             "the MCP servers of this project are not started until it is trusted: d, e, a, c, bad",
         ];
         check(&[persons, projects, pis], false, &expected);
@@ -284,7 +291,7 @@ mod tests {
     #[test]
     fn file_that_cannot_be_read_costs_itself() {
         let files = [("agent/mcp.json", "{,"), ("project/.mcp.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#)];
-        let expected = ["a Project stdio x", "agent/mcp.json: key must be a string at line 1 column 2"];
+        let expected = ["a Project stdio x = ", "agent/mcp.json: key must be a string at line 1 column 2"];
         check(&files, true, &expected);
         check(&[("agent/mcp.json", r#"{"mcpServers":[]}"#)], true, &["agent/mcp.json: mcpServers: expected an object"]);
     }

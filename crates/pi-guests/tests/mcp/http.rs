@@ -1,0 +1,73 @@
+//! Servers behind a socket.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use pi_guests::mcp::Standing;
+use serde_json::{Value, json};
+
+use crate::house::{Plan, script, start};
+
+/// The misbehaving server behind a port of its own; it ends with the test.
+struct Behind {
+    child: Child,
+    url: String,
+}
+
+impl Behind {
+    #[expect(clippy::disallowed_methods, reason = "the server is not ours to start: it runs before we speak to it")]
+    fn port(mode: &str) -> Self {
+        let mut child = Command::new("python3")
+            .args([&script(), mode, "0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("Python is there");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        Self { child, url: format!("http://127.0.0.1:{}/mcp", line.trim()) }
+    }
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_are_called_over_http() {
+    let behind = Behind::port("good");
+    let house = start(Plan::entry(json!({ "type": "http", "url": behind.url }))).await.expect("it starts");
+    assert!(matches!(house.guest.standing(), Standing::Ready(_)));
+    assert_eq!(house.call("echo", json!({ "text": "over there" })).await, "over there");
+    let (_, news) = house.call_with("slow", json!({}), &Default::default()).await;
+    assert_eq!(news, ["step (1 of 2)", "step (2 of 2)"]);
+    let giant = house.call("giant", json!({})).await;
+    assert!(giant.starts_with("! "), "{}", giant.len());
+    let (ledger, _) = house.close().await;
+    let requests = |line: &&Value| line["event"] == "host_call.start" && line["data"]["capability"] == "http";
+    assert!(ledger.iter().filter(requests).count() >= 5, "{}", json!(ledger));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_behind_a_socket_say_what_is_wrong() {
+    let locked = Behind::port("locked");
+    let plan = |headers: Value| Plan::entry(json!({ "url": locked.url, "headers": headers }));
+    let refused = start(plan(json!({}))).await.err().expect("it is locked");
+    assert_eq!(refused, "the server wants authorization: Bearer realm=\"test\"");
+    let open = start(plan(json!({ "Authorization": "Bearer open" }))).await.expect("it opens");
+    assert_eq!(open.call("echo", json!({ "text": "in" })).await, "in");
+
+    let moved = Behind::port("moved");
+    let refused = start(Plan::entry(json!({ "url": moved.url }))).await.err().expect("it moved");
+    assert!(refused.contains("http://127.0.0.1:1/elsewhere"), "{refused}");
+    let html = Behind::port("html");
+    let refused = start(Plan::entry(json!({ "url": html.url }))).await.err().expect("it is a page");
+    assert!(refused.contains("status 200"), "{refused}");
+    let nobody = start(Plan::entry(json!({ "url": "http://127.0.0.1:1/mcp" }))).await.err().expect("nobody is there");
+    assert!(nobody.contains("ECONNREFUSED"), "{nobody}");
+}
