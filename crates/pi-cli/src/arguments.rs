@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod ext;
 mod help;
 pub(crate) mod journal;
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod serve;
 pub(crate) mod session;
@@ -22,6 +23,7 @@ use self::{
     config::ConfigArguments,
     ext::ExtCommand,
     journal::JournalCommand,
+    mcp::McpCommand,
     model::{AskArguments, ModelsArguments, ProviderCommand},
     serve::ServeArguments,
     session::{ContextArguments, ExportArguments, SessionCommand, SessionsArguments, TrustArguments},
@@ -102,6 +104,9 @@ pub(crate) enum Command {
     /// Write, build, check and sign extensions
     #[command(subcommand, arg_required_else_help = true)]
     Ext(ExtCommand),
+    /// Add, list, try and remove servers of the Model Context Protocol
+    #[command(subcommand, arg_required_else_help = true)]
+    Mcp(McpCommand),
 }
 
 #[derive(Subcommand)]
@@ -391,6 +396,7 @@ impl Command {
             Command::Journal(JournalCommand::Verify(arguments)) => arguments.json,
             Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
             Command::Ext(command) => command.wants_json(),
+            Command::Mcp(command) => command.wants_json(),
             Command::Session(_)
             | Command::Schema(_)
             | Command::Envelope(EnvelopeCommand::View(_))

@@ -9,6 +9,7 @@ mod explain;
 mod export;
 mod ext;
 mod journal;
+pub(crate) mod mcp;
 mod models;
 mod provider;
 pub(crate) mod schema;
@@ -56,5 +57,6 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, console: &mu
         Command::Config(arguments) => config::run(arguments, environment, console),
         Command::Journal(command) => journal::run(command, environment, console),
         Command::Ext(command) => ext::run(command, environment, console),
+        Command::Mcp(command) => mcp::run(command, environment, console),
     }
 }

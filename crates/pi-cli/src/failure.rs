@@ -2,6 +2,7 @@
 
 mod consent;
 mod ext;
+mod mcp;
 mod model;
 mod serve;
 mod session;
@@ -13,6 +14,7 @@ use pi_transcript::json::Problem;
 pub(crate) use self::{
     consent::ConsentFailure,
     ext::ExtFailure,
+    mcp::McpFailure,
     model::{ModelFailure, call_hint, session_hint},
     serve::{Occupant, ServeFailure},
     session::SessionFailure,
@@ -68,6 +70,8 @@ pub(crate) enum Failure {
     Consent(#[from] ConsentFailure),
     #[error(transparent)]
     Ext(#[from] ExtFailure),
+    #[error(transparent)]
+    Mcp(#[from] McpFailure),
     #[error("nothing can be done at the same time here")]
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
@@ -133,6 +137,7 @@ impl Failure {
             | Failure::BadCall(_)
             | Failure::BadPath { .. }
             | Failure::Ext(_)
+            | Failure::Mcp(_)
             | Failure::NoRuntime(_)
             | Failure::Unwritable(_) => Facts::none(),
         }
@@ -178,6 +183,7 @@ impl Failure {
             Failure::Consent(failure) => failure.hint(),
             Failure::Serve(failure) => failure.hint(),
             Failure::Ext(failure) => failure.hint(),
+            Failure::Mcp(failure) => failure.hint(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
         }

@@ -23,6 +23,7 @@ use pi_guests::{
     Surroundings, Tiers,
     discovery::{self, Discovered, Listed, Places, Wanted},
     js::Limits,
+    mcp::{self, Base, Pins, Server},
 };
 use pi_policy::{Policy, config};
 use pi_provider::transport::Proxies;
@@ -40,6 +41,7 @@ use url::Url;
 use super::{Ground, now};
 use crate::{
     arguments::talk::ExtensionArguments,
+    command,
     env::{self, Environment},
 };
 
@@ -55,6 +57,9 @@ pub(crate) struct Extensions {
     /// Where they are looked for, each time that a session is started.
     places: Places,
     wanted: Wanted,
+    /// Servers of the Model Context Protocol.
+    servers: Vec<Server>,
+    base: Base,
     /// Nothing if extensions cannot be built here.
     launcher: Option<Arc<dyn Launcher>>,
     policy: Policy,
@@ -68,8 +73,15 @@ pub(crate) struct Extensions {
 
 /// One that was started, or why it was not.
 struct Started<'a> {
-    source: &'a Source,
+    from: From<'a>,
     launched: Result<Arc<dyn Guest>, LaunchFault>,
+}
+
+/// Where a guest comes from.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    Source(&'a Source),
+    Server(&'a Server),
 }
 
 /// What guests share with the session's own tools.
@@ -111,11 +123,14 @@ impl Extensions {
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
         let launcher = launcher(around, &mut notices);
+        let (servers, policy) = servers(arguments, ground, policy, environment, &mut notices);
         let extensions = Self {
             places,
             wanted,
+            servers,
+            base: server_base(&ground.directory, environment, mcp::Limits::default()),
             launcher,
-            policy: policy.clone(),
+            policy,
             project: project_policy(&ground.directory),
             agent: environment.agent_directory.clone(),
             logs: environment.extension_logs.clone(),
@@ -130,6 +145,8 @@ impl Extensions {
         Self {
             places: nowhere,
             wanted: Wanted { only_named: true, ..Wanted::default() },
+            servers: Vec::new(),
+            base: server_base(Path::new("."), environment, mcp::Limits::default()),
             launcher: None,
             policy: policy.clone(),
             project: None,
@@ -146,15 +163,15 @@ impl Extensions {
 
     /// Whether there are none now.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sources().is_empty()
+        self.sources().is_empty() && self.servers.is_empty()
     }
 
     /// Starts them all, side by side, for the session behind `post`.
     pub(crate) async fn start(&self, post: &Post, session: &str, bench: Bench) -> Hosted {
         let sources = self.sources();
-        let Some(launcher) = self.launcher.as_ref().filter(|_| !sources.is_empty()) else {
+        if sources.is_empty() && self.servers.is_empty() {
             return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new() };
-        };
+        }
         let mut notes = Vec::new();
         let trace = match self.trace(&bench.redactor) {
             Ok(trace) => trace,
@@ -174,19 +191,22 @@ impl Extensions {
         };
         let mut prepared = Vec::new();
         let mut names = BTreeSet::new();
-        let looked_at = join_all(sources.iter().map(|source| launcher.prepare(source.clone()))).await;
-        for (source, looked_at) in sources.iter().zip(looked_at) {
+        let looked_at = self.launcher.iter().flat_map(|launcher| {
+            sources.iter().map(move |source| async move { (source, launcher.prepare(source.clone()).await) })
+        });
+        for (source, looked_at) in join_all(looked_at).await {
             match looked_at {
                 Ok(mut looked_at) => {
                     tell_apart(&mut looked_at.identity, source, &mut names);
-                    prepared.push((source, looked_at));
+                    prepared.push((From::Source(source), looked_at));
                 }
-                Err(fault) => notes.push(not_loaded(&source.path, &fault)),
+                Err(fault) => notes.push(not_loaded(From::Source(source), &fault)),
             }
         }
-        let started = join_all(prepared.into_iter().map(|(source, prepared)| {
+        let servers = self.servers.iter().map(|server| (From::Server(server), mcp::prepare(server, &self.base)));
+        let started = join_all(prepared.into_iter().chain(servers).map(|(from, prepared)| {
             let dispatcher = &dispatcher;
-            async move { Started { source, launched: launch(prepared, dispatcher).await } }
+            async move { Started { from, launched: launch(prepared, dispatcher).await } }
         }));
         let guests = Guests::new(Patience::default(), post.reporter());
         let guests = guests.recorded(dispatcher.ledger().clone(), trace);
@@ -272,6 +292,42 @@ fn proxy() -> Option<ProxyFinder> {
     let names_one = proxies.http.is_some() || proxies.https.is_some() || proxies.all.is_some();
     let find = move |url: &str| Url::parse(url).ok().and_then(|url| proxies.leading_to(&url).map(str::to_owned));
     names_one.then(|| Arc::new(find) as ProxyFinder)
+}
+
+/// The servers that are started, and the rules with what their entries allow.
+fn servers(
+    arguments: &ExtensionArguments,
+    ground: &Ground,
+    policy: &Policy,
+    environment: &Environment,
+    notices: &mut Vec<String>,
+) -> (Vec<Server>, Policy) {
+    if arguments.no_extensions {
+        return (Vec::new(), policy.clone());
+    }
+    let found = command::mcp::servers(ground, environment);
+    notices.extend(found.notices.iter().map(ToString::to_string));
+    let servers: Vec<Server> = found.servers.into_iter().filter(|server| !server.is_disabled).collect();
+    match policy.with_remembered(&mcp::grants(&servers)) {
+        Ok(noted) => (servers, noted.value),
+        Err(invalid) => {
+            notices.push(format!("no MCP server is started: {invalid}; look at their entries"));
+            (Vec::new(), policy.clone())
+        }
+    }
+}
+
+/// Where servers run.
+pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: mcp::Limits) -> Base {
+    let temporary = std::env::temp_dir();
+    let agent = environment.agent_directory.clone();
+    Base {
+        project: directory.to_owned(),
+        pins: agent.as_deref().map(Pins::in_folder),
+        agent: agent.unwrap_or_else(|| temporary.clone()),
+        temporary,
+        limits,
+    }
 }
 
 /// Makes guests of sources; what is wrong with its cache is told.
@@ -369,21 +425,26 @@ async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn G
 
 /// Attaches those that run; what is asked of them is recorded.
 fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>) -> Arc<Guests> {
-    for Started { source, launched } in started {
+    for Started { from, launched } in started {
         match launched {
             Ok(guest) => {
                 if let Err(duplicate) = guests.attach(guest) {
                     notes.push(duplicate.to_string());
                 }
             }
-            Err(fault) => notes.push(not_loaded(&source.path, &fault)),
+            Err(fault) => notes.push(not_loaded(from, &fault)),
         }
     }
     Arc::new(guests)
 }
 
-fn not_loaded(path: &Path, fault: &LaunchFault) -> String {
-    let path = path.display();
+fn not_loaded(from: From<'_>, fault: &LaunchFault) -> String {
+    let path = match from {
+        From::Source(source) => source.path.display(),
+        From::Server(Server { name, .. }) => {
+            return format!("the MCP server {name} is not connected: {fault}; `pi mcp test {name}` tries it again");
+        }
+    };
     let what_to_do = match fault {
         LaunchFault::Missing { .. } => "look at the path",
         LaunchFault::Unusable { .. } => "`pi ext scan` says more",

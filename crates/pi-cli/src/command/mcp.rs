@@ -1,0 +1,40 @@
+//! `pi mcp`: servers of the Model Context Protocol. One file a command.
+
+mod add;
+mod list;
+mod remove;
+mod test;
+
+use pi_guests::mcp::places::{self, Found, Where};
+
+use crate::{
+    arguments::mcp::McpCommand,
+    console::Console,
+    env::{self, Environment},
+    exit::Exit,
+    failure::Failure,
+    workshop::Ground,
+};
+
+pub(crate) fn run(command: &McpCommand, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+    match command {
+        McpCommand::Add(arguments) => add::run(arguments, environment, console),
+        McpCommand::List(arguments) => list::run(arguments, environment, console),
+        McpCommand::Test(arguments) => test::run(arguments, environment, console),
+        McpCommand::Remove(arguments) => remove::run(arguments, environment, console),
+    }
+}
+
+/// Where servers of this folder are written.
+pub(crate) fn places(ground: &Ground, environment: &Environment) -> Where {
+    Where {
+        project: ground.directory.clone(),
+        is_trusted: ground.is_trusted(),
+        agent: environment.agent_directory.clone(),
+    }
+}
+
+/// The servers of this folder, and what is left out.
+pub(crate) fn servers(ground: &Ground, environment: &Environment) -> Found {
+    places::find(&places(ground, environment), &env::lookup)
+}

@@ -1,0 +1,109 @@
+//! `pi mcp list`: the servers of this folder, without connecting to them.
+
+use pi_guests::mcp::{Origin, Pins, Server};
+use serde_json::json;
+
+use super::servers;
+use crate::{
+    arguments::mcp::McpListArguments,
+    console::{Console, Reader, Tone},
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+    table::{self, Align, Cell, Column, Room},
+    workshop::Ground,
+};
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "NAME", align: Align::Left, room: Room::Whole },
+    Column { title: "TYPE", align: Align::Left, room: Room::LeaveOut(2) },
+    Column { title: "FROM", align: Align::Left, room: Room::LeaveOut(1) },
+    Column { title: "STATE", align: Align::Left, room: Room::Whole },
+    Column { title: "WHAT", align: Align::Left, room: Room::CutTo(16) },
+];
+
+/// What is known of a server without asking it.
+struct Known<'a> {
+    server: &'a Server,
+    /// Tools that were seen.
+    tools: usize,
+    /// Tools that were described otherwise when they were last seen.
+    changed: Vec<String>,
+}
+
+pub(crate) fn run(
+    arguments: &McpListArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let ground = Ground::survey(environment)?;
+    let found = servers(&ground, environment);
+    found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
+    let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
+    let mut known = Vec::new();
+    for server in &found.servers {
+        let recorded = pins.as_ref().map(|pins| pins.recorded(server)).unwrap_or(Ok(Default::default()));
+        let (tools, changed) = recorded.unwrap_or_else(|fault| {
+            console.note(&format!("{fault}; {}", fault.hint()));
+            Default::default()
+        });
+        known.push(Known { server, tools, changed });
+    }
+    debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
+    match console.reader() {
+        Reader::Machine => known.iter().for_each(|known| console.line(&known.object())),
+        Reader::Person if known.is_empty() => {
+            console.remark("there are no MCP servers here; `pi mcp add NAME COMMAND` adds one");
+        }
+        Reader::Person => show(&known, console),
+    }
+    Ok(Exit::Success)
+}
+
+fn show(known: &[Known<'_>], console: &mut Console) {
+    let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).collect();
+    table::show(&COLUMNS, &rows, console);
+    for known in known.iter().filter(|known| !known.changed.is_empty()) {
+        let (name, changed) = (&known.server.name, known.changed.join(", "));
+        console.note(&format!("{name} describes {changed} otherwise than before; not offered until you agree"));
+        console.hint(&format!("`pi mcp test {name}` shows what changed, with --accept it agrees"));
+    }
+}
+
+impl Known<'_> {
+    fn state(&self) -> (Tone, String) {
+        match (self.server.is_disabled, self.changed.len(), self.tools) {
+            (true, _, _) => (Tone::Quiet, "off".to_owned()),
+            (false, 0, 0) => (Tone::Quiet, "not seen yet".to_owned()),
+            (false, 0, 1) => (Tone::Good, "1 tool known".to_owned()),
+            (false, 0, tools) => (Tone::Good, format!("{tools} tools known")),
+            (false, changed, _) => (Tone::Warning, format!("{changed} changed")),
+        }
+    }
+
+    fn row(&self) -> Vec<Cell> {
+        let (tone, state) = self.state();
+        vec![
+            Cell::toned(Tone::Strong, &self.server.name),
+            Cell::plain(self.server.route.kind()),
+            Cell::plain(from(self.server)),
+            Cell::toned(tone, state),
+            Cell::plain(&self.server.shown),
+        ]
+    }
+
+    fn object(&self) -> String {
+        let Server { name, route, file, is_disabled, shown, .. } = self.server;
+        let object = json!({ "name": name, "type": route.kind(), "from": from(self.server), "what": shown,
+            "file": file.display().to_string(), "disabled": is_disabled, "toolsKnown": self.tools,
+            "toolsChanged": self.changed });
+        object.to_string()
+    }
+}
+
+fn from(server: &Server) -> &'static str {
+    match server.origin {
+        Origin::Person => "you",
+        Origin::Project => "project",
+    }
+}

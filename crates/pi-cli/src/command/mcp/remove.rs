@@ -1,0 +1,47 @@
+//! `pi mcp remove`: takes a server out of `mcp.json`, and forgets what its tools looked like.
+
+use pi_guests::mcp::{Origin, Pins, places};
+use serde_json::json;
+
+use super::{places as usual, servers};
+use crate::{
+    arguments::mcp::McpRemoveArguments,
+    console::{Console, Reader},
+    env::Environment,
+    exit::Exit,
+    failure::{Failure, McpFailure},
+    workshop::Ground,
+};
+
+pub(crate) fn run(
+    arguments: &McpRemoveArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let name = &arguments.name;
+    let ground = Ground::survey(environment)?;
+    let usual = usual(&ground, environment);
+    let wanted = if arguments.project { Origin::Project } else { Origin::Person };
+    let known = servers(&ground, environment).servers;
+    let files: Vec<_> = usual.files().into_iter().filter(|(origin, _)| *origin == wanted).collect();
+    for (_, file) in &files {
+        if !places::remove(file, name).map_err(McpFailure::Change)? {
+            continue;
+        }
+        let server = known.iter().find(|server| server.name == *name && server.file == *file);
+        if let (Some(server), Some(agent)) = (server, &environment.agent_directory)
+            && let Err(fault) = Pins::in_folder(agent).forget(server)
+        {
+            console.note(&format!("{fault}; {}", fault.hint()));
+        }
+        match console.reader() {
+            Reader::Machine => {
+                console.line(&json!({ "name": name, "file": file.display().to_string() }).to_string());
+            }
+            Reader::Person => console.line(&format!("removed: {name} from {}", file.display())),
+        }
+        return Ok(Exit::Success);
+    }
+    let elsewhere = known.iter().find(|server| server.name == *name).map(|server| server.file.display().to_string());
+    Err(McpFailure::Unknown { name: name.clone(), elsewhere }.into())
+}

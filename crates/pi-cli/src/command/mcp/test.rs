@@ -1,0 +1,256 @@
+//! `pi mcp test`: connects to servers, without a session and without a model, and shows what they offer and cost.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, port::Request};
+use pi_guests::mcp::{Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, prepare, program};
+use pi_provider::tokens;
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_tools::{Registry, files::FileQueue};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::servers;
+use crate::{
+    amount::grouped,
+    arguments::mcp::McpTestArguments,
+    console::{Console, Reader, Tone, printable},
+    env::Environment,
+    exit::Exit,
+    failure::{Failure, McpFailure, SessionFailure},
+    runtime,
+    table::{self, Align, Cell, Column, Room},
+    workshop::{
+        self, Ground,
+        extensions::{Bench, Extensions},
+        now,
+    },
+};
+
+/// How long a server may take here: programs that are fetched at their first start take a while.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const COLUMNS: [Column; 3] = [
+    Column { title: "TOKENS", align: Align::Right, room: Room::Whole },
+    Column { title: "TOOL", align: Align::Left, room: Room::Whole },
+    Column { title: "DESCRIPTION", align: Align::Left, room: Room::CutTo(20) },
+];
+
+/// A session without a person: whoever asks is told that there is none.
+struct Nobody;
+
+impl SessionPort for Nobody {
+    fn submit(&self, _: GuestId, request: Request) -> BoxFuture<'_, ()> {
+        drop(request);
+        async {}.boxed()
+    }
+}
+
+/// What came of a server.
+struct Tried<'a> {
+    server: &'a Server,
+    outcome: Result<Offered, String>,
+}
+
+/// What a server offers.
+struct Offered {
+    about: String,
+    protocol: String,
+    took: Duration,
+    tools: Vec<Tool>,
+    commands: Vec<String>,
+    changed: Vec<Changed>,
+    faults: Vec<String>,
+}
+
+struct Tool {
+    name: String,
+    description: String,
+    tokens: u64,
+}
+
+pub(crate) fn run(
+    arguments: &McpTestArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let ground = Ground::survey(environment)?;
+    let found = servers(&ground, environment);
+    found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
+    let wanted = wanted(&arguments.names, &found.servers)?;
+    if wanted.is_empty() {
+        console.remark("there are no MCP servers to connect to; `pi mcp add NAME COMMAND` adds one");
+        return Ok(Exit::Success);
+    }
+    let tried = runtime::start_many()?.block_on(all(&wanted, &ground, environment))?;
+    let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
+    let mut is_fine = true;
+    for Tried { server, outcome } in &tried {
+        let accepted = match (outcome, &pins) {
+            (Ok(offered), Some(pins)) if arguments.accept && !offered.changed.is_empty() => {
+                let tools: Vec<_> = offered.changed.iter().map(|changed| changed.tool.clone()).collect();
+                pins.accept(server, &tools).map_err(McpFailure::Pins)?;
+                true
+            }
+            _ => false,
+        };
+        is_fine &= outcome.as_ref().is_ok_and(|offered| offered.changed.is_empty() || accepted);
+        match console.reader() {
+            Reader::Machine => console.line(&object(server, outcome, accepted).to_string()),
+            Reader::Person => show(server, outcome, accepted, console),
+        }
+    }
+    Ok(if is_fine { Exit::Success } else { Exit::No })
+}
+
+fn wanted<'a>(names: &[String], servers: &'a [Server]) -> Result<Vec<&'a Server>, Failure> {
+    if names.is_empty() {
+        return Ok(servers.iter().filter(|server| !server.is_disabled).collect());
+    }
+    let found = |name: &String| {
+        let server = servers.iter().find(|server| server.name == *name);
+        server.ok_or_else(|| McpFailure::Unknown { name: name.clone(), elsewhere: None }.into())
+    };
+    names.iter().map(found).collect()
+}
+
+async fn all<'a>(
+    servers: &[&'a Server],
+    ground: &Ground,
+    environment: &Environment,
+) -> Result<Vec<Tried<'a>>, Failure> {
+    let options = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
+    let redactor = Arc::new(Redactor::new(options));
+    let (folders, tooling) =
+        workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
+    let bench =
+        Bench { tools: Registry::built_in(), tooling, queue: Arc::new(FileQueue::default()), folders, redactor };
+    let policy = workshop::policy(environment)?;
+    let unusable = |problem: String| Failure::from(SessionFailure::NoExtensions { problem });
+    let policy = policy.with_remembered(&grants(servers.iter().copied()));
+    let policy = policy.map_err(|invalid| unusable(invalid.to_string()))?.value;
+    let name = format!("mcp-test-{}-{}", now().unix_millis(), std::process::id());
+    let dispatcher = Extensions::trial(&policy, environment).dispatcher(Arc::new(Nobody), &name, bench, None);
+    let dispatcher = dispatcher.map_err(unusable)?;
+    let limits = Limits { patience: PATIENCE, connecting: PATIENCE, ..Limits::default() };
+    let base = workshop::extensions::server_base(&ground.directory, environment, limits);
+    let tried = join_all(servers.iter().map(|server| async {
+        let outcome = one(server, &base, &dispatcher).await;
+        Tried { server, outcome }
+    }));
+    let tried = tried.await;
+    dispatcher.close().await;
+    Ok(tried)
+}
+
+async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Offered, String> {
+    let desk = dispatcher.desk(prepare(server, base).identity).map_err(|fault| fault.to_string())?;
+    let began = Instant::now();
+    let guest = McpGuest::start(program(server.clone(), base), desk).await;
+    let guest = guest.map_err(|fault: GuestFault| fault.to_string())?;
+    let took = began.elapsed();
+    let about = match guest.standing() {
+        Standing::Ready(about) => about,
+        Standing::Connecting => {
+            guest.shutdown().await;
+            return Err(format!("it was not ready within {PATIENCE:?}"));
+        }
+        Standing::Waiting(reason) | Standing::Down(reason) => {
+            guest.shutdown().await;
+            return Err(reason);
+        }
+        Standing::Closed => return Err("it was closed".to_owned()),
+    };
+    // The table that most models come near to; each has its own.
+    let count = tokens::counter("gpt-4o");
+    let registration = guest.registration();
+    let tool = |offer: &pi_exthost::guest::ToolOffer| {
+        let definition = &offer.definition;
+        let shown = json!({ "name": definition.name, "description": definition.description,
+            "parameters": definition.parameters });
+        Tool {
+            name: definition.name.clone(),
+            description: definition.description.lines().next().unwrap_or_default().to_owned(),
+            tokens: count(&shown.to_string()).count,
+        }
+    };
+    let offered = Offered {
+        about: format!("{} {}", about.name, about.version),
+        protocol: about.protocol,
+        took,
+        tools: registration.tools.iter().map(tool).collect(),
+        commands: registration.commands.iter().map(|offer| offer.definition.name.clone()).collect(),
+        changed: guest.changed(),
+        faults: guest.faults(),
+    };
+    guest.shutdown().await;
+    Ok(offered)
+}
+
+fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) -> Value {
+    let offered = match outcome {
+        Ok(offered) => offered,
+        Err(error) => return json!({ "name": server.name, "state": "failed", "error": error }),
+    };
+    let tools = offered.tools.iter().map(|tool| json!({ "name": tool.name, "tokens": tool.tokens }));
+    let changed = offered
+        .changed
+        .iter()
+        .map(|changed| json!({ "name": changed.tool.name, "before": changed.before, "now": changed.tool.description }));
+    json!({ "name": server.name, "state": "ready", "server": offered.about, "protocol": offered.protocol,
+        "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "tokens": offered.tokens(),
+        "tools": tools.collect::<Vec<_>>(), "commands": offered.commands,
+        "changed": changed.collect::<Vec<_>>(), "accepted": accepted, "faults": offered.faults })
+}
+
+impl Offered {
+    fn tokens(&self) -> u64 {
+        self.tools.iter().map(|tool| tool.tokens).sum()
+    }
+}
+
+fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, console: &mut Console) {
+    let name = console.paint(Tone::Strong, &server.name);
+    let offered = match outcome {
+        Ok(offered) => offered,
+        Err(error) => {
+            let failed = console.paint(Tone::Bad, "failed");
+            console.line(&format!("{name}  {failed}: {}", printable(error)));
+            return console.hint(&format!("it is {}, written in {}", server.shown, server.file.display()));
+        }
+    };
+    let ready = console.paint(Tone::Good, &format!("ready in {} ms", offered.took.as_millis()));
+    let (tools, tokens) = (offered.tools.len(), grouped(offered.tokens()));
+    let about = console.paint(Tone::Quiet, &format!("{}, protocol {}", printable(&offered.about), offered.protocol));
+    console.line(&format!("{name}  {ready}, {tools} tools, about {tokens} tokens in every request  {about}"));
+    let row = |tool: &Tool| {
+        vec![
+            Cell::plain(grouped(tool.tokens)),
+            Cell::toned(Tone::Accent, &tool.name),
+            Cell::toned(Tone::Quiet, &tool.description),
+        ]
+    };
+    if !offered.tools.is_empty() {
+        table::show(&COLUMNS, &offered.tools.iter().map(row).collect::<Vec<_>>(), console);
+    }
+    if !offered.commands.is_empty() {
+        let commands = offered.commands.iter().map(|command| format!("/{command}")).collect::<Vec<_>>().join(" ");
+        console.line(&format!("commands: {}", printable(&commands)));
+    }
+    offered.faults.iter().for_each(|fault| console.note(fault));
+    for Changed { tool, before } in &offered.changed {
+        let changed = console.paint(Tone::Warning, "changed");
+        console.line(&format!("{changed}: {}", printable(&tool.name)));
+        console.line(&format!("  before: {}", printable(before.trim())));
+        console.line(&format!("  now:    {}", printable(tool.description.trim())));
+    }
+    match (offered.changed.is_empty(), accepted) {
+        (true, _) => {}
+        (false, true) => console.line("accepted: they are offered from now on"),
+        (false, false) => console.hint(&format!("`pi mcp test {} --accept` agrees to what changed", server.name)),
+    }
+}
