@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_guests::mcp::places::Where;
 use pi_provider::{
     catalog::{Origin, Source},
     credential,
@@ -49,6 +50,9 @@ pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brough
     if !Source::folder(Origin::Project, &manifests, credential::Trust::UntrustedProject).files.is_empty() {
         brought.push(Brought { path: manifests, what: "models and their providers" });
     }
+    let servers = Where { project: directory.to_owned(), is_trusted: false, agent: None };
+    let servers = servers.files().into_iter().filter(|(_, path)| path.is_file());
+    brought.extend(servers.map(|(_, path)| Brought { path, what: "MCP servers" }));
     brought
 }
 

@@ -60,6 +60,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Err(Missing(why)) => Verdict::Skipped(why),
         })
     });
+    report.step("MCP servers", || {
+        Ok(match peers::ensure_servers() {
+            Ok(folder) => {
+                environment.push((peers::SERVERS_VARIABLE, folder.into_os_string()));
+                passed(())
+            }
+            Err(Missing(why)) => Verdict::Skipped(why),
+        })
+    });
     for need in [install::TMUX, install::STRACE] {
         report.step(&need.name(), || with(need, || Ok(passed(()))));
     }

@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look into sessions", &["sessions", "session", "export", "context"]),
     ("Look into files", &["envelope", "ext-message"]),
     ("Understand the system", &["schema", "policy"]),
-    ("Run", &["trust", "config", "serve", "journal", "ext", "completions", "help"]),
+    ("Run", &["trust", "config", "serve", "journal", "ext", "mcp", "completions", "help"]),
 ];
 
 const EXAMPLES: [(&str, &str); 10] = [
@@ -98,6 +98,15 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
             ("pi ext scan greeter", "see what is to be said about it"),
             ("pi ext build greeter", "make an artifact of it"),
             ("pi ext sign greeter/dist", "vouch for the artifact"),
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            ("pi mcp add time uvx mcp-server-time", "add a program that is a server"),
+            ("pi mcp add -H 'Authorization: Bearer ${KEY}' linear https://mcp.linear.app/mcp", "add one behind a URL"),
+            ("pi mcp test time", "connect to it, and see its tools and what they cost"),
+            ("pi mcp list --json", "see what is written, for a script"),
         ],
     ),
     (

@@ -52,6 +52,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       serve        Serve clients: the agent on a WebSocket, or on standard input and output
       journal      Look at what the server wrote down about commands, and check it
       ext          Write, build, check and sign extensions
+      mcp          Add, list, try and remove servers of the Model Context Protocol
       completions  Print a script that lets your shell complete the words of pi
       help         Print help for a command
 

@@ -11,6 +11,7 @@ mod envelope;
 mod ext;
 mod ext_message;
 mod failure;
+mod mcp;
 mod models;
 mod network;
 mod policy;

@@ -120,6 +120,14 @@ impl Keeper {
         }
     }
 
+    /// Waits, a bounded time, until a connection that was lost is not handed out any more.
+    pub(super) async fn left(&self, lost: &Arc<dyn Link>) {
+        let mut stage = self.stage.clone();
+        let is_other = |stage: &Stage| !matches!(stage, Stage::Ready(link) if Arc::ptr_eq(link, lost));
+        // Whoever uses it nevertheless is told that it is lost.
+        let _ = timeout(Duration::from_secs(2), stage.wait_for(is_other)).await;
+    }
+
     /// Ends the connection soon.
     pub(super) fn stop(&self) {
         self.stop.cancel();

@@ -8,7 +8,7 @@ mod pipe;
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -79,7 +79,17 @@ struct Begun {
 }
 
 /// Who hears of the progress of which request. A lock and no task: it is held for a look-up.
-type Listeners = Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>>;
+type Listeners = Arc<Mutex<Audience>>;
+
+#[derive(Default)]
+struct Audience {
+    known: HashMap<ProgressToken, mpsc::Sender<Progress>>,
+    /// Progress of requests whose listener is not there yet: a server may be faster than we are.
+    early: VecDeque<(ProgressToken, Progress)>,
+}
+
+/// Early progress that is kept; the oldest gives way.
+const EARLY: usize = 32;
 
 async fn begin<T>(transport: T, counter: Counter) -> Result<Begun, LinkFault>
 where
@@ -207,15 +217,21 @@ impl Ear {
 
     fn progress(&self, params: &Value) {
         let Ok(token) = serde_json::from_value::<ProgressToken>(params["progressToken"].clone()) else { return };
-        let listener = self.listeners.lock().unwrap_or_else(PoisonError::into_inner).get(&token).cloned();
-        if let Some(listener) = listener {
-            let progress = Progress {
-                done: params["progress"].as_f64().unwrap_or_default(),
-                total: params["total"].as_f64(),
-                message: params["message"].as_str().map(str::to_owned),
-            };
+        let progress = Progress {
+            done: params["progress"].as_f64().unwrap_or_default(),
+            total: params["total"].as_f64(),
+            message: params["message"].as_str().map(str::to_owned),
+        };
+        let mut audience = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        match audience.known.get(&token) {
             // The next one says more.
-            let _ = listener.try_send(progress);
+            Some(listener) => drop(listener.try_send(progress)),
+            None => {
+                if audience.early.len() == EARLY {
+                    audience.early.pop_front();
+                }
+                audience.early.push_back((token, progress));
+            }
         }
     }
 }
@@ -322,13 +338,22 @@ struct Open {
 
 impl Open {
     fn listen(&self, progress: mpsc::Sender<Progress>) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(self.token.clone(), progress);
+        let mut audience = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        audience.early.retain(|(token, early)| {
+            let is_ours = *token == self.token;
+            if is_ours {
+                // The next one says more.
+                drop(progress.try_send(early.clone()));
+            }
+            !is_ours
+        });
+        audience.known.insert(self.token.clone(), progress);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.token);
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).known.remove(&self.token);
         if let Some(id) = self.id.take() {
             let peer = self.peer.clone();
             // Ends as soon as it is said, or cannot be.

@@ -220,6 +220,20 @@ def speak_http(port):
             self.end_headers()
             self.wfile.write(body)
 
+        def stream(self, message):
+            """Events, each as soon as it is there."""
+
+            def send(answer):
+                self.wfile.write(("event: message\ndata: %s\n\n" % json.dumps(answer)).encode())
+                self.wfile.flush()
+
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            Speaker(send).take(message)
+
         def do_GET(self):
             self.plain(405)
 
@@ -237,15 +251,13 @@ def speak_http(port):
                 return self.plain(200, b"<html>hello</html>", Content_Type="text/html")
             if "id" not in message or "method" not in message:
                 return self.plain(202)
+            if message["method"] == "tools/call":
+                return self.stream(message)
             answers = []
             Speaker(answers.append).take(message)
             if not answers:
                 time.sleep(60)
                 return self.plain(500)
-            if message["method"] == "tools/call":
-                # As events, each for itself.
-                events = "".join("event: message\ndata: %s\n\n" % json.dumps(answer) for answer in answers)
-                return self.plain(200, events.encode(), Content_Type="text/event-stream")
             headers = {"Content_Type": "application/json"}
             if message["method"] == "initialize":
                 headers["Mcp_Session_Id"] = "session-1"

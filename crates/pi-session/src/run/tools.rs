@@ -104,7 +104,10 @@ impl ActiveTool {
     fn offered(&self) -> Offered {
         let origin = match &self.runner {
             Runner::BuiltIn(_) => Origin::BuiltIn,
-            Runner::Guest(tool) => Origin::Extension { id: tool.guest.to_string() },
+            Runner::Guest(tool) => match tool.guest.as_str().strip_prefix("mcp:") {
+                Some(server) => Origin::Mcp { server: server.to_owned() },
+                None => Origin::Extension { id: tool.guest.to_string() },
+            },
         };
         Offered { definition: self.definition(), provenance: Provenance::usual(origin) }
     }

@@ -158,7 +158,12 @@ impl McpGuest {
             let until = if is_asking { last } else { deadline.min(last) };
             tokio::select! {
                 biased;
-                answer = &mut answering => return answer.map_err(|fault| self.failed(&fault)),
+                answer = &mut answering => {
+                    if let Err(LinkFault::Lost { .. }) = &answer {
+                        self.keeper.left(link).await;
+                    }
+                    return answer.map_err(|fault| self.failed(&fault));
+                }
                 Some(step) = steps.recv() => {
                     deadline = Instant::now() + allowed;
                     if let Some(updates) = &call.updates {
