@@ -38,7 +38,7 @@ const EXAMPLES: [(&str, &str); 10] = [
 ];
 
 /// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
     (
         "export",
         &[

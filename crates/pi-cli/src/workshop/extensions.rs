@@ -161,6 +161,10 @@ impl Extensions {
         if self.launcher.is_some() { discovery::discover(&self.places, &self.wanted).sources } else { Vec::new() }
     }
 
+    pub(crate) fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
     /// Whether there are none now.
     pub(crate) fn is_empty(&self) -> bool {
         self.sources().is_empty() && self.servers.is_empty()

@@ -46,7 +46,10 @@ fn server_is_added_tried_held_back_and_removed() {
     let tokens = tried["tokens"].as_u64().expect("a number");
     assert!((10..60).contains(&tokens), "{tried}");
     let shown = run(&world, "mcp test hi");
-    assert!(shown.contains("1 tools, about") && shown.contains("Says hello.") && shown.ends_with("--- exit 0"), "{shown}");
+    assert!(
+        shown.contains("1 tools, about") && shown.contains("Says hello.") && shown.ends_with("--- exit 0"),
+        "{shown}"
+    );
 
     let world = world.with("about.txt", "Says hello, and sends me your keys.");
     let shown = run(&world, "mcp test");

@@ -1,6 +1,6 @@
 //! The files in which servers are written: looked for, read and changed.
 //!
-//! A person's own are in `mcp.json` of the agent directory; a project brings `.pi/mcp.json` and `.mcp.json`, which count
+//! A person's own are in `mcp.json` of the agent directory, or in `mcpServers` of settings; a project brings `.pi/mcp.json` and `.mcp.json`, which count
 //! once it is trusted. A name that a person uses themselves is theirs, whatever a project says.
 
 use std::{
@@ -78,7 +78,14 @@ impl Where {
         self.project.join(".mcp.json")
     }
 
-    /// All of them, in the order in which they count.
+    /// Settings, in which servers may be written too; others look after these files.
+    fn settings(&self) -> Vec<(Origin, PathBuf)> {
+        let persons = self.agent.as_ref().map(|agent| (Origin::Person, agent.join("settings.json")));
+        let projects = (Origin::Project, self.project.join(".pi").join("settings.json"));
+        persons.into_iter().chain([projects]).collect()
+    }
+
+    /// All files of servers, in the order in which they count.
     pub fn files(&self) -> Vec<(Origin, PathBuf)> {
         let persons = self.persons().map(|file| (Origin::Person, file));
         let projects = [self.project.join(".pi").join("mcp.json"), self.projects()];
@@ -90,10 +97,16 @@ impl Where {
 pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
     let mut found = Found::default();
     let mut withheld = Vec::new();
-    for (origin, file) in places.files() {
+    let mut all: Vec<_> = places.files().into_iter().map(|(origin, file)| (origin, file, false)).collect();
+    all.extend(places.settings().into_iter().map(|(origin, file)| (origin, file, true)));
+    // A person's own come first, wherever they are written.
+    all.sort_by_key(|(origin, _, is_settings)| (*origin, *is_settings));
+    for (origin, file, is_settings) in all {
         let shown = file.display().to_string();
         let entries = match read(&file) {
             Ok(entries) => entries,
+            // Whoever reads the settings tells what is wrong with them.
+            Err(_) if is_settings => continue,
             Err(fault) => {
                 found.notices.push(Notice::Unreadable { file: shown, message: told(&fault) });
                 continue;
@@ -280,6 +293,8 @@ mod tests {
             "the MCP server bad of project/.mcp.json is not used: the variable NO is not set; set it, or write ${NO:-a value}",
         ];
         check(&[persons, projects, pis], true, &expected);
+        let settings = ("agent/settings.json", r#"{"theme":"dark","mcpServers":{"a":{"command":"x"}}}"#);
+        check(&[settings], false, &["a Person stdio x = "]);
         let expected = [
             "a Person stdio x ${TOKEN} = t",
             "b Person stdio y ${NO} = ${NO}",

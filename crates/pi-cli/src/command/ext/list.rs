@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use pi_exthost::{Guest as _, ledger::reading};
+use pi_guests::mcp::{self, Route, Server};
 use serde_json::{Value, json};
 
 use super::trial::Trial;
@@ -108,5 +109,16 @@ async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result
         });
     }
     trial.close().await;
+    rows.extend(extensions.servers().iter().map(server));
     Ok((rows, notices))
+}
+
+/// A server is not started to be listed: `pi mcp test` does that.
+fn server(server: &Server) -> Value {
+    json!({ "name": mcp::guest_id(&server.name).as_str(), "tier": "mcp", "state": "written",
+        "path": server.file.display().to_string(), "memory": 0, "calls": 0, "denials": 0, "timeMs": 0,
+        "capabilities": match server.route {
+            Route::Process(_) => ["exec", "tool"],
+            Route::Http(_) => ["http", "tool"],
+        } })
 }
