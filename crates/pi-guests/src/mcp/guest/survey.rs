@@ -56,20 +56,21 @@ impl Shared {
                 }
                 false => Vec::new(),
             };
-            Ok((tools, prompts, faults))
+            let has_resources = about.has_resources && has_any(link).await?;
+            Ok((tools, prompts, has_resources, faults))
         };
         let late = |_| {
             let message = format!("it did not list its tools within {:?}", limits.listing);
             LinkFault::Unreachable { message, is_permanent: false }
         };
-        let (tools, prompts, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
+        let (tools, prompts, has_resources, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
         let tools = unique(tools, &mut faults).into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
         let Judged { known, changed } = self.judge(tools, &mut faults).await;
         for fault in &faults {
             self.desk.events().warn(fault.clone(), None);
         }
         let is_new = changed != self.offers().changed;
-        let offers = Offers { tools: known, prompts, has_resources: about.has_resources, changed, faults };
+        let offers = Offers { tools: known, prompts, has_resources, changed, faults };
         let ask = is_new && !offers.changed.is_empty();
         self.publish(offers);
         if ask {
@@ -156,6 +157,18 @@ impl Offers {
 fn command_name(server: &str, prompt: &str) -> String {
     let word: String = prompt.chars().map(|sign| if sign.is_whitespace() { '-' } else { sign }).collect();
     format!("{server}:{word}")
+}
+
+/// Whether there is any resource: many servers say that they have some and have none, and a tool costs tokens.
+async fn has_any(link: &Arc<dyn Link>) -> Result<bool, LinkFault> {
+    let resources = link.request(Request::ListResources { cursor: None }, None).await?;
+    if !reading::resources(&resources, "resources", "uri")?.items.is_empty() {
+        return Ok(true);
+    }
+    // Servers without templates need not know the question.
+    let templates = link.request(Request::ListTemplates { cursor: None }, None).await.unwrap_or_default();
+    let templates = reading::resources(&templates, "resourceTemplates", "uriTemplate");
+    Ok(templates.is_ok_and(|page| !page.items.is_empty()))
 }
 
 /// All pages of a list, as far as the limits reach.
