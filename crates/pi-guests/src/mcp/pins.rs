@@ -217,6 +217,7 @@ fn private(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
     use serde_json::json;
 

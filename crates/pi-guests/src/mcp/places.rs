@@ -238,6 +238,7 @@ fn write(file: &Path, document: &Object) -> Result<(), ChangeFault> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
     use super::*;
     use crate::mcp::entry::Route;

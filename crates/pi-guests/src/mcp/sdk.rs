@@ -139,7 +139,7 @@ impl Service<RoleClient> for Ear {
     async fn handle_request(
         &self,
         request: ServerRequest,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
         let asked = json!(request);
         let method = asked["method"].as_str().unwrap_or_default();
@@ -149,7 +149,11 @@ impl Service<RoleClient> for Ear {
                 let root = |uri: &String| json!({ "uri": uri, "name": "project" });
                 json!({ "roots": self.counter.roots.iter().map(root).collect::<Vec<_>>() })
             }
-            "elicitation/create" => self.elicit(&asked["params"]).await,
+            "elicitation/create" => tokio::select! {
+                said = self.elicit(&asked["params"]) => said,
+                // The server does not want to know any more, and nobody is asked any longer.
+                () = context.ct.cancelled() => json!({ "action": "cancel" }),
+            },
             other => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, other.to_owned(), None)),
         };
         serde_json::from_value(answer).map_err(|error| ErrorData::internal_error(error.to_string(), None))

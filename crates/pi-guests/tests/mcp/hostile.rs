@@ -1,11 +1,12 @@
 //! Servers that hang, crash, flood and lie: each costs itself, and says why.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pi_exthost::Guest;
 use pi_guests::mcp::{Limits, Standing};
 use pi_transcript::question::Answer;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::house::{House, Plan, start};
 

@@ -14,7 +14,7 @@ use pi_exthost::{
     Trace,
     guest::ToolInvocation,
     ledger,
-    port::{Request, Settled},
+    port::{Reply, Request, Settled},
 };
 use pi_guests::mcp::{Base, Limits, McpGuest, Origin, Pins, Server, grants, prepare, program};
 use pi_policy::{Moment, config};
@@ -35,12 +35,15 @@ pub(crate) struct Diary {
     pub(crate) asked: Vec<String>,
     pub(crate) said: Vec<String>,
     pub(crate) registrations: usize,
+    /// Questions that nobody answers.
+    pub(crate) open: Vec<Reply<Settled>>,
 }
 
 /// A session whose person always answers the same.
 struct Session {
     diary: Arc<Mutex<Diary>>,
     answer: Option<Answer>,
+    is_silent: bool,
 }
 
 impl SessionPort for Session {
@@ -49,6 +52,10 @@ impl SessionPort for Session {
         match request {
             Request::Ask(asked, reply) => {
                 diary.asked.push(format!("{asked:?}"));
+                if self.is_silent {
+                    diary.open.push(reply);
+                    return async {}.boxed();
+                }
                 let settled = self.answer.clone().map_or(Settled::Cancelled, Settled::Answered);
                 drop(reply.send(Ok(settled)));
             }
@@ -76,6 +83,8 @@ pub(crate) struct Plan {
     pub(crate) entry: Value,
     pub(crate) limits: Limits,
     pub(crate) answer: Option<Answer>,
+    /// Whether the person neither answers nor dismisses anything.
+    pub(crate) is_silent: bool,
     /// `extensions.policy` of the settings.
     pub(crate) policy: Value,
     /// An agent directory that outlives the test's own.
@@ -98,7 +107,7 @@ impl Plan {
             attempts: 2,
             ..Limits::default()
         };
-        Self { entry, limits, answer: None, policy: json!({}), agent: None }
+        Self { entry, limits, answer: None, is_silent: false, policy: json!({}), agent: None }
     }
 }
 
@@ -140,7 +149,7 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
     let variables = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let unwanted = ("ANTHROPIC_API_KEY".to_owned(), "sk-ant-never".to_owned());
     let fittings = Fittings {
-        port: Arc::new(Session { diary: Arc::clone(&diary), answer: plan.answer }),
+        port: Arc::new(Session { diary: Arc::clone(&diary), answer: plan.answer, is_silent: plan.is_silent }),
         rulebook: Rulebook::new(policy),
         ledger: ledger.clone(),
         tools: Registry::built_in(),

@@ -17,7 +17,6 @@ struct Behind {
 }
 
 impl Behind {
-    #[expect(clippy::disallowed_methods, reason = "the server is not ours to start: it runs before we speak to it")]
     fn port(mode: &str) -> Self {
         let mut child = Command::new("python3")
             .args([&script(), mode, "0"])

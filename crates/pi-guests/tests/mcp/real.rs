@@ -101,7 +101,6 @@ async fn time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::disallowed_methods, reason = "a repository for the server to look at")]
 async fn git() {
     let Some(folder) = servers() else { return };
     let repository = tempfile::tempdir().expect("a folder");

@@ -100,6 +100,18 @@ async fn questions_of_a_server_go_to_a_person() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn question_that_is_taken_back_lies_before_nobody() {
+    let house = start(Plan { is_silent: true, ..Plan::pipes("good") }).await.expect("it starts");
+    assert_eq!(house.call("withdraw", json!({})).await, "never mind");
+    house
+        .until("it is taken back", |house| {
+            let diary = house.diary.lock().expect("no panic");
+            !diary.open.is_empty() && diary.open.iter().all(|reply| reply.is_closed())
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn roots_resources_and_prompts_are_there() {
     let house = start(Plan::pipes("good")).await.expect("it starts");
     let roots = house.call("roots", json!({})).await;

@@ -95,10 +95,9 @@ fn pairs(
     form: &'static str,
 ) -> Result<Map<String, Value>, Failure> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once(divider).filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
-            // What stands there may be a secret, so it is not repeated.
-            McpFailure::Pair { option, form }
-        })?;
+        let pair = text.split_once(divider).filter(|(name, _)| !name.trim().is_empty());
+        // What stands there may be a secret, so it is not repeated.
+        let (name, value) = pair.ok_or(McpFailure::Pair { option, form })?;
         Ok((name.trim().to_owned(), json!(value.trim())))
     };
     typed.iter().map(pair).collect()
