@@ -261,9 +261,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(result: Value, expected: &str) {
+    fn check(result: &Value, expected: &str) {
         let limits = Limits { answer_bytes: 10, ..Limits::default() };
-        let shown = match answer(&result, &limits) {
+        let shown = match answer(result, &limits) {
             Ok(answer) => format!("{} {}", json!(answer.output.content), answer.is_error),
             Err(fault) => fault.to_string(),
         };
@@ -272,18 +272,18 @@ mod tests {
 
     #[test]
     fn answers_are_read_as_far_as_they_can_be() {
-        check(json!({ "content": [{ "type": "text", "text": "hi" }] }), r#"[{"type":"text","text":"hi"}] false"#);
-        check(json!({ "content": [], "isError": true }), "[] true");
-        check(json!({ "structuredContent": { "a": 1 } }), r#"[{"type":"text","text":"{\"a\":1}"}] false"#);
-        check(json!({}), "the server answered nonsense: a result without content");
-        check(json!({ "content": "hi" }), "the server answered nonsense: a result without content");
-        check(json!({ "content": [3] }), r#"[{"type":"text","text":"3"}] false"#);
+        check(&json!({ "content": [{ "type": "text", "text": "hi" }] }), r#"[{"type":"text","text":"hi"}] false"#);
+        check(&json!({ "content": [], "isError": true }), "[] true");
+        check(&json!({ "structuredContent": { "a": 1 } }), r#"[{"type":"text","text":"{\"a\":1}"}] false"#);
+        check(&json!({}), "the server answered nonsense: a result without content");
+        check(&json!({ "content": "hi" }), "the server answered nonsense: a result without content");
+        check(&json!({ "content": [3] }), r#"[{"type":"text","text":"3"}] false"#);
         check(
-            json!({ "content": [{ "type": "text", "text": "0123456789ä" }, { "type": "text", "text": "more" }] }),
+            &json!({ "content": [{ "type": "text", "text": "0123456789ä" }, { "type": "text", "text": "more" }] }),
             r#"[{"type":"text","text":"0123456789"},{"type":"text","text":"[6 more bytes of this answer are left out; ask for less at once]"}] false"#,
         );
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
-        check(json!({ "content": [image] }), r#"[{"type":"image","data":"AA==","mimeType":"image/png"}] false"#);
+        check(&json!({ "content": [image] }), r#"[{"type":"image","data":"AA==","mimeType":"image/png"}] false"#);
     }
 
     #[test]
