@@ -215,6 +215,7 @@ impl Extensions {
         let guests = Guests::new(Patience::default(), post.reporter());
         let guests = guests.recorded(dispatcher.ledger().clone(), trace);
         let guests = gather(started.await, guests, &mut notes);
+        notes.extend(self.servers.iter().filter_map(|server| held_back(server, self.base.pins.as_ref()?)));
         dispatcher.introduce(&guests);
         Hosted { guests, dispatcher: Some(dispatcher), notes }
     }
@@ -440,6 +441,18 @@ fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>
         }
     }
     Arc::new(guests)
+}
+
+/// Which tools of a server are held back because they are not described as they were.
+fn held_back(server: &Server, pins: &Pins) -> Option<String> {
+    // A record that cannot be read is told by the server itself, whose tools it costs.
+    let (_, changed) = pins.recorded(server).ok()?;
+    let (name, tools) = (&server.name, changed.join(", "));
+    (!changed.is_empty()).then(|| {
+        format!(
+            "MCP server {name} changed the description of {tools}; not offered until you agree: `pi mcp test {name} --accept`"
+        )
+    })
 }
 
 fn not_loaded(from: From<'_>, fault: &LaunchFault) -> String {
