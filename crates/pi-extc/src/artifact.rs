@@ -1,4 +1,4 @@
-//! An extension that was bundled and scanned.
+//! An extension that was bundled and scanned, or is a component.
 
 use std::{
     collections::BTreeSet,
@@ -23,6 +23,9 @@ use crate::{
         protocol::{Answer, Built, Found, Place, Request},
     },
     cache::Module,
+    component::{self, COMPONENT_ENGINE},
+    container,
+    crates::{self, Compiled},
     fault::{BuildFault, Fault},
     file, rules,
     shims::{HOST_MODULES, engine_version},
@@ -34,6 +37,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How much the assets of an extension may hold: they are copied into the artifact.
 const MOST_FILES: u64 = 2000;
 const MOST_BYTES: u64 = 64 << 20;
+/// Where a crate is built to, unless somebody says otherwise.
+const BUILT: &str = "dist/extension.artifact";
 
 /// Where and how extensions are built.
 #[derive(Debug, Clone)]
@@ -42,6 +47,16 @@ pub struct Workshop {
     pub cache: PathBuf,
     /// How long bundling may take.
     pub limit: Duration,
+    pub crates: Crates,
+}
+
+/// What is done about an extension that is a crate in Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Crates {
+    /// Its compiler runs, and with it whatever its build scripts want: only when somebody asks for it.
+    Compile,
+    /// It is taken as it was built last.
+    AsBuilt,
 }
 
 /// A built extension: what it is, what was found, and everything that it needs to run elsewhere.
@@ -49,14 +64,24 @@ pub struct Workshop {
 pub struct Artifact {
     pub descriptor: descriptor::Artifact,
     pub manifest: ExtensionManifest,
-    /// One ES module whose only import is `pi:shims`.
-    pub bundle: Arc<str>,
-    pub source_map: Arc<str>,
+    pub code: Code,
     pub assets: Vec<Asset>,
     /// Every file that was read to build it; none for one that was read from a container.
     pub sources: Vec<PathBuf>,
     /// Packages that were not found.
     pub missing: Vec<String>,
+}
+
+/// What of an artifact runs.
+#[derive(Debug, Clone)]
+pub enum Code {
+    Script {
+        /// One ES module whose only import is `pi:shims`.
+        bundle: Arc<str>,
+        source_map: Arc<str>,
+    },
+    /// A WebAssembly component.
+    Component(Arc<[u8]>),
 }
 
 /// A file that belongs to an extension besides its code.
@@ -83,7 +108,7 @@ pub struct Evidence {
 
 impl Workshop {
     pub fn new(cache: PathBuf) -> Self {
-        Self { cache, limit: LIMIT }
+        Self { cache, limit: LIMIT, crates: Crates::AsBuilt }
     }
 }
 
@@ -110,10 +135,68 @@ pub async fn build_all(source: &Path, workshop: &Workshop) -> Result<Vec<Artifac
 
 /// Builds one extension.
 pub(crate) async fn build_source(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
+    match source.manifest.tier() {
+        Ok(Tier::Js) => bundle(source, workshop).await,
+        Ok(Tier::Wasm) if crates::is_crate(&source.entry) => match workshop.crates {
+            Crates::Compile => crates::compile(&source.entry).await.and_then(|made| component(source, &made)),
+            Crates::AsBuilt => as_built(source),
+        },
+        Ok(Tier::Wasm) => component(source, &Compiled { component: source.entry.clone(), sources: Vec::new() }),
+        Ok(Tier::Mcp) | Err(_) => Err(BuildFault::OtherTier { path: source.entry.clone() }),
+    }
+}
+
+/// Takes a component as it is; `compiled` says where it lies and what it was made from.
+fn component(source: &Source, compiled: &Compiled) -> Result<Artifact, BuildFault> {
+    let bytes = file::read_source(&compiled.component)?;
+    let bad = |fault| BuildFault::BadComponent { path: compiled.component.clone(), fault };
+    let imports = component::imports(&bytes).map_err(bad)?;
+    let sources = match compiled.sources.is_empty() {
+        true => vec![compiled.component.clone()],
+        false => compiled.sources.clone(),
+    };
+    let made = Made {
+        code: Code::Component(bytes.into()),
+        assets: assets(source, &[])?,
+        sources,
+        findings: imports.findings(),
+        inferred: imports.capabilities(),
+        missing: Vec::new(),
+    };
+    assembled(source, made)
+}
+
+/// What was built of a crate before.
+fn as_built(source: &Source) -> Result<Artifact, BuildFault> {
+    let path = source.root.join(BUILT);
+    if !path.is_file() {
+        return Err(BuildFault::NotBuilt { path: source.root.clone() });
+    }
+    let read = container::read(&file::read_source(&path)?);
+    let mut artifact = read.map_err(|fault| BuildFault::BadArtifact { path: path.clone(), fault })?;
+    artifact.sources = vec![path];
+    artifact.sources.extend(source.described_by.iter().cloned());
+    Ok(artifact)
+}
+
+async fn bundle(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
     let hosts = HOST_MODULES.clone();
     let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts };
     match bundler::ask(&request, &workshop.cache, workshop.limit).await? {
-        Answer::Built(built) => assembled(source, *built),
+        Answer::Built(built) => {
+            let Built { bundle, source_map, findings, missing, sources, capabilities, assets: named, .. } = *built;
+            let mut findings: Vec<Finding> = findings.iter().map(|it| finding(it, &source.root)).collect();
+            findings.sort_by_key(|it| std::cmp::Reverse(it.verdict));
+            let made = Made {
+                code: Code::Script { bundle: bundle.into(), source_map: source_map.into() },
+                assets: assets(source, &named)?,
+                sources,
+                findings,
+                inferred: capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
+                missing,
+            };
+            assembled(source, made)
+        }
         Answer::Refused(faults) => {
             let faults = faults.into_iter().map(|it| fault(it, &source.root)).collect();
             Err(BuildFault::Sources { faults })
@@ -142,15 +225,24 @@ fn name_of(file: &Path, root: &Path) -> String {
     parts.join("/").trim_start_matches('/').replace([':', '\\'], "_")
 }
 
-fn assembled(source: &Source, built: Built) -> Result<Artifact, BuildFault> {
-    let assets = assets(source, &built.assets)?;
+/// What the parts of an artifact were made to.
+struct Made {
+    code: Code,
+    assets: Vec<Asset>,
+    sources: Vec<PathBuf>,
+    findings: Vec<Finding>,
+    inferred: BTreeSet<Capability>,
+    missing: Vec<String>,
+}
+
+fn assembled(source: &Source, made: Made) -> Result<Artifact, BuildFault> {
+    let Made { code, assets, sources, findings, inferred, missing } = made;
     let mut manifest = source.manifest.clone();
     if manifest.assets.is_none() && !assets.is_empty() {
         manifest.assets = Some(assets.iter().map(|it| it.path.clone()).collect());
     }
-    let bundle: Arc<str> = built.bundle.into();
     let mut files = Vec::new();
-    for path in &built.sources {
+    for path in &sources {
         let bytes = file::read_source(path)?;
         // Every name that `name_of` makes is inside; a stranger one is a fault in it, and is shown as such.
         let path = InsidePath::try_from(name_of(path, &source.root))
@@ -159,12 +251,9 @@ fn assembled(source: &Source, built: Built) -> Result<Artifact, BuildFault> {
     }
     let sizes = Sizes {
         sources: files.iter().map(|it| it.size).sum(),
-        bundle: bundle.len() as u64,
+        bundle: code.as_bytes().len() as u64,
         assets: assets.iter().map(|it| it.bytes.len() as u64).sum(),
     };
-    let mut findings: Vec<Finding> = built.findings.iter().map(|it| finding(it, &source.root)).collect();
-    findings.sort_by_key(|it| std::cmp::Reverse(it.verdict));
-    let missing: Vec<String> = built.missing;
     let mut extra = Extra::new();
     if !missing.is_empty() {
         extra.insert("missing".to_owned(), json!(missing));
@@ -173,19 +262,16 @@ fn assembled(source: &Source, built: Built) -> Result<Artifact, BuildFault> {
         schema: ArtifactSchema::V1,
         name: manifest.name.clone(),
         version: manifest.version.clone(),
-        engine: Engine { tier: Tier::Js, version: engine_version().to_owned() },
-        hash: hash(&manifest, &bundle),
-        capabilities: ArtifactCapabilities {
-            declared: declared(&manifest),
-            inferred: built.capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
-        },
+        engine: Engine { tier: code.tier(), version: code.engine().to_owned() },
+        hash: hash(&manifest, &code),
+        capabilities: ArtifactCapabilities { declared: declared(&manifest), inferred },
         findings,
         sources: files,
         sizes,
         extra,
     };
-    let sources = built.sources.into_iter().chain(source.described_by.iter().cloned()).collect();
-    Ok(Artifact { descriptor, manifest, bundle, source_map: built.source_map.into(), assets, sources, missing })
+    let sources = sources.into_iter().chain(source.described_by.iter().cloned()).collect();
+    Ok(Artifact { descriptor, manifest, code, assets, sources, missing })
 }
 
 fn declared(manifest: &ExtensionManifest) -> Option<CapabilityManifest> {
@@ -209,11 +295,11 @@ fn finding(found: &Found, root: &Path) -> Finding {
 }
 
 /// The key of the cache: `sha256(manifest + bundle + engine_version)`, the manifest as canonical JSON.
-pub(crate) fn hash(manifest: &ExtensionManifest, bundle: &str) -> Digest {
+pub(crate) fn hash(manifest: &ExtensionManifest, code: &Code) -> Digest {
     let manifest = serde_json::to_value(manifest).expect("a manifest is plain JSON");
     let mut bytes = canonical::to_vec(&manifest);
-    bytes.extend(bundle.as_bytes());
-    bytes.extend(engine_version().as_bytes());
+    bytes.extend(code.as_bytes());
+    bytes.extend(code.engine().as_bytes());
     Digest::of(&bytes)
 }
 
@@ -257,6 +343,30 @@ fn is_private(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "node_modules" || name == ".git")
 }
 
+impl Code {
+    /// Bundle or component.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Script { bundle, .. } => bundle.as_bytes(),
+            Self::Component(bytes) => bytes,
+        }
+    }
+
+    pub fn tier(&self) -> Tier {
+        match self {
+            Self::Script { .. } => Tier::Js,
+            Self::Component(_) => Tier::Wasm,
+        }
+    }
+
+    fn engine(&self) -> &'static str {
+        match self {
+            Self::Script { .. } => engine_version(),
+            Self::Component(_) => COMPONENT_ENGINE,
+        }
+    }
+}
+
 impl Artifact {
     pub fn name(&self) -> &str {
         &self.descriptor.name
@@ -275,9 +385,31 @@ impl Artifact {
         self.descriptor.verdict()
     }
 
-    /// The bundle, for the cache to compile.
-    pub fn module(&self) -> Module {
-        Module { name: format!("pi:bundle/{}", self.descriptor.name), source: Arc::clone(&self.bundle) }
+    /// The script that runs; a component has none.
+    pub fn bundle(&self) -> &str {
+        match &self.code {
+            Code::Script { bundle, .. } => bundle,
+            Code::Component(_) => "",
+        }
+    }
+
+    /// Where the script comes from; a component has none.
+    pub fn source_map(&self) -> &str {
+        match &self.code {
+            Code::Script { source_map, .. } => source_map,
+            Code::Component(_) => "",
+        }
+    }
+
+    /// The bundle, for the cache to compile; a component has none.
+    pub fn module(&self) -> Option<Module> {
+        match &self.code {
+            Code::Script { bundle, .. } => {
+                let name = format!("pi:bundle/{}", self.descriptor.name);
+                Some(Module { name, source: Arc::clone(bundle) })
+            }
+            Code::Component(_) => None,
+        }
     }
 
     /// What policy weighs.

@@ -1,4 +1,4 @@
-//! What is made once and used often: bytecode, and artifacts built from sources. Every entry is named by what it was made
+//! What is made once and used often: bytecode, machine code, and artifacts built from sources. Every entry is named by what it was made
 //! from and sealed with the key of this machine; one that is not as it was written is removed and made anew.
 
 mod compile;
@@ -12,6 +12,7 @@ use std::{
 use pi_extproto::artifact::Digest;
 
 use crate::{
+    component::COMPONENT_ENGINE,
     fault::CacheFault,
     file,
     seal::{Sealer, TAG_SIZE},
@@ -35,6 +36,10 @@ pub struct Module {
 #[derive(Debug, Clone)]
 pub struct Bytecode(Arc<[u8]>);
 
+/// Machine code of a component, made by this machine. Nothing but [`Cache`] makes one, from an entry that it sealed.
+#[derive(Debug)]
+pub struct MachineCode(Vec<u8>);
+
 /// The cache of one machine. Several processes may use it at once.
 #[derive(Debug)]
 pub struct Cache {
@@ -45,6 +50,8 @@ pub struct Cache {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Bytecode,
+    /// Of a component.
+    MachineCode,
     /// An artifact with the state of its sources.
     Built,
 }
@@ -101,16 +108,32 @@ impl Bytecode {
     }
 }
 
+impl MachineCode {
+    /// For the engine of components.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Bytecode => "bytecode",
+            Self::MachineCode => "machine code",
             Self::Built => "built",
         }
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        [Self::Bytecode, Self::Built].into_iter().find(|kind| kind.word() == word)
+        [Self::Bytecode, Self::MachineCode, Self::Built].into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The engine that such entries are made for.
+    fn engine(self) -> &'static str {
+        match self {
+            Self::Bytecode | Self::Built => engine_version(),
+            Self::MachineCode => COMPONENT_ENGINE,
+        }
     }
 }
 
@@ -134,12 +157,30 @@ impl Cache {
         Ok(Bytecode(bytes.into()))
     }
 
+    /// The machine code of a component, if it was kept: for the engine whose name, version, settings and processor
+    /// `engine` says.
+    pub fn machine_code(&self, component: &[u8], engine: &str) -> Option<MachineCode> {
+        self.get(Kind::MachineCode, &component_key(component, engine)).map(MachineCode)
+    }
+
+    /// Keeps what that engine made of a component. It is believed later: hand it nothing that the engine did not make in
+    /// this process.
+    pub fn keep_machine_code(
+        &self,
+        component: &[u8],
+        engine: &str,
+        label: &str,
+        code: &[u8],
+    ) -> Result<(), CacheFault> {
+        self.put(Kind::MachineCode, &component_key(component, engine), label, code)
+    }
+
     /// The content of a sound entry. One that is not sound is removed.
     pub(crate) fn get(&self, kind: Kind, key: &Digest) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = file::read(&path).ok()?;
         match self.opened(key, &bytes) {
-            Some(entry) if entry.kind == kind && entry.engine == engine_version() => Some(entry.content.to_vec()),
+            Some(entry) if entry.kind == kind && entry.engine == kind.engine() => Some(entry.content.to_vec()),
             Some(_) | None => {
                 tracing::warn!(entry = %path.display(), "an entry of the cache is not as it was written and is removed");
                 if let Err(error) = file::remove(&path) {
@@ -155,7 +196,7 @@ impl Cache {
         let io = |source| CacheFault::Io { path: path.clone(), source };
         // Labels stand in one line.
         let label: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let mut sealed = format!("{}\n{}\n{label}\n", kind.word(), engine_version()).into_bytes();
+        let mut sealed = format!("{}\n{}\n{label}\n", kind.word(), kind.engine()).into_bytes();
         sealed.extend(content);
         let tag = self.sealer.seal(&named(key, &sealed));
         let mut bytes = MAGIC.to_vec();
@@ -191,7 +232,7 @@ impl Cache {
         let key = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let opened = key.parse().ok().and_then(|key| self.opened(&key, &bytes));
         let health = match &opened {
-            Some(opened) if opened.engine == engine_version() => Health::Sound,
+            Some(opened) if opened.engine == opened.kind.engine() => Health::Sound,
             Some(_) => Health::Stale,
             None => Health::Broken,
         };
@@ -237,12 +278,16 @@ impl Cache {
 
 /// What an entry is named by.
 pub(crate) fn key(kind: Kind, parts: &[&str]) -> Digest {
-    let mut bytes = format!("{}\n{}\n{}\n", kind.word(), engine_version(), std::env::consts::ARCH).into_bytes();
+    let mut bytes = format!("{}\n{}\n{}\n", kind.word(), kind.engine(), std::env::consts::ARCH).into_bytes();
     for part in parts {
         bytes.extend((part.len() as u64).to_le_bytes());
         bytes.extend(part.as_bytes());
     }
     Digest::of(&bytes)
+}
+
+fn component_key(component: &[u8], engine: &str) -> Digest {
+    key(Kind::MachineCode, &[&Digest::of(component).to_string(), engine])
 }
 
 /// What is sealed: an entry under another name is another entry.

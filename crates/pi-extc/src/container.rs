@@ -1,24 +1,25 @@
-//! `extension.artifact`: bundle, source map, manifest, descriptor and assets in one file.
+//! `extension.artifact`: bundle and source map or component, manifest, descriptor and assets in one file.
 //!
 //! The first line is `pi.ext.container.v1`, the second one lists the parts as JSON (`[{"name", "size", "digest"}, …]`), their
 //! bytes follow in that order, and the last 32 bytes are the SHA-256 of everything before them. `docs/extensions-build.md`
-//! describes it for others. Everything in it is text or data: nothing compiled.
+//! describes it for others. Nothing in it is compiled for a machine.
 
 use std::sync::Arc;
 
 use pi_extproto::{
     artifact::{self as descriptor, Digest, canonical},
-    manifest::{ExtensionManifest, InsidePath},
+    manifest::{ExtensionManifest, InsidePath, Tier},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Artifact, Asset, hash};
+use crate::artifact::{Artifact, Asset, Code, hash};
 
 const HEAD: &[u8] = b"pi.ext.container.v1\n";
 const DESCRIPTOR: &str = "artifact.json";
 const MANIFEST: &str = "extension.json";
 const BUNDLE: &str = "bundle.js";
 const SOURCE_MAP: &str = "bundle.js.map";
+const COMPONENT: &str = "component.wasm";
 const ASSETS: &str = "assets/";
 const SEAL: usize = 32;
 
@@ -52,9 +53,14 @@ pub fn write(artifact: &Artifact) -> Vec<u8> {
     let mut parts: Vec<(String, Vec<u8>)> = vec![
         (DESCRIPTOR.to_owned(), json(serde_json::to_value(&artifact.descriptor))),
         (MANIFEST.to_owned(), json(serde_json::to_value(&artifact.manifest))),
-        (BUNDLE.to_owned(), artifact.bundle.as_bytes().to_vec()),
-        (SOURCE_MAP.to_owned(), artifact.source_map.as_bytes().to_vec()),
     ];
+    match &artifact.code {
+        Code::Script { bundle, source_map } => parts.extend([
+            (BUNDLE.to_owned(), bundle.as_bytes().to_vec()),
+            (SOURCE_MAP.to_owned(), source_map.as_bytes().to_vec()),
+        ]),
+        Code::Component(bytes) => parts.push((COMPONENT.to_owned(), bytes.to_vec())),
+    }
     parts.extend(artifact.assets.iter().map(|it| (format!("{ASSETS}{}", it.path), it.bytes.to_vec())));
     let list: Vec<Part> = parts
         .iter()
@@ -105,8 +111,12 @@ fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
     };
     let descriptor: descriptor::Artifact = serde_json::from_slice(part(DESCRIPTOR)?).map_err(|_| bad(DESCRIPTOR))?;
     let manifest: ExtensionManifest = pi_extproto::manifest::parse(part(MANIFEST)?).map_err(|_| bad(MANIFEST))?;
-    let (bundle, source_map) = (text(BUNDLE)?, text(SOURCE_MAP)?);
-    if hash(&manifest, &bundle) != descriptor.hash {
+    let code = match descriptor.engine.tier {
+        Tier::Js => Code::Script { bundle: text(BUNDLE)?, source_map: text(SOURCE_MAP)? },
+        Tier::Wasm => Code::Component(part(COMPONENT)?.into()),
+        Tier::Mcp => return Err(bad(DESCRIPTOR)),
+    };
+    if hash(&manifest, &code) != descriptor.hash {
         return Err(ContainerFault::OtherHash);
     }
     let assets = parts.iter().filter_map(|(name, bytes)| name.strip_prefix(ASSETS).map(|path| (path, bytes)));
@@ -115,5 +125,5 @@ fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
         Ok(Asset { path: inside, bytes: Arc::from(*bytes) })
     };
     let assets = assets.map(asset).collect::<Result<_, _>>()?;
-    Ok(Artifact { descriptor, manifest, bundle, source_map, assets, sources: Vec::new(), missing: Vec::new() })
+    Ok(Artifact { descriptor, manifest, code, assets, sources: Vec::new(), missing: Vec::new() })
 }

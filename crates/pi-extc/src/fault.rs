@@ -4,6 +4,8 @@ use std::{io, path::PathBuf, time::Duration};
 
 use pi_extproto::artifact::SourcePlace;
 
+use crate::{component::ComponentFault, container::ContainerFault};
+
 /// Why an extension could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildFault {
@@ -17,8 +19,20 @@ pub enum BuildFault {
     SeveralEntries { path: PathBuf, entries: Vec<String> },
     #[error("{} is not a valid manifest: {}", path.display(), problems.join("; "))]
     BadManifest { path: PathBuf, problems: Vec<String> },
-    #[error("{} is not made of TypeScript or JavaScript", path.display())]
+    #[error("{} is neither TypeScript or JavaScript nor a component", path.display())]
     OtherTier { path: PathBuf },
+    #[error("{} is not an extension: {fault}", path.display())]
+    BadComponent { path: PathBuf, fault: ComponentFault },
+    #[error("{} was not built yet", path.display())]
+    NotBuilt { path: PathBuf },
+    #[error("{} cannot be used: {fault}", path.display())]
+    BadArtifact { path: PathBuf, fault: ContainerFault },
+    #[error("cargo cannot be started")]
+    NoCargo(#[source] io::Error),
+    #[error("{} does not compile:\n{said}", path.display())]
+    Compiler { path: PathBuf, said: String },
+    #[error("{} makes no component", path.display())]
+    NoComponent { path: PathBuf },
     /// What is wrong with the sources; never empty.
     #[error("{}", told(faults))]
     Sources { faults: Vec<Fault> },
@@ -77,8 +91,21 @@ impl BuildFault {
             Self::SeveralEntries { .. } => "name one of the files",
             Self::BadManifest { .. } => "`pi schema manifest` prints what is expected",
             Self::OtherTier { .. } => {
-                "only TypeScript and JavaScript are bundled; components and MCP servers run as they are"
+                "only TypeScript, JavaScript and components are built; MCP servers run as they are"
             }
+            Self::BadComponent { .. } => {
+                "build it for wasm32-wasip2, or make a component of it with wasm-tools component new"
+            }
+            Self::NotBuilt { .. } => "`pi ext build` compiles it; nothing else runs a compiler",
+            Self::BadArtifact { .. } => "build it again with `pi ext build`",
+            Self::NoCargo(_) => {
+                "install Rust from https://rustup.rs, and the target with `rustup target add wasm32-wasip2`"
+            }
+            Self::Compiler { said, .. } if said.contains("target may not be installed") => {
+                "install the target with `rustup target add wasm32-wasip2`"
+            }
+            Self::Compiler { .. } => "correct the sources and build again",
+            Self::NoComponent { .. } => "add crate-type = [\"cdylib\"] to [lib] in Cargo.toml",
             Self::Sources { .. } => "correct the sources and build again",
             Self::NoBundler => {
                 "use a build of pi that was made on this kind of machine, or build the extension elsewhere"

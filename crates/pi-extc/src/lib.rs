@@ -1,4 +1,5 @@
-//! Turns the sources of an extension into an artifact: bundles, scans, shims, compiles and caches them.
+//! Turns the sources of an extension into an artifact: bundles, scans, shims, compiles and caches them. A component is taken
+//! as it is.
 //!
 //! It runs no extension and grants nothing: what the scanner finds is evidence for `pi-policy`, and guests are started by
 //! `pi-guests`. Bytecode is made on the user's machine only, from the bundle in the artifact, and is never taken from
@@ -10,7 +11,9 @@
 mod artifact;
 mod bundler;
 mod cache;
+mod component;
 mod container;
+mod crates;
 mod fault;
 mod file;
 mod frame;
@@ -22,8 +25,9 @@ mod signature;
 mod source;
 
 pub use self::{
-    artifact::{Artifact, Asset, Evidence, Workshop, build, build_all},
-    cache::{Bytecode, Cache, Entry, Health, Kind, Module, Pruned},
+    artifact::{Artifact, Asset, Code, Crates, Evidence, Workshop, build, build_all},
+    cache::{Bytecode, Cache, Entry, Health, Kind, MachineCode, Module, Pruned},
+    component::{COMPONENT_ENGINE, ComponentFault},
     container::{ContainerFault, read as read_container, write as write_container},
     fault::{BuildFault, CacheFault, Fault},
     frame::frame,

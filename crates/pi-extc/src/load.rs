@@ -20,6 +20,9 @@ use crate::{
 /// What the bundler and the names of the host were when something was built.
 const RECIPE: &str = env!("PI_EXTC_RECIPE");
 
+/// The ending of artifacts.
+const ARTIFACT: &str = "artifact";
+
 /// An artifact and what its sources looked like.
 #[derive(Debug, Clone)]
 pub struct Loaded {
@@ -54,11 +57,31 @@ struct FileState {
 
 /// Every extension at `path`, built at first or when its sources changed, else as it was built before.
 pub async fn load(path: &Path, workshop: &Workshop, cache: &Cache) -> Result<Vec<Loaded>, BuildFault> {
+    if path.extension().is_some_and(|end| end == ARTIFACT) && path.is_file() {
+        return Ok(vec![load_artifact(path)?]);
+    }
     let mut loaded = Vec::new();
     for source in sources(path)? {
         loaded.push(load_source(source, workshop, cache).await?);
     }
     Ok(loaded)
+}
+
+/// An artifact as somebody built it.
+fn load_artifact(path: &Path) -> Result<Loaded, BuildFault> {
+    let unreadable = |source| BuildFault::Unreadable { path: path.to_path_buf(), source };
+    let path = path.canonicalize().map_err(unreadable)?;
+    let read = container::read(&file::read_source(&path)?);
+    let mut artifact = read.map_err(|fault| BuildFault::BadArtifact { path: path.clone(), fault })?;
+    artifact.sources = vec![path.clone()];
+    let source = Source {
+        root: path.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        entry: path,
+        manifest: artifact.manifest.clone(),
+        described_by: Vec::new(),
+    };
+    let state = State::of(&artifact)?;
+    Ok(Loaded { artifact, origin: Origin::Cached, source, state })
 }
 
 async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {

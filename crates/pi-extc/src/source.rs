@@ -9,10 +9,12 @@ use pi_extproto::{
 };
 use serde::Deserialize;
 
-use crate::{fault::BuildFault, file};
+use crate::{crates, fault::BuildFault, file};
 
 const SCRIPTS: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
 const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
+/// The ending of components.
+const COMPONENT: &str = "wasm";
 /// How deep patterns of a package look.
 const DEPTH: usize = 6;
 
@@ -52,7 +54,9 @@ pub fn sources(path: &Path) -> Result<Vec<Source>, BuildFault> {
     }
     let name = path.file_name().unwrap_or_default();
     match path.parent() {
-        Some(folder) if name == "extension.json" || name == "package.json" => of_folder(folder),
+        Some(folder) if name == "extension.json" || name == "package.json" || name == crates::MANIFEST => {
+            of_folder(folder)
+        }
         Some(folder) => Ok(vec![of_file(folder, &path)?]),
         None => Err(BuildFault::NoEntry { path }),
     }
@@ -88,7 +92,7 @@ fn of_folder(folder: &Path) -> Result<Vec<Source>, BuildFault> {
     };
     let found = match &package {
         Some(package) => entries(folder, package),
-        None => index(folder).into_iter().collect(),
+        None => index(folder).or_else(|| crate_of(folder)).into_iter().collect(),
     };
     if found.is_empty() {
         return Err(BuildFault::NoEntry { path: folder.to_path_buf() });
@@ -111,7 +115,7 @@ fn of_manifest(folder: &Path, path: &Path) -> Result<Source, BuildFault> {
     let manifest =
         parse(&file::read_source(path)?).map_err(|problems| bad(problems.iter().map(ToString::to_string).collect()))?;
     let entry = match (&manifest.entry, manifest.tier()) {
-        (Entry::File(entry), Ok(Tier::Js)) => folder.join(entry.as_str()),
+        (Entry::File(entry), Ok(Tier::Js | Tier::Wasm)) => folder.join(entry.as_str()),
         _ => return Err(BuildFault::OtherTier { path: folder.to_path_buf() }),
     };
     let entry = entry.canonicalize().map_err(|source| BuildFault::Unreadable { path: entry, source })?;
@@ -170,7 +174,9 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
             let is_skipped = path.file_name().is_some_and(|name| name == "node_modules" || name == ".git");
             if path.is_dir() && depth < DEPTH && !is_skipped {
                 waiting.push((path, depth + 1));
-            } else if path.strip_prefix(folder).is_ok_and(|path| glob.is_match(path)) && is_script(&path) {
+            } else if path.strip_prefix(folder).is_ok_and(|path| glob.is_match(path))
+                && (is_script(&path) || is_component(&path))
+            {
                 found.push(path);
             }
         }
@@ -190,7 +196,7 @@ fn inside(root: &Path, path: &Path) -> Vec<PathBuf> {
     }
     let entry = |path: PathBuf| match path.is_dir() {
         true => index(&path),
-        false => Some(path).filter(|path| is_script(path)),
+        false => Some(path).filter(|path| is_script(path) || is_component(path)),
     };
     file::list(&path).unwrap_or_default().into_iter().filter_map(entry).collect()
 }
@@ -202,6 +208,15 @@ fn index(folder: &Path) -> Option<PathBuf> {
 fn is_script(path: &Path) -> bool {
     let is_declaration = path.to_string_lossy().ends_with(".d.ts");
     !is_declaration && path.extension().and_then(|end| end.to_str()).is_some_and(|end| SCRIPTS.contains(&end))
+}
+
+/// A folder that is nothing else may be a crate in Rust.
+fn crate_of(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(crates::MANIFEST)).filter(|path| path.is_file())
+}
+
+fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == COMPONENT)
 }
 
 /// What tells an entry apart from its neighbours.
@@ -232,7 +247,11 @@ fn made(root: &Path, entry: &Path, name: &str, package: &Package) -> Result<Exte
         version: version.to_owned(),
         api_version: pi_extproto::message::VERSION.to_owned(),
         entry: Entry::File(entry.clone()),
-        engine: Some(Tier::Js),
+        engine: Some(if is_component(Path::new(entry.as_str())) || crates::is_crate(Path::new(entry.as_str())) {
+            Tier::Wasm
+        } else {
+            Tier::Js
+        }),
         description: package.description.clone(),
         license: None,
         homepage: None,

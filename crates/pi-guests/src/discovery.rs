@@ -68,7 +68,7 @@ pub enum Notice {
     #[error("{0}: there is no such file or folder")]
     Missing(String),
     #[error(
-        "{0}: there is no extension in it; it takes a .ts or .js file, a folder with index.ts or index.js, a package.json with pi.extensions, or what `pi ext build` made"
+        "{0}: there is no extension in it; it takes a .ts, .js or .wasm file, a folder with index.ts or index.js, a package.json with pi.extensions, or what `pi ext build` made"
     )]
     NoExtension(String),
     #[error("{source_name}: it is not installed; `npm install {package}` in {folder} installs it")]
@@ -82,7 +82,7 @@ pub enum Notice {
 }
 
 /// The endings of files that are extensions.
-const ENDINGS: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
+const ENDINGS: [&str; 8] = ["ts", "js", "mts", "mjs", "cts", "cjs", "wasm", "artifact"];
 const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
 
 /// Looks everywhere. The same file is loaded once, where it was found first.

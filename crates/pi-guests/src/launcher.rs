@@ -1,7 +1,9 @@
 //! Makes guests of sources: looks at each, says who it is, and starts it at its desk.
 
 mod built;
+mod machinery;
 pub(crate) mod packed;
+mod started;
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +18,21 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use pi_exthost::{
-    Desk, Guest, GuestId,
+    Desk, GuestId,
     launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
 };
 
 use pi_extc::{Cache, CacheFault, Workshop};
 
-use self::built::Built;
-use crate::js::{JsGuest, Library, Limits, Place, Program, Time, architecture, platform};
+pub use self::started::{PreparedGuest, Program, Started};
+use self::{
+    built::{Built, Compiled},
+    machinery::Machinery,
+};
+use crate::{
+    js::{self, Library, Limits, Place, Time, architecture, platform},
+    wasm,
+};
 
 /// What guests are told of where they are, and what they may use up.
 #[derive(Debug, Clone)]
@@ -47,6 +56,7 @@ pub struct Tiers {
     library: Library,
     workshop: Workshop,
     cache: Arc<Cache>,
+    machinery: Machinery,
     surroundings: Surroundings,
     started: AtomicU64,
 }
@@ -57,14 +67,16 @@ impl Tiers {
         let folder = surroundings.agent.join("cache").join("extensions");
         let cache = Arc::new(Cache::open(&folder)?);
         let library = Library::new(Some(Arc::clone(&cache)));
-        Ok(Self { library, workshop: Workshop::new(folder), cache, surroundings, started: AtomicU64::new(0) })
+        let machinery = Machinery::new(surroundings.limits.memory);
+        let workshop = Workshop::new(folder);
+        Ok(Self { library, workshop, cache, machinery, surroundings, started: AtomicU64::new(0) })
     }
 
     /// The same as [`Launcher::prepare`], for whoever wants to look at what runs in the end.
-    pub async fn prepare_js(&self, source: Source) -> Result<PreparedJs, LaunchFault> {
+    pub async fn prepare_guest(&self, source: Source) -> Result<PreparedGuest, LaunchFault> {
         let around = &self.surroundings;
         let trusted = around.agent.join("trusted-keys.json");
-        let built = Built::make(&source, &self.workshop, &self.cache, &trusted).await?;
+        let built = Built::make(&source, &self.workshop, &self.cache, &self.machinery, &trusted).await?;
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let folder_name: String = built
             .name
@@ -82,11 +94,20 @@ impl Tiers {
             data: around.agent.join("extension-data").join(&folder_name),
             temporary: around.temporary.join(format!("pi-ext-{}-{number}-{folder_name}", std::process::id())),
         };
-        let program = self.program(&built, &source, &identity);
-        Ok(PreparedJs { identity, program, notices: built.notices })
+        let program = match &built.code {
+            Compiled::Script(code) => Program::Js(Box::new(self.script(code.clone(), &built, &source, &identity))),
+            Compiled::Component { code, machine } => Program::Wasm(Box::new(wasm::Program {
+                name: built.name.clone(),
+                path: source.path.display().to_string(),
+                machine: machine.clone(),
+                code: code.clone(),
+                limits: wasm::Limits { memory: around.limits.memory, ..wasm::Limits::default() },
+            })),
+        };
+        Ok(PreparedGuest { identity, program, notices: built.notices })
     }
 
-    fn program(&self, built: &Built, source: &Source, identity: &Identity) -> Program {
+    fn script(&self, bundle: js::Code, built: &Built, source: &Source, identity: &Identity) -> js::Program {
         let around = &self.surroundings;
         let text = |path: &PathBuf| path.display().to_string();
         let place = Place {
@@ -108,11 +129,11 @@ impl Tiers {
                 ("pi".to_owned(), around.version.clone()),
             ]),
         };
-        Program {
+        js::Program {
             name: built.name.clone(),
             path: source.path.display().to_string(),
             library: self.library.clone(),
-            bundle: built.bundle.clone(),
+            bundle,
             place,
             flags: around.flags.clone(),
             limits: around.limits.clone(),
@@ -121,25 +142,15 @@ impl Tiers {
     }
 }
 
-/// An extension in JavaScript that was looked at.
-#[derive(Debug)]
-pub struct PreparedJs {
-    pub identity: Identity,
-    pub program: Program,
-    /// What its author should know.
-    pub notices: Vec<String>,
-}
-
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedJs { identity, mut program, notices: _ } = self.prepare_js(source).await?;
+            let PreparedGuest { identity, mut program, notices: _ } = self.prepare_guest(source).await?;
             let launch = move |desk: Desk| {
                 async move {
                     // Whoever gave it its desk may have told it from another of its name.
-                    program.place.data_dir = desk.identity().data.display().to_string();
-                    let guest: Arc<dyn Guest> = JsGuest::start(program, desk).await?;
-                    Ok(guest)
+                    program.keep_data_in(&desk.identity().data);
+                    Ok(program.start(desk).await?.guest())
                 }
                 .boxed()
             };

@@ -9,7 +9,7 @@ use super::house::{House, said};
 /// Builds a folder whose entry is `index.ts` and runs it.
 async fn check(what: &str, files: &[(&str, &str)], expected: &str) {
     let artifact = House::new(files).built().await;
-    assert_eq!(said(&artifact.bundle), expected, "{what}: {}", artifact.bundle);
+    assert_eq!(said(&artifact.bundle()), expected, "{what}: {}", artifact.bundle());
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn everything_that_extensions_import_becomes_one_module() {
     ] {
         if what.starts_with("a missing") {
             let artifact = House::new(files).built().await;
-            let told = said(&artifact.bundle);
+            let told = said(&artifact.bundle());
             assert!(told.contains("missing gone"), "{told}");
             continue;
         }
@@ -159,9 +159,9 @@ async fn unused_code_is_gone_and_the_rest_is_small() {
         ),
     ]);
     let artifact = house.built().await;
-    assert!(!artifact.bundle.contains("rather long"), "{}", artifact.bundle);
-    assert_eq!(artifact.bundle.trim_end().lines().count(), 2, "{}", artifact.bundle);
-    let map: serde_json::Value = serde_json::from_str(&artifact.source_map).expect("a map");
+    assert!(!artifact.bundle().contains("rather long"), "{}", artifact.bundle());
+    assert_eq!(artifact.bundle().trim_end().lines().count(), 2, "{}", artifact.bundle());
+    let map: serde_json::Value = serde_json::from_str(&artifact.source_map()).expect("a map");
     let mappings = map["mappings"].as_str().expect("mappings");
     assert!(mappings.starts_with(';') && mappings.len() > 5, "{mappings}");
     assert!(
@@ -217,7 +217,7 @@ async fn nothing_outside_is_read_whatever_leads_there() {
             std::os::unix::fs::symlink(&outside, house.path("node_modules/evil")).expect("a link");
         }
         match house.build("").await {
-            Ok(artifact) => assert!(!artifact.bundle.contains("swordfish"), "{what}: {}", artifact.bundle),
+            Ok(artifact) => assert!(!artifact.bundle().contains("swordfish"), "{what}: {}", artifact.bundle()),
             Err(BuildFault::Sources { faults }) => assert!(!format!("{faults:?}").contains("swordfish"), "{what}"),
             Err(other) => panic!("{what}: {other}"),
         }
@@ -230,7 +230,7 @@ async fn time_is_limited_and_a_dropped_build_ends() {
     let workshop = Workshop { limit: Duration::ZERO, ..house.workshop() };
     assert!(matches!(build(&house.root(), &workshop).await, Err(BuildFault::TooLong { .. })));
     let whole = house.built().await;
-    assert_eq!(said(&whole.bundle), "");
+    assert_eq!(said(&whole.bundle()), "");
 }
 
 #[tokio::test]
@@ -250,10 +250,7 @@ async fn same_sources_give_the_same_artifact_and_it_reads_back() {
     let container = write_container(&artifact);
     assert_eq!(container, write_container(&again), "the place of the sources is not in it");
     let read = read_container(&container).expect("an artifact");
-    assert_eq!(
-        (read.bundle.as_ref(), read.hash(), &read.assets),
-        (artifact.bundle.as_ref(), artifact.hash(), &artifact.assets)
-    );
+    assert_eq!((read.bundle(), read.hash(), &read.assets), (artifact.bundle(), artifact.hash(), &artifact.assets));
     let names: Vec<&str> = read.assets.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(names, ["logo.svg", "templates/a.txt"]);
     assert_eq!((read.descriptor.name.as_str(), read.descriptor.version.as_str()), ("two-words", "1.2.3"));

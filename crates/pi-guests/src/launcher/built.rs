@@ -1,16 +1,19 @@
-//! From a source to one module that the engine runs.
+//! From a source to the code that an engine runs.
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use pi_extc::{Artifact, BuildFault, Cache, SignatureState, Workshop};
+use pi_extc::{Artifact, BuildFault, Cache, Code, SignatureState, Workshop};
 use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Source};
 use pi_extproto::{artifact::Verdict, capability::Declared};
 
-use super::packed::{Packed, is_packed, signature_of_build};
-use crate::js::Code;
+use super::{
+    machinery::Machinery,
+    packed::{self, Packed, signature_of_build},
+};
+use crate::{js, wasm};
 
 /// The size at which an extension is as large as it gets, for whoever weighs it.
 const LARGE: u64 = 10 << 20;
@@ -28,9 +31,15 @@ pub(super) struct Built {
     pub(super) evidence: Evidence,
     pub(super) folder: PathBuf,
     pub(super) entry: PathBuf,
-    pub(super) bundle: Code,
+    pub(super) code: Compiled,
     /// What its author should know.
     pub(super) notices: Vec<String>,
+}
+
+/// Code that an engine runs.
+pub(super) enum Compiled {
+    Script(js::Code),
+    Component { code: wasm::Code, machine: wasm::Machine },
 }
 
 impl Built {
@@ -39,18 +48,19 @@ impl Built {
         source: &Source,
         workshop: &Workshop,
         cache: &Arc<Cache>,
+        machinery: &Machinery,
         trusted: &Path,
     ) -> Result<Self, LaunchFault> {
         let path = &source.path;
         if !path.exists() {
             return Err(LaunchFault::Missing { path: path.display().to_string() });
         }
-        if is_packed(path) {
-            let packed = Packed::read(path, trusted)?;
+        if let Some(folder) = packed::folder_of(path) {
+            let packed = Packed::read(folder, trusted)?;
             let unusable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
             let folder = packed.unpack(&workshop.cache).map_err(unusable)?;
             let entry = folder.join("index.js");
-            return Self::of(&packed.artifact, &packed.signature, folder, entry, cache).await;
+            return Self::of(&packed.artifact, &packed.signature, (folder, entry), cache, machinery).await;
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
         let several = loaded.len();
@@ -59,23 +69,41 @@ impl Built {
             return Err(LaunchFault::Unusable { message });
         };
         let signature = signature_of_build(one.root(), &one.artifact, trusted);
-        Self::of(&one.artifact, &signature, one.root().to_owned(), one.entry().to_owned(), cache).await
+        let (folder, entry) = (one.root().to_owned(), one.entry().to_owned());
+        Self::of(&one.artifact, &signature, (folder, entry), cache, machinery).await
     }
 
+    /// It lies in a folder, and begins with a file in it.
     async fn of(
         artifact: &Artifact,
         signature: &SignatureState,
-        folder: PathBuf,
-        entry: PathBuf,
+        (folder, entry): (PathBuf, PathBuf),
         cache: &Arc<Cache>,
+        machinery: &Machinery,
     ) -> Result<Self, LaunchFault> {
-        let (cache, module) = (Arc::clone(cache), artifact.module());
-        // Compiling takes as long as the disk and the code do.
-        let compiled = tokio::task::spawn_blocking(move || cache.bytecode(&module)).await;
-        let bundle = match compiled {
-            Ok(Ok(bytecode)) => Code::Compiled(bytecode),
-            Ok(Err(fault)) => return Err(LaunchFault::Unusable { message: format!("{fault}; {}", fault.hint()) }),
-            Err(broken) => return Err(LaunchFault::Unusable { message: broken.to_string() }),
+        let code = match (&artifact.code, artifact.module()) {
+            (Code::Script { .. }, Some(module)) => {
+                let cache = Arc::clone(cache);
+                blocking(move || {
+                    let bytecode = cache.bytecode(&module);
+                    bytecode.map_err(|fault| format!("{fault}; {}", fault.hint()))
+                })
+                .await
+                .map(|bytecode| Compiled::Script(js::Code::Compiled(bytecode)))?
+            }
+            (Code::Component(bytes), _) => {
+                let (bytes, cache, name) = (Arc::clone(bytes), Arc::clone(cache), artifact.name().to_owned());
+                let machine = machinery.machine().map_err(|fault| unusable_code(&fault))?;
+                blocking(move || {
+                    let code = wasm::Code::prepare(&machine, &bytes, &name, Some(&cache));
+                    let code = code.map_err(|fault| format!("{name}: {fault}; {}", fault.hint()))?;
+                    Ok(Compiled::Component { code, machine })
+                })
+                .await?
+            }
+            (Code::Script { .. }, None) => {
+                return Err(LaunchFault::Unusable { message: "it has no code".to_owned() });
+            }
         };
         let is_noted = |verdict: Verdict| match verdict {
             Verdict::Compatible => false,
@@ -90,10 +118,24 @@ impl Built {
             evidence: evidence(artifact.evidence(), signature),
             folder,
             entry,
-            bundle,
+            code,
             notices: notices.map(|finding| finding.message.clone()).collect(),
         })
     }
+}
+
+/// Compiling takes as long as the disk and the code do.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, LaunchFault> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|message| LaunchFault::Unusable { message }),
+        Err(broken) => Err(LaunchFault::Unusable { message: broken.to_string() }),
+    }
+}
+
+fn unusable_code(fault: &impl std::fmt::Display) -> LaunchFault {
+    LaunchFault::Unusable { message: fault.to_string() }
 }
 
 /// How little is known of who vouches for it.

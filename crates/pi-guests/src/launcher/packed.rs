@@ -26,6 +26,13 @@ pub(crate) fn is_packed(folder: &Path) -> bool {
     folder.join(CONTAINER).is_file() && folder.join(DESCRIPTOR).is_file()
 }
 
+/// The folder of an artifact that somebody points to, or to whose container.
+pub(super) fn folder_of(path: &Path) -> Option<&Path> {
+    let is_container = path.file_name().is_some_and(|name| name == CONTAINER);
+    let folder = if is_container { path.parent()? } else { path };
+    is_packed(folder).then_some(folder)
+}
+
 impl Packed {
     /// Reads it. One that is not what is written about it, or that its signature does not fit, is refused.
     pub(super) fn read(folder: &Path, trusted: &Path) -> Result<Self, LaunchFault> {

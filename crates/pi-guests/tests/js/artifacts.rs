@@ -60,7 +60,7 @@ impl House {
     /// How unsigned what lies there is, between 0 and 1.
     async fn unsigned(&self, path: &str) -> Result<f64, LaunchFault> {
         let source = Source { path: self.at(path), provenance: Provenance::Trusted };
-        Ok(self.tiers.prepare_js(source).await?.identity.evidence.level(Feature::Unsigned))
+        Ok(self.tiers.prepare_guest(source).await?.identity.evidence.level(Feature::Unsigned))
     }
 
     fn trust(&self, key: &SecretKey) {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_extc::{Artifact, Cache, Loaded, Workshop, load, write_container};
-use pi_extproto::artifact::Verdict;
+use pi_extc::{Artifact, Cache, Crates, Loaded, Workshop, load, write_container};
+use pi_extproto::{artifact::Verdict, manifest::Tier};
 use serde_json::{Value, json};
 
 use super::place::{self, CONTAINER, DESCRIPTOR};
@@ -26,19 +26,22 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let folder = place::cache(environment)?;
     let cache = Cache::open(&folder).map_err(ExtFailure::Cache)?;
-    let workshop = Workshop::new(folder);
+    // Somebody asks for it, so compilers may run.
+    let workshop = Workshop { crates: Crates::Compile, ..Workshop::new(folder) };
     console.remark(&format!("building {}", arguments.source.display()));
     let built = runtime::start()?.block_on(load(&arguments.source, &workshop, &cache)).map_err(ExtFailure::Build)?;
     let several = built.len() > 1;
     for loaded in &built {
         let folder = target(arguments, loaded, several);
         let artifact = &loaded.artifact;
-        let code = cache.bytecode(&artifact.module()).map_err(ExtFailure::Cache)?;
-        console.remark(&format!(
-            "compiled {}: {} bytes of bytecode in the cache",
-            artifact.name(),
-            grouped(code.as_bytes().len())
-        ));
+        if let Some(module) = artifact.module() {
+            let code = cache.bytecode(&module).map_err(ExtFailure::Cache)?;
+            console.remark(&format!(
+                "compiled {}: {} bytes of bytecode in the cache",
+                artifact.name(),
+                grouped(code.as_bytes().len())
+            ));
+        }
         write(artifact, &folder)?;
         report(artifact, &folder, console);
     }
@@ -71,7 +74,7 @@ fn report(artifact: &Artifact, folder: &Path, console: &mut Console) {
     let parts = [
         counted(descriptor.sources.len(), "file"),
         format!("{} bytes", grouped(sizes.sources)),
-        format!("bundle of {} bytes", grouped(sizes.bundle)),
+        format!("{} of {} bytes", what(descriptor.engine.tier), grouped(sizes.bundle)),
         counted(artifact.assets.len(), "asset"),
     ];
     console.line(&format!("built  {name} {}: {}", descriptor.version, parts.join(", ")));
@@ -84,6 +87,15 @@ fn report(artifact: &Artifact, folder: &Path, console: &mut Console) {
     console.line(&format!("       {word}, {findings}; needs {needs}"));
     if !artifact.findings().is_empty() {
         console.hint("`pi ext scan` shows the findings with their places");
+    }
+}
+
+/// What of an artifact runs.
+fn what(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Js => "bundle",
+        Tier::Wasm => "component",
+        Tier::Mcp => "server",
     }
 }
 

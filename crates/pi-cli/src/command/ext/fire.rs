@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use pi_exthost::{Ask, Guest as _, Stopwatch};
+use pi_exthost::{Ask, Stopwatch};
 use pi_extproto::hook::{Hook, event::Event};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -40,7 +40,7 @@ async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result
     let mut has_failed = false;
     for source in Trial::sources(&arguments.tried, environment)? {
         let path = source.path.clone();
-        let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?;
+        let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?.guest();
         for handler in 0..guest.registration().handlers(hook) {
             let ask = Ask { cancel: CancellationToken::new(), stopwatch: Stopwatch::new(Duration::from_secs(10)) };
             let outcome = match timeout(PATIENCE, guest.handle(handler, Arc::clone(&event), ask)).await {

@@ -1,6 +1,5 @@
 //! `pi ext inspect`: what an extension registers, after its factory has run and before any session begins.
 
-use pi_exthost::Guest as _;
 use serde_json::{Value, json};
 
 use super::trial::Trial;
@@ -31,7 +30,7 @@ async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> 
         let found = match trial.start(source).await {
             Ok(guest) => {
                 let found = guest.inspect().await.unwrap_or_else(|fault| not_loaded(&fault.to_string()));
-                guest.shutdown().await;
+                guest.guest().shutdown().await;
                 found
             }
             Err(fault) => not_loaded(&fault.to_string()),

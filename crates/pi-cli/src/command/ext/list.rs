@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use pi_exthost::{Guest as _, ledger::reading};
+use pi_exthost::ledger::reading;
+use pi_extproto::manifest::Tier;
 use pi_guests::mcp::{self, Route, Server};
 use serde_json::{Value, json};
 
@@ -90,21 +91,21 @@ async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result
         rows.push(match started {
             Ok((guest, declared)) => {
                 let needs: Vec<&str> = declared.requirements().iter().map(|need| need.capability.as_str()).collect();
-                let registration = guest.registration();
+                let registration = guest.guest().registration();
                 let figures = trial.dispatcher().figures().into_iter().find(|(id, _)| *id == registration.id);
                 let figures = figures.map(|(_, figures)| figures).unwrap_or_default();
-                let row = json!({ "name": registration.id.as_str(), "tier": "js", "state": "running", "path": path,
+                let row = json!({ "name": registration.id.as_str(), "tier": guest.tier(), "state": "running", "path": path,
                     "memory": guest.memory().await.unwrap_or_default(), "calls": figures.calls, "denials": figures.denials,
                     "slow": slow.get(registration.id.as_str()).copied().unwrap_or_default(),
                     "timeMs": u64::try_from(figures.time.as_millis()).unwrap_or(u64::MAX),
                     "tools": registration.tools.len(), "commands": registration.commands.len(),
                     "capabilities": needs });
-                guest.shutdown().await;
+                guest.guest().shutdown().await;
                 row
             }
             Err(fault) => {
                 let name = source.path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                json!({ "name": name, "tier": "js", "state": "broken", "path": path, "error": fault.to_string() })
+                json!({ "name": name, "tier": tier(&source.path), "state": "broken", "path": path, "error": fault.to_string() })
             }
         });
     }
@@ -115,10 +116,15 @@ async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result
 
 /// A server is not started to be listed: `pi mcp test` does that.
 fn server(server: &Server) -> Value {
-    json!({ "name": mcp::guest_id(&server.name).as_str(), "tier": "mcp", "state": "written",
+    json!({ "name": mcp::guest_id(&server.name).as_str(), "tier": Tier::Mcp, "state": "written",
         "path": server.file.display().to_string(), "memory": 0, "calls": 0, "denials": 0, "timeMs": 0,
         "capabilities": match server.route {
             Route::Process(_) => ["exec", "tool"],
             Route::Http(_) => ["http", "tool"],
         } })
+}
+
+/// Of what cannot be loaded only the name of the file is known.
+fn tier(path: &std::path::Path) -> Tier {
+    if path.extension().is_some_and(|end| end == "wasm") { Tier::Wasm } else { Tier::Js }
 }

@@ -9,8 +9,7 @@ use pi_exthost::{
 use pi_guests::{
     Tiers,
     discovery::{Discovered, Places, Wanted, discover},
-    js::JsGuest,
-    launcher::PreparedJs,
+    launcher::{PreparedGuest, Started},
 };
 use pi_policy::{Policy, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -136,21 +135,21 @@ impl Trial {
     }
 
     /// Starts one.
-    pub(super) async fn start(&self, source: Source) -> Result<Arc<JsGuest>, LaunchFault> {
-        self.launch(self.tiers.prepare_js(source).await?).await
+    pub(super) async fn start(&self, source: Source) -> Result<Started, LaunchFault> {
+        self.launch(self.tiers.prepare_guest(source).await?).await
     }
 
     /// Looks at one.
-    pub(super) async fn prepare(&self, source: Source) -> Result<PreparedJs, LaunchFault> {
-        self.tiers.prepare_js(source).await
+    pub(super) async fn prepare(&self, source: Source) -> Result<PreparedGuest, LaunchFault> {
+        self.tiers.prepare_guest(source).await
     }
 
     /// Starts one that was looked at.
-    pub(super) async fn launch(&self, prepared: PreparedJs) -> Result<Arc<JsGuest>, LaunchFault> {
-        let PreparedJs { identity, program, notices: _ } = prepared;
+    pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
+        let PreparedGuest { identity, program, notices: _ } = prepared;
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
-        Ok(JsGuest::start(program, desk).await?)
+        Ok(program.start(desk).await?)
     }
 
     /// Starts all that somebody points to, as a session would.
@@ -168,7 +167,7 @@ impl Trial {
         let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
         for guest in started {
             // Two of the same name: the first one counts, as in a session.
-            drop(guests.attach(guest));
+            drop(guests.attach(guest.guest()));
         }
         let guests = Arc::new(guests);
         self.dispatcher.introduce(&guests);

@@ -1,0 +1,119 @@
+//! From the bytes of a component to something that can be instantiated.
+
+use std::fmt;
+
+use wasmtime::component::Component;
+
+use pi_extc::Cache;
+
+use super::{
+    machine::Machine,
+    raw,
+    room::Room,
+    v1::{self, ExtensionPre},
+    wasi,
+};
+
+/// A component, compiled and linked. Clones are the same.
+#[derive(Clone)]
+pub struct Code {
+    pre: ExtensionPre<Room>,
+}
+
+/// Why a component is no extension.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CodeFault {
+    #[error("it is a WebAssembly module and not a component")]
+    Module,
+    #[error("it is not WebAssembly")]
+    Foreign,
+    #[error("it is not valid: {problem}")]
+    Invalid { problem: String },
+    #[error("it imports {name}, which no host of extensions has")]
+    UnknownImport { name: String },
+    #[error("it does not fit the interface of extensions: {problem}")]
+    Misfit { problem: String },
+}
+
+impl CodeFault {
+    /// What its author can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Module => "build it for wasm32-wasip2, or make a component of it with wasm-tools component new",
+            Self::Foreign => "name a file that was built for wasm32-wasip2",
+            Self::Invalid { .. } => "build it again, with tools that are not younger than this program",
+            Self::UnknownImport { .. } => "import interfaces of pi:extension@1 and of WASI 0.2 only",
+            Self::Misfit { .. } => "build it with the world extension of docs/wit/extension.wit",
+        }
+    }
+}
+
+/// How the bytes of a component and of a module begin.
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+
+impl Code {
+    /// Compiles a component, or takes what was compiled before. It takes as long as the code is long: not for threads that
+    /// others wait for. None of its code runs.
+    pub fn prepare(machine: &Machine, component: &[u8], label: &str, cache: Option<&Cache>) -> Result<Self, CodeFault> {
+        if component.starts_with(MODULE) {
+            return Err(CodeFault::Module);
+        }
+        if !component.starts_with(COMPONENT) {
+            return Err(CodeFault::Foreign);
+        }
+        let component = match cache.and_then(|cache| cached(machine, component, cache)) {
+            Some(component) => component,
+            None => compile(machine, component, label, cache)?,
+        };
+        Self::link(machine, &component)
+    }
+
+    fn link(machine: &Machine, component: &Component) -> Result<Self, CodeFault> {
+        let kind = component.component_type();
+        for (name, _) in kind.imports(machine.engine()) {
+            if !name.starts_with(v1::PACKAGE) && !name.starts_with("wasi:") {
+                return Err(CodeFault::UnknownImport { name: name.to_owned() });
+            }
+        }
+        let misfit = |error: wasmtime::Error| CodeFault::Misfit { problem: format!("{error:#}") };
+        let mut linker = machine.linker().clone();
+        // What of WASI is not there traps when it is used; much of it is imported and never used.
+        wasi::refuse(&mut linker, component, machine.engine()).map_err(misfit)?;
+        let pre = linker.instantiate_pre(component).and_then(ExtensionPre::new).map_err(misfit)?;
+        Ok(Self { pre })
+    }
+
+    pub(super) fn pre(&self) -> &ExtensionPre<Room> {
+        &self.pre
+    }
+}
+
+fn cached(machine: &Machine, component: &[u8], cache: &Cache) -> Option<Component> {
+    let code = cache.machine_code(component, machine.identity())?;
+    let loaded = raw::load(machine.engine(), &code);
+    // An engine that refuses its own code was built differently; then it is compiled anew.
+    loaded.inspect_err(|error| tracing::warn!(%error, "machine code of the cache is not used")).ok()
+}
+
+fn compile(machine: &Machine, bytes: &[u8], label: &str, cache: Option<&Cache>) -> Result<Component, CodeFault> {
+    let invalid = |error: wasmtime::Error| CodeFault::Invalid { problem: format!("{error:#}") };
+    let component = Component::new(machine.engine(), bytes).map_err(invalid)?;
+    if let Some(cache) = cache {
+        // Without a disk to keep it on it is still compiled.
+        let kept = component.serialize().map_err(|error| format!("{error:#}")).and_then(|code| {
+            let kept = cache.keep_machine_code(bytes, machine.identity(), label, &code);
+            kept.map_err(|error| error.to_string())
+        });
+        if let Err(error) = kept {
+            tracing::warn!(component = label, error, "machine code is not kept");
+        }
+    }
+    Ok(component)
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Code").finish_non_exhaustive()
+    }
+}

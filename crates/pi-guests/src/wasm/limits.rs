@@ -1,0 +1,42 @@
+//! How much a guest may use.
+
+use std::time::Duration;
+
+/// The limits of one guest. They are always on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Of all memories of an instance together.
+    pub memory: usize,
+    /// Of the elements of each of its tables.
+    pub table: usize,
+    /// How long it may compute without asking its host for anything, whoever waits for it.
+    pub stretch: Duration,
+    /// How long it may take to say what it offers.
+    pub loading: Duration,
+    /// Instances at the same time: one, and those that answer while it waits for its host.
+    pub instances: usize,
+    /// Streams that it may hold open at the same time.
+    pub streams: usize,
+    /// How often it is started anew within [`Limits::memory_of_faults`] before it stays away.
+    pub restarts: usize,
+    /// After which time a restart is forgotten.
+    pub memory_of_faults: Duration,
+    /// How long the second restart waits; each further one waits twice as long as the one before.
+    pub back_off: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: 256 * 1024 * 1024,
+            table: 100_000,
+            stretch: Duration::from_secs(30),
+            loading: Duration::from_secs(30),
+            instances: 4,
+            streams: 64,
+            restarts: 5,
+            memory_of_faults: Duration::from_secs(600),
+            back_off: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The instances of one guest.
+//!
+//! A component does one thing at a time, so calls wait for the first instance, in order. While that waits for its host it
+//! would wait for itself if what it waits for asked it something: then a further instance is made for the one call. What
+//! an extension keeps in its memory is kept in the first.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::{Notify, Semaphore};
+
+use super::instance::Instance;
+
+/// Who waits for the host, and who might want to know.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    away: AtomicUsize,
+    changed: Notify,
+}
+
+/// Where instances are.
+pub(crate) struct Pool {
+    most: usize,
+    traffic: Arc<Traffic>,
+    /// One at a time looks for a place; the others stand in line.
+    line: Semaphore,
+    /// A lock and no task: places are given back in `Drop`. It is held for a look.
+    state: Mutex<State>,
+}
+
+struct State {
+    first: First,
+    live: usize,
+}
+
+enum First {
+    Missing,
+    Here(Box<Instance>),
+    Taken,
+}
+
+/// A place for one call. It is given back when this is dropped.
+pub(crate) struct Place {
+    pool: Arc<Pool>,
+    is_first: bool,
+    instance: Option<Box<Instance>>,
+}
+
+impl Traffic {
+    pub(crate) fn leave(&self) {
+        self.away.fetch_add(1, Ordering::SeqCst);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn come_back(&self) {
+        self.away.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(most: usize, traffic: Arc<Traffic>) -> Self {
+        let state = Mutex::new(State { first: First::Missing, live: 0 });
+        Self { most, traffic, line: Semaphore::new(1), state }
+    }
+
+    /// Waits for a place. Those who came first get theirs first.
+    pub(crate) async fn place(self: &Arc<Self>) -> Place {
+        let turn = self.line.acquire().await.expect("the line is never closed");
+        let place = loop {
+            match self.look() {
+                Some(place) => break place,
+                None => self.traffic.changed.notified().await,
+            }
+        };
+        drop(turn);
+        place
+    }
+
+    fn look(self: &Arc<Self>) -> Option<Place> {
+        let mut state = self.state();
+        let place = |is_first, instance| Place { pool: Arc::clone(self), is_first, instance };
+        let found = match std::mem::replace(&mut state.first, First::Taken) {
+            First::Here(instance) => place(true, Some(instance)),
+            First::Missing => place(true, None),
+            First::Taken => {
+                let all_wait = self.traffic.away.load(Ordering::SeqCst) >= state.live;
+                if !all_wait || state.live >= self.most {
+                    return None;
+                }
+                place(false, None)
+            }
+        };
+        state.live += 1;
+        Some(found)
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// The instance that was kept here, if there is one.
+    pub(crate) fn take(&mut self) -> Option<Box<Instance>> {
+        self.instance.take()
+    }
+
+    /// Keeps an instance for the next call; one that is not the first ends here.
+    pub(crate) fn keep(mut self, instance: Box<Instance>) {
+        self.instance = Some(instance);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.pool.state();
+        state.live -= 1;
+        if self.is_first {
+            state.first = self.instance.take().map_or(First::Missing, First::Here);
+        }
+        drop(state);
+        self.pool.traffic.changed.notify_one();
+    }
+}

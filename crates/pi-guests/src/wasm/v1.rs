@@ -1,0 +1,101 @@
+//! Version 1 of the package: its bindings, and every type of it as the types of `pi-extproto`.
+//!
+//! Nothing outside this module knows that the package has versions. A second one gets a module of its own that turns its
+//! types into the same ones.
+
+mod carry;
+mod events;
+mod host;
+mod offer;
+mod outcomes;
+mod outputs;
+
+pub(super) use self::{
+    bindings::{Extension, ExtensionPre},
+    carry::NotJson,
+};
+use self::{
+    bindings::{
+        exports::pi::extension::guest::{SlashCommand, ToolCall},
+        pi::extension::types::ErrorReport,
+    },
+    carry::{Lift, Lower},
+};
+use pi_exthost::{Registration, content, guest::ToolAnswer};
+use wasmtime::{Store, component::Linker};
+
+use super::{
+    instance::{Answer, Refused, Task},
+    room::Room,
+};
+
+/// What the macro makes of the package.
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../pi-extproto/wit",
+        world: "extension",
+        imports: { "pi:extension/streams": async | trappable, default: async },
+        exports: { default: async },
+        with: { "pi:extension/streams.output-stream": super::super::room::OutputStream },
+    });
+}
+
+/// What every extension of this version imports begins with this.
+pub(super) const PACKAGE: &str = "pi:extension/";
+
+/// Gives a linker what an extension imports.
+pub(super) fn link(linker: &mut Linker<Room>) -> wasmtime::Result<()> {
+    Extension::add_to_linker::<Room, wasmtime::component::HasSelf<Room>>(linker, |room| room)
+}
+
+/// What the extension offers. The first thing that is asked of it.
+pub(super) async fn init(
+    extension: &Extension,
+    store: &mut Store<Room>,
+    registration: Registration,
+) -> wasmtime::Result<Result<Registration, Refused>> {
+    let offered = extension.pi_extension_guest().call_init(store).await?;
+    Ok(offered.map_err(refused).and_then(|offered| offer::read(offered, registration)))
+}
+
+/// Does what is asked.
+pub(super) async fn perform(
+    extension: &Extension,
+    store: &mut Store<Room>,
+    task: Task,
+) -> wasmtime::Result<Result<Answer, Refused>> {
+    let guest = extension.pi_extension_guest();
+    Ok(match task {
+        Task::Tool { call_id, name, input } => {
+            let call = ToolCall { call_id: call_id.0, name, input: input.lower(), context: None };
+            let answered = guest.call_call_tool(store, &call).await?.map_err(refused);
+            answered.and_then(|answered| {
+                let output = answered.output.lift().map_err(Refused::Nonsense)?;
+                let output = content::output_from_protocol(output);
+                Ok(Answer::Tool(ToolAnswer { output, is_error: answered.is_error, terminate: false }))
+            })
+        }
+        Task::Command { name, arguments } => {
+            let args = Some(arguments.split_whitespace().map(str::to_owned).collect());
+            let command = SlashCommand { name, args, input: None };
+            let answered = guest.call_run_command(store, &command).await?.map_err(refused);
+            answered.and_then(|answered| match answered.is_error {
+                false => Ok(Answer::Done),
+                true => Err(Refused::Threw { message: answered.output }),
+            })
+        }
+        Task::Event(event) => {
+            let answered = guest.call_handle_event(store, &event.lower()).await?.map_err(refused);
+            answered.and_then(|outcome| outcome.lift().map(Answer::Outcome).map_err(Refused::Nonsense))
+        }
+        Task::Shutdown => {
+            guest.call_shutdown(store).await?;
+            Ok(Answer::Done)
+        }
+    })
+}
+
+fn refused(report: ErrorReport) -> Refused {
+    let ErrorReport { code, message, details: _ } = report;
+    Refused::Threw { message: if code.is_empty() { message } else { format!("{code}: {message}") } }
+}
