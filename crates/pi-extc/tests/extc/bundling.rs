@@ -9,7 +9,7 @@ use super::house::{House, said};
 /// Builds a folder whose entry is `index.ts` and runs it.
 async fn check(what: &str, files: &[(&str, &str)], expected: &str) {
     let artifact = House::new(files).built().await;
-    assert_eq!(said(&artifact.bundle()), expected, "{what}: {}", artifact.bundle());
+    assert_eq!(said(artifact.bundle()), expected, "{what}: {}", artifact.bundle());
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn everything_that_extensions_import_becomes_one_module() {
     ] {
         if what.starts_with("a missing") {
             let artifact = House::new(files).built().await;
-            let told = said(&artifact.bundle());
+            let told = said(artifact.bundle());
             assert!(told.contains("missing gone"), "{told}");
             continue;
         }
@@ -161,7 +161,7 @@ async fn unused_code_is_gone_and_the_rest_is_small() {
     let artifact = house.built().await;
     assert!(!artifact.bundle().contains("rather long"), "{}", artifact.bundle());
     assert_eq!(artifact.bundle().trim_end().lines().count(), 2, "{}", artifact.bundle());
-    let map: serde_json::Value = serde_json::from_str(&artifact.source_map()).expect("a map");
+    let map: serde_json::Value = serde_json::from_str(artifact.source_map()).expect("a map");
     let mappings = map["mappings"].as_str().expect("mappings");
     assert!(mappings.starts_with(';') && mappings.len() > 5, "{mappings}");
     assert!(
@@ -230,7 +230,7 @@ async fn time_is_limited_and_a_dropped_build_ends() {
     let workshop = Workshop { limit: Duration::ZERO, ..house.workshop() };
     assert!(matches!(build(&house.root(), &workshop).await, Err(BuildFault::TooLong { .. })));
     let whole = house.built().await;
-    assert_eq!(said(&whole.bundle()), "");
+    assert_eq!(said(whole.bundle()), "");
 }
 
 #[tokio::test]

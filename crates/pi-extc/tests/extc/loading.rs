@@ -34,7 +34,7 @@ async fn sources_are_built_once_and_again_when_they_change() {
     house.write("node_modules/gone/i.js", "module.exports = 'found'");
     assert!(third.is_stale());
     let fourth = loaded(&house).await;
-    assert_eq!((fourth.origin, said(&fourth.artifact.bundle()).as_str()), (Origin::Built, "2 found"));
+    assert_eq!((fourth.origin, said(fourth.artifact.bundle()).as_str()), (Origin::Built, "2 found"));
     house.write("package.json", r#"{"name":"x","version":"2.0.0","main":"index.ts"}"#);
     assert!(fourth.is_stale());
     assert_eq!(loaded(&house).await.artifact.descriptor.version, "2.0.0");
@@ -57,5 +57,5 @@ async fn built_extension_that_was_changed_in_the_cache_is_built_anew() {
         }
     }
     let again = loaded(&house).await;
-    assert_eq!((again.origin, said(&again.artifact.bundle()).as_str()), (Origin::Built, "good"));
+    assert_eq!((again.origin, said(again.artifact.bundle()).as_str()), (Origin::Built, "good"));
 }

@@ -41,13 +41,13 @@ fn odd(output: &Output) -> Fault {
     HostError::new(ErrorCode::Internal, format!("a connector answered with {output:?}")).lower()
 }
 
-fn bad(fault: NotJson) -> Fault {
+fn bad(fault: &NotJson) -> Fault {
     HostError::new(ErrorCode::InvalidRequest, fault.to_string()).lower()
 }
 
 /// Whatever is lifted, or an `invalid-request`.
 fn lifted<A: Lift<B>, B>(value: A) -> Result<B, Fault> {
-    value.lift().map_err(bad)
+    value.lift().map_err(|fault| bad(&fault))
 }
 
 impl types::Host for Room {}

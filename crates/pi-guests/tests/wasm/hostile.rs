@@ -1,0 +1,260 @@
+//! Components that misbehave: each costs its own call, and is named.
+
+use std::time::Duration;
+
+use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
+use pi_guests::{
+    js::Health,
+    wasm::{Code, CodeFault, Limits, Program, WasmGuest},
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    component::Assembler,
+    house::{COMPONENT, House, MACHINE, OPEN, invocation, never, program, start, told},
+};
+
+fn quick() -> Limits {
+    Limits {
+        memory: 16 << 20,
+        stretch: Duration::from_millis(200),
+        back_off: Duration::from_millis(1),
+        ..Limits::default()
+    }
+}
+
+fn unlimited() -> Ask {
+    Ask { cancel: never(), stopwatch: Stopwatch::unlimited() }
+}
+
+async fn call(guest: &WasmGuest, tool: &str, ask: Ask) -> String {
+    told(&guest.call_tool(invocation(tool, json!({})), ask).await)
+}
+
+/// The fault of a tool, and that the extension was started anew and knows nothing of what it knew before.
+async fn contained(tool: &str, expected: &str) {
+    let house = House::new(OPEN);
+    let guest = start(&house, quick()).await.expect("it starts");
+    assert_eq!(call(&guest, "count", unlimited()).await, "1");
+    let fault = call(&guest, tool, unlimited()).await;
+    assert!(fault.starts_with(expected), "{tool}: {fault}");
+    assert_eq!(call(&guest, "count", unlimited()).await, "1", "after {tool}");
+}
+
+#[tokio::test]
+async fn endless_loop_is_stopped() {
+    contained("loop", "the extension went over its limit of 200ms of work without a pause").await;
+}
+
+#[tokio::test]
+async fn memory_bomb_is_stopped() {
+    contained("bomb", "the extension went over its limit of memory").await;
+}
+
+#[tokio::test]
+async fn deep_recursion_is_stopped() {
+    contained("deep", "the extension went over its limit of stack").await;
+}
+
+#[tokio::test]
+async fn trap_costs_the_call() {
+    contained("trap", "the extension trapped: wasm `unreachable` instruction executed").await;
+}
+
+#[tokio::test]
+async fn list_of_giants_is_refused_before_it_fills_the_memory_of_the_host() {
+    contained("giant", "the extension trapped: ").await;
+}
+
+#[tokio::test]
+async fn pointer_to_nowhere_is_refused() {
+    contained("paint", "the extension trapped: ").await;
+}
+
+#[tokio::test]
+async fn details_that_are_not_json_are_nonsense() {
+    let house = House::new(OPEN);
+    let guest = start(&house, quick()).await.expect("it starts");
+    let fault = call(&guest, "quarrel", unlimited()).await;
+    assert!(fault.starts_with("the extension answered nonsense: expected JSON"), "{fault}");
+    assert_eq!(call(&guest, "count", unlimited()).await, "1");
+}
+
+#[tokio::test]
+async fn input_of_a_tool_that_is_not_json_is_an_invalid_request() {
+    let house = House::new(OPEN);
+    let guest = start(&house, quick()).await.expect("it starts");
+    assert!(call(&guest, "jumble", unlimited()).await.starts_with("expected JSON"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flood_of_host_calls_is_counted_and_harms_nobody() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    assert_eq!(call(&guest, "hail", unlimited()).await, "done");
+    let figures = house.dispatcher.figures();
+    assert_eq!(figures[0].1.calls, 2000);
+    let lines = house.ledger().await;
+    let (starts, ends) = ["host_call.start", "host_call.end"]
+        .map(|event| lines.iter().filter(|line| line["event"] == event).count())
+        .into();
+    assert_eq!((starts, ends), (2000, 2000));
+}
+
+#[tokio::test]
+async fn deadline_of_a_call_stops_it() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    let ask = Ask { cancel: never(), stopwatch: Stopwatch::new(Duration::from_millis(50)) };
+    assert_eq!(call(&guest, "loop", ask).await, "the extension went over its limit of 50ms for its work");
+}
+
+#[tokio::test]
+async fn call_that_nobody_waits_for_is_dropped_and_others_go_on() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    let waiting = tokio::time::timeout(Duration::from_millis(50), call(&guest, "loop", unlimited()));
+    assert!(waiting.await.is_err(), "it runs");
+    assert_eq!(guest.health(), Health::Resting { restarts: 1 });
+    assert_eq!(call(&guest, "count", unlimited()).await, "1");
+}
+
+#[tokio::test]
+async fn call_that_waits_for_its_host_hears_that_it_is_cancelled() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    let cancel = CancellationToken::new();
+    let ask = Ask { cancel: cancel.clone(), stopwatch: Stopwatch::unlimited() };
+    let (told, ()) = tokio::join!(call(&guest, "vigil", ask), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        cancel.cancel();
+    });
+    // The program was ended, which is a result and no error.
+    assert_eq!(told, "");
+    assert_eq!(guest.health(), Health::Running);
+}
+
+#[tokio::test]
+async fn abandoning_a_call_that_waits_for_its_host_is_not_its_fault() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    let waiting = tokio::time::timeout(Duration::from_millis(100), call(&guest, "vigil", unlimited()));
+    assert!(waiting.await.is_err(), "it waits");
+    assert_eq!(guest.health(), Health::Running);
+    assert_eq!(call(&guest, "count", unlimited()).await, "1");
+}
+
+#[tokio::test]
+async fn guest_that_waits_for_its_host_still_answers() {
+    let house = House::new(OPEN);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    let vigil = call(&guest, "vigil", unlimited());
+    tokio::select! {
+        _ = vigil => panic!("it takes half a minute"),
+        told = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            call(&guest, "count", unlimited()).await
+        } => assert_eq!(told, "1"),
+    }
+}
+
+#[tokio::test]
+async fn guest_that_traps_too_often_stays_away() {
+    let house = House::new(OPEN);
+    let limits = Limits { restarts: 2, back_off: Duration::ZERO, ..Limits::default() };
+    let guest = start(&house, limits).await.expect("it starts");
+    for _ in 0..3 {
+        call(&guest, "trap", unlimited()).await;
+    }
+    assert_eq!(call(&guest, "count", unlimited()).await, "the extension does not run any more");
+    assert_eq!(guest.health(), Health::Quarantined);
+}
+
+#[tokio::test]
+async fn guest_rests_before_it_is_started_a_second_time() {
+    let house = House::new(OPEN);
+    let limits = Limits { back_off: Duration::from_secs(3600), ..Limits::default() };
+    let guest = start(&house, limits).await.expect("it starts");
+    for _ in 0..2 {
+        call(&guest, "trap", unlimited()).await;
+    }
+    let fault = call(&guest, "count", unlimited()).await;
+    assert_eq!(fault, "the extension went over its limit of restarts: it rests for a moment");
+}
+
+/// A component that does one thing in `init`.
+fn beginner(body: &str) -> Vec<u8> {
+    let assembler = Assembler::new()
+        .result("init", "guest", "init", &json!({ "ok": { "name": "b", "version": "1.0.0", "api-version": "1.0" } }))
+        .result("old", "guest", "init", &json!({ "ok": { "name": "b", "version": "1.0.0", "api-version": "0.9" } }))
+        .result("no", "guest", "init", &json!({ "err": { "code": "", "message": "not here" } }));
+    assembler.component(&format!(
+        r#"(module
+            (import "pi:extension/log@1.0.0" "write" (func $log (param i32 i32 i32 i32 i32 i32 i32 i32 i32)))
+            (memory (export "memory") 4)
+            {{data}}
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
+            (func (export "pi:extension/guest@1.0.0#init") (result i32) {body})
+            (func (export "pi:extension/guest@1.0.0#shutdown"))
+            (func (export "pi:extension/guest@1.0.0#run-command") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
+                (unreachable))
+            (func (export "pi:extension/guest@1.0.0#handle-event") (param i32) (result i32) (unreachable))
+            (func (export "pi:extension/guest@1.0.0#call-tool") (param i32 i32 i32 i32 i32 i32 i32 i32 i32)
+                (result i32) (unreachable)))"#
+    ))
+}
+
+async fn begin(body: &str) -> Result<(), GuestFault> {
+    let house = House::new(OPEN);
+    let code = Code::prepare(&MACHINE, &beginner(body), "beginner", None).expect("code");
+    let program = Program { code, ..program(quick()) };
+    WasmGuest::start(program, house.desk()).await.map(drop)
+}
+
+#[tokio::test]
+async fn extension_that_does_not_come_to_be_is_no_guest() {
+    begin("(i32.const {init})").await.expect("this one does");
+    let faults = [
+        ("(loop $l (br $l)) (unreachable)", "the extension went over its limit of 200ms of work without a pause"),
+        ("(unreachable)", "the extension trapped: wasm `unreachable` instruction executed"),
+        ("(i32.const {no})", "not here"),
+        ("(i32.const {old})", "it was written for version 0.9 of the protocol; this host speaks 1.0"),
+        (
+            "(call $log (i32.const 1) {'a'} {'b'} (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 131072))
+             (if (i32.load8_u (i32.const 131072)) (then (return (i32.const {no})))) (i32.const {init})",
+            "not here",
+        ),
+    ];
+    for (body, expected) in faults {
+        assert_eq!(begin(body).await.expect_err(body).to_string(), expected);
+    }
+}
+
+#[test]
+fn what_is_no_component_is_told_apart() {
+    let prepare = |bytes: &[u8]| Code::prepare(&MACHINE, bytes, "x", None).map(drop);
+    assert_eq!(prepare(b"#!/bin/sh"), Err(CodeFault::Foreign));
+    assert_eq!(prepare(b""), Err(CodeFault::Foreign));
+    assert_eq!(prepare(&wat::parse_str("(module)").expect("a module")), Err(CodeFault::Module));
+    let empty = wat::parse_str("(component)").expect("a component");
+    assert!(matches!(prepare(&empty), Err(CodeFault::Misfit { .. })));
+    let foreign = wat::parse_str(r#"(component (import "acme:door/key@1.0.0" (instance)))"#).expect("a component");
+    assert_eq!(prepare(&foreign), Err(CodeFault::UnknownImport { name: "acme:door/key@1.0.0".to_owned() }));
+    let mut cut = COMPONENT.clone();
+    cut.truncate(cut.len() / 2);
+    assert!(matches!(prepare(&cut), Err(CodeFault::Invalid { .. })));
+}
+
+#[test]
+fn wrong_types_are_refused_before_anything_runs() {
+    let text = r#"(component
+        (core module $m (func (export "init") (result i32) (i32.const 7)))
+        (core instance $i (instantiate $m))
+        (func $init (result u32) (canon lift (core func $i "init")))
+        (instance $guest (export "init" (func $init)))
+        (export "pi:extension/guest@1.0.0" (instance $guest)))"#;
+    let component = wat::parse_str(text).expect("a component");
+    let fault = Code::prepare(&MACHINE, &component, "x", None).map(drop).expect_err("another type");
+    assert!(matches!(fault, CodeFault::Misfit { .. }), "{fault}");
+}

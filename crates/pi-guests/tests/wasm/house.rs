@@ -1,0 +1,257 @@
+//! A guest of either tier at a desk, and how tests talk to it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use pi_exthost::{
+    Desk, Dispatcher, Fittings, Guest, GuestFault, GuestId, Guests, Ledger, Patience, Rulebook, SessionPort,
+    SystemResolver, Trace,
+    guest::{ToolAnswer, ToolInvocation},
+    launcher::{Identity, Provenance},
+    ledger,
+    port::Request,
+};
+use pi_extproto::{capability::Declared, hook::event::Event};
+use pi_guests::{
+    js::{self, JsGuest},
+    wasm::{Code, Limits, Machine, Program, WasmGuest},
+};
+use pi_policy::{Moment, config};
+use pi_redact::{Evidence, Options, Personal, Redactor};
+use pi_tools::{
+    Images, Registry, Shell, Withheld,
+    files::{FileQueue, Folders},
+};
+use pi_transcript::Block;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::component::Assembler;
+
+pub(crate) const OPEN: &str = r#"{"extensions":{"policy":{"mode":"permissive","deny_caps":[]}}}"#;
+
+/// One engine for all tests of this process.
+pub(crate) static MACHINE: LazyLock<Machine> = LazyLock::new(|| Machine::new(64 << 20).expect("an engine"));
+/// The extension that does a little of everything.
+pub(crate) static COMPONENT: LazyLock<Vec<u8>> = LazyLock::new(reference);
+static CODE: LazyLock<Code> = LazyLock::new(|| Code::prepare(&MACHINE, &COMPONENT, "reference", None).expect("code"));
+
+/// A session that answers little and remembers what it was asked.
+struct Session(mpsc::UnboundedSender<String>);
+
+impl SessionPort for Session {
+    fn submit(&self, _: GuestId, request: Request) -> BoxFuture<'_, ()> {
+        match request {
+            Request::Announce(announcement, reply) => {
+                self.0.send(json!(announcement).to_string()).expect("somebody listens");
+                drop(reply.send(Ok(())));
+            }
+            Request::RegistrationChanged(reply) => drop(reply.send(Ok(()))),
+            // Nobody answers, which says that the session is gone.
+            other => drop(other),
+        }
+        async {}.boxed()
+    }
+}
+
+/// Folders, a ledger, a trace and a desk.
+pub(crate) struct House {
+    pub(crate) folder: PathBuf,
+    pub(crate) dispatcher: Dispatcher,
+    announced: Mutex<mpsc::UnboundedReceiver<String>>,
+    trace: Trace,
+}
+
+impl House {
+    pub(crate) fn new(policy: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder").keep();
+        let sub = |name: &str| {
+            let path = folder.join(name);
+            fs::create_dir(&path).expect("a folder");
+            path
+        };
+        let options = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
+        let redactor = Arc::new(Redactor::new(options));
+        let now = || Moment::from_unix_millis(1);
+        let (announces, announced) = mpsc::unbounded_channel();
+        let trace = Trace::create(&folder.join("trace.jsonl"), Arc::clone(&redactor)).expect("a trace");
+        let project = sub("project");
+        fs::write(project.join("note.txt"), "remember\n").expect("a file");
+        let fittings = Fittings {
+            port: Arc::new(Session(announces)),
+            rulebook: Rulebook::new(config::load(policy.as_bytes()).expect("a policy").value),
+            ledger: Ledger::open(ledger::Settings::new(sub("log"), "test"), Arc::clone(&redactor), now)
+                .expect("a ledger"),
+            tools: Registry::built_in(),
+            tooling: pi_tools::Settings {
+                shell: Shell::default(),
+                environment: pi_tools::Environment::new(
+                    [("PATH".into(), "/usr/bin:/bin".into())],
+                    &Withheld::default(),
+                ),
+                temporary: sub("tmp"),
+                images: Images::AsTheyAre,
+                redactor,
+            },
+            queue: Arc::new(FileQueue::default()),
+            folders: Folders { project, home: None, agent: None },
+            variables: BTreeMap::new(),
+            resolver: Arc::new(SystemResolver),
+            proxy: None,
+            keys: None,
+            trace: Some(trace.clone()),
+            limits: pi_exthost::Limits::default(),
+            now,
+        };
+        sub("own");
+        Self { dispatcher: Dispatcher::new(fittings), folder, announced: Mutex::new(announced), trace }
+    }
+
+    pub(crate) fn desk(&self) -> Desk {
+        let identity = Identity {
+            id: "test".into(),
+            version: "1.0.0".into(),
+            artifact: None,
+            provenance: Provenance::Trusted,
+            declared: Declared::new(None, None),
+            evidence: pi_exthost::launcher::Evidence::CLEAN,
+            folder: self.folder.join("own"),
+            data: self.folder.join("data"),
+            temporary: self.folder.join("temporary"),
+        };
+        self.dispatcher.desk(identity).expect("a desk")
+    }
+
+    /// The guest among the guests of a session, recorded and traced.
+    pub(crate) fn attend(&self, guest: Arc<dyn Guest>) -> Arc<Guests> {
+        let guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        let mut guests = guests.recorded(self.dispatcher.ledger().clone(), Some(self.trace.clone()));
+        guests.attach(guest).expect("the only one");
+        let guests = Arc::new(guests);
+        self.dispatcher.introduce(&guests);
+        guests
+    }
+
+    /// Every line of the ledger, when all is over.
+    pub(crate) async fn ledger(&self) -> Vec<Value> {
+        self.dispatcher.close().await;
+        lines(&self.folder.join("log").join("test.jsonl"))
+    }
+
+    /// The next thing that somebody is told.
+    pub(crate) async fn announced(&self) -> String {
+        self.announced.lock().await.recv().await.expect("the session is there")
+    }
+
+    pub(crate) fn traced(&self) -> Vec<Value> {
+        lines(&self.folder.join("trace.jsonl"))
+    }
+}
+
+fn lines(path: &std::path::Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("a file of lines");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn reference() -> Vec<u8> {
+    let tool = |name: &str| json!({ "name": name, "description": "d", "parameters": r#"{"type":"object"}"# });
+    let names = [
+        "answer", "bomb", "count", "deep", "execute", "fail", "giant", "hail", "jumble", "loop", "note", "own",
+        "paint", "quarrel", "read", "stream", "trap", "use", "vigil", "write",
+    ];
+    let register = json!({ "name": "reference", "version": "1.0.0", "api-version": "1.0",
+        "tools": names.map(tool), "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
+        "event-hooks": ["tool-call", "agent-start"] });
+    let answer = |content: Value, details: Value| json!({ "ok": { "output": { "content": content, "details": details }, "is-error": false } });
+    let said = json!({ "ok": { "output": { "content": [{ "text": { "$slot": "text" } }] }, "is-error": { "$slot": "failed" } } });
+    let block = json!({ "ok": { "tool-call": { "block": { "reason": "no tools with d", "terminate": false } } } });
+    let assembler = Assembler::new()
+        .result("init", "guest", "init", &json!({ "ok": register }))
+        .result("answer", "guest", "call-tool", &said)
+        .result("many", "guest", "call-tool", &answer(json!({ "$slot": "blocks" }), Value::Null))
+        .result("nonsense", "guest", "call-tool", &answer(json!([]), json!("{not json")))
+        .result("refusal", "guest", "call-tool", &json!({ "err": { "code": "sad", "message": "not today" } }))
+        .result("done", "guest", "run-command", &json!({ "ok": { "output": "{}", "is-error": false } }))
+        .result("go-on", "guest", "handle-event", &json!({ "ok": "notice" }))
+        .result("block", "guest", "handle-event", &block)
+        .texts("script", &["-c", "echo hi"])
+        .texts("long", &["30"])
+        .event("tool-call", "tool-call")
+        .stream_offsets();
+    let content = assembler.slot("text") - 4;
+    let assembler = assembler.word("content", content);
+    assembler.component(include_str!("reference.wat"))
+}
+
+pub(crate) fn program(limits: Limits) -> Program {
+    Program {
+        name: "test".to_owned(),
+        path: "/extension/reference.wasm".to_owned(),
+        machine: MACHINE.clone(),
+        code: CODE.clone(),
+        limits,
+    }
+}
+
+pub(crate) async fn start(house: &House, limits: Limits) -> Result<Arc<WasmGuest>, GuestFault> {
+    WasmGuest::start(program(limits), house.desk()).await
+}
+
+pub(crate) async fn start_js(house: &House) -> Arc<JsGuest> {
+    let place = js::Place {
+        cwd: "/project".into(),
+        agent_dir: "/agent".into(),
+        extension_dir: "/extension".into(),
+        entry: "/extension/index.js".into(),
+        data_dir: "/data".into(),
+        temp_dir: "/tmp".into(),
+        home_dir: "/home".into(),
+        platform: js::platform().into(),
+        arch: js::architecture().into(),
+        pid: 1,
+        exec_path: "/bin/pi".into(),
+        argv: vec!["pi".into()],
+        hostname: "here".into(),
+        versions: BTreeMap::new(),
+    };
+    let program = js::Program {
+        name: "test".into(),
+        path: "/extension/index.js".into(),
+        library: js::Library::new(None),
+        bundle: js::Code::Source(include_str!("reference.js").into()),
+        place,
+        flags: BTreeMap::new(),
+        limits: js::Limits::default(),
+        time: js::Time::Real,
+    };
+    JsGuest::start(program, house.desk()).await.expect("it loads")
+}
+
+/// What a tool answered with, or why it did not.
+pub(crate) fn told(answer: &Result<ToolAnswer, GuestFault>) -> String {
+    let text = |block: &Block| if let Block::Text(text) = block { text.text.clone() } else { "?".to_owned() };
+    match answer {
+        Ok(answer) => answer.output.content.iter().map(text).collect::<Vec<_>>().join("|"),
+        Err(fault) => fault.to_string(),
+    }
+}
+
+pub(crate) fn invocation(name: &str, input: Value) -> ToolInvocation {
+    let Value::Object(input) = input else { panic!("arguments are an object") };
+    let (updates, _) = mpsc::channel(8);
+    ToolInvocation { call_id: "c1".into(), name: name.to_owned(), input, updates }
+}
+
+pub(crate) fn event(name: &str, data: &Value) -> Event {
+    Event::read(name, data.as_object().cloned()).expect("an event")
+}
+
+pub(crate) fn never() -> CancellationToken {
+    CancellationToken::new()
+}

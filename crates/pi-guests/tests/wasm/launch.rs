@@ -1,0 +1,78 @@
+//! From a file to a guest: a component as it is, an artifact, and what is neither.
+
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+
+use pi_extc::{Cache, Workshop, load, write_container};
+use pi_exthost::{
+    Guest,
+    launcher::{LaunchFault, Launcher, Provenance, Source},
+};
+use pi_guests::{Surroundings, Tiers, js};
+use serde_json::json;
+
+use crate::house::{COMPONENT, House, OPEN, invocation, never, told};
+
+fn tiers(folder: &Path) -> Tiers {
+    let around = Surroundings {
+        cwd: folder.join("project"),
+        agent: folder.join("agent"),
+        home: folder.to_owned(),
+        temporary: folder.join("tmp"),
+        program: "pi".into(),
+        hostname: "here".to_owned(),
+        version: "0".to_owned(),
+        flags: BTreeMap::new(),
+        limits: js::Limits { memory: 64 << 20, ..js::Limits::default() },
+    };
+    Tiers::new(around).expect("a cache")
+}
+
+async fn launch(house: &House, path: &Path) -> Result<Arc<dyn Guest>, LaunchFault> {
+    let source = Source { path: path.to_owned(), provenance: Provenance::Trusted };
+    let prepared = tiers(&house.folder).prepare(source).await?;
+    let desk = house.dispatcher.desk(prepared.identity).expect("a desk");
+    (prepared.launch)(desk).await
+}
+
+async fn answers(house: &House, path: &Path) -> String {
+    let guest = launch(house, path).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let guests = house.attend(guest);
+    let answer = guests.tool("answer").expect("a tool").call(invocation("answer", json!({ "a": 1 })), &never()).await;
+    told(&Ok(answer.expect("an answer")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn component_and_artifact_are_launched_alike() {
+    let house = House::new(OPEN);
+    let path = house.folder.join("own/odd-name.wasm");
+    fs::write(&path, &*COMPONENT).expect("a file");
+    assert_eq!(answers(&house, &path).await, r#"{"a":1}"#);
+
+    let cache = Cache::open(&house.folder.join("cache")).expect("a cache");
+    let built = load(&path, &Workshop::new(house.folder.join("cache")), &cache).await.expect("an artifact");
+    let artifact = &built[0].artifact;
+    assert_eq!((artifact.name(), artifact.descriptor.engine.version.as_str()), ("odd-name", pi_extc::COMPONENT_ENGINE));
+    let needs: Vec<&str> = artifact.descriptor.capabilities.inferred.iter().map(|it| it.as_str()).collect();
+    // Events have a type of `session`, so it is imported by everybody.
+    assert_eq!(needs, ["read", "write", "exec", "tool", "session", "ui", "events", "log"]);
+    let other = House::new(OPEN);
+    let path = other.folder.join("own/extension.artifact");
+    fs::write(&path, write_container(artifact)).expect("a file");
+    assert_eq!(answers(&other, &path).await, r#"{"a":1}"#);
+}
+
+#[tokio::test]
+async fn what_is_neither_is_refused_with_a_word_of_advice() {
+    let house = House::new(OPEN);
+    let module = wat::parse_str("(module)").expect("a module");
+    for (name, bytes, expected) in [
+        ("a.wasm", module.as_slice(), "is a WebAssembly module and not a component; build it for wasm32-wasip2"),
+        ("b.wasm", b"text", "is not a WebAssembly component"),
+        ("c.artifact", b"text", "it is not an artifact"),
+    ] {
+        let path = house.folder.join("own").join(name);
+        fs::write(&path, bytes).expect("a file");
+        let Err(fault) = launch(&house, &path).await else { panic!("{name} runs") };
+        assert!(fault.to_string().contains(expected), "{name}: {fault}");
+    }
+}
