@@ -124,12 +124,24 @@ pub(crate) struct ExtNewArguments {
     /// The name of the extension; it is put into a folder of this name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
-    /// Offer a tool to the model instead of a command to a person
+    /// What runs it
+    #[arg(long, value_enum, default_value_t = NewEngine::Wasm)]
+    pub(crate) engine: NewEngine,
+    /// Offer a tool to the model instead of a command to a person; one in Rust offers both
     #[arg(long)]
     pub(crate) tool: bool,
     /// Another folder for it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// What a new extension is written for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NewEngine {
+    /// A component, in Rust
+    Wasm,
+    /// TypeScript
+    Js,
 }
 
 /// Under which rules an extension is tried.

@@ -13,7 +13,7 @@ fn run(world: &World, arguments: &str) -> String {
 fn new_extension_is_built_scanned_signed_and_trusted() {
     for kind in ["", " --tool"] {
         let world = World::new();
-        let shown = run(&world, &format!("ext new greeter{kind}"));
+        let shown = run(&world, &format!("ext new greeter --engine js{kind}"));
         assert!(shown.starts_with("written to greeter"), "{shown}");
         let shown = run(&world, "ext scan --strict greeter");
         let needs = if kind.is_empty() { "needs ui" } else { "needs nothing" };
@@ -67,9 +67,29 @@ fn node(world: &World) -> (bool, String) {
 }
 
 #[test]
+fn new_extension_is_a_component_unless_somebody_wants_another_one() {
+    let world = World::new();
+    let shown = run(&world, "ext new greeter");
+    assert!(shown.starts_with("written to greeter: a crate in Rust"), "{shown}");
+    assert!(world.read("greeter/Cargo.toml").contains("name = \"greeter\""));
+    assert!(world.read("greeter/src/lib.rs").contains("name: \"greeter\".to_owned()"));
+    assert!(world.read("greeter/wit/extension.wit").contains("package pi:extension@1.0.0;"));
+    // Only `pi ext build` runs a compiler.
+    let shown = run(&world, "ext inspect greeter");
+    assert!(shown.contains("greeter was not built yet; `pi ext build` compiles it"), "{shown}");
+}
+
+#[test]
+fn what_is_no_component_is_refused_with_what_to_do() {
+    let world = World::new().with("odd.wasm", "not WebAssembly");
+    let shown = run(&world, "ext build odd.wasm");
+    assert!(shown.contains("is not a WebAssembly component") && shown.ends_with("--- exit 2"), "{shown}");
+}
+
+#[test]
 fn nothing_is_written_over_somebodys_work() {
     let world = World::new().with("greeter/index.ts", "mine");
-    let shown = run(&world, "ext new greeter");
+    let shown = run(&world, "ext new greeter --engine js");
     assert!(shown.contains("cannot write greeter/index.ts") && shown.ends_with("--- exit 2"), "{shown}");
     assert_eq!(world.read("greeter/index.ts"), "mine");
     assert!(!world.path().join("greeter/extension.json").exists());

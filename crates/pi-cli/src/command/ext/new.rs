@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pi_extproto::manifest;
 
 use crate::{
-    arguments::ext::ExtNewArguments,
+    arguments::ext::{ExtNewArguments, NewEngine},
     console::Console,
     exit::Exit,
     failure::Failure,
@@ -13,33 +13,43 @@ use crate::{
     refusal::{Cause, Refusal},
 };
 
-/// What is written, with the name for `{name}`.
-struct Template {
-    manifest: &'static str,
-    package: &'static str,
-    entry: &'static str,
-    test: &'static str,
-}
+/// A file, and what is written into it, with the name for `{name}`.
+type Part = (&'static str, &'static str);
 
-const COMMAND: Template = Template {
-    manifest: include_str!("new/extension.json"),
-    package: include_str!("new/package.json"),
-    entry: include_str!("new/command.ts"),
-    test: include_str!("new/command.test.mjs"),
-};
-const TOOL: Template =
-    Template { entry: include_str!("new/tool.ts"), test: include_str!("new/tool.test.mjs"), ..COMMAND };
+const WASM: [Part; 4] = [
+    ("extension.json", include_str!("new/wasm/extension.json")),
+    ("Cargo.toml", include_str!("new/wasm/Cargo.toml.txt")),
+    ("src/lib.rs", include_str!("new/wasm/lib.rs.txt")),
+    // As the SDK has it, so that the extension needs nothing of ours to be built.
+    ("wit/extension.wit", pi_extproto::schema::WIT),
+];
+const COMMAND: [Part; 4] = [
+    ("extension.json", include_str!("new/extension.json")),
+    ("package.json", include_str!("new/package.json")),
+    ("index.ts", include_str!("new/command.ts")),
+    ("index.test.mjs", include_str!("new/command.test.mjs")),
+];
+const TOOL: [Part; 4] = [
+    COMMAND[0],
+    COMMAND[1],
+    ("index.ts", include_str!("new/tool.ts")),
+    ("index.test.mjs", include_str!("new/tool.test.mjs")),
+];
 
 pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<Exit, Failure> {
-    let template = if arguments.tool { TOOL } else { COMMAND };
+    let template = match (arguments.engine, arguments.tool) {
+        (NewEngine::Wasm, _) => WASM,
+        (NewEngine::Js, false) => COMMAND,
+        (NewEngine::Js, true) => TOOL,
+    };
     let folder = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
-    let files = [
-        ("extension.json", template.manifest),
-        ("package.json", template.package),
-        ("index.ts", template.entry),
-        ("index.test.mjs", template.test),
-    ]
-    .map(|(file, text)| (folder.join(file), text.replace("{name}", &arguments.name)));
+    // Names of crates have no dots and slashes.
+    let crate_name: String =
+        arguments.name.chars().map(|it| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' }).collect();
+    let crate_name = crate_name.trim_start_matches('_');
+    let files = template.map(|(file, text)| {
+        (folder.join(file), text.replace("{name}", &arguments.name).replace("{crate}", crate_name))
+    });
     let (file, text) = &files[0];
     if let Err(problems) = manifest::parse(text.as_bytes()) {
         let refusal = Refusal { cause: Cause::Shape, problems };
@@ -54,12 +64,25 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
         input::make_folder_of(file)?;
         input::write_new(file, text)?;
     }
-    report(&folder, console);
+    report(&folder, arguments.engine, console);
     Ok(Exit::Success)
 }
 
-fn report(folder: &Path, console: &mut Console) {
+fn report(folder: &Path, engine: NewEngine, console: &mut Console) {
     let folder = folder.display();
-    console.line(&format!("written to {folder}: index.ts, its test and two manifests"));
-    console.remark(&format!("`pi ext build {folder}` builds it; `node --test` in it runs the test (Node 18 or later)"));
+    match engine {
+        NewEngine::Wasm => {
+            console
+                .line(&format!("written to {folder}: a crate in Rust with its test, its manifest and the interface"));
+            console.remark(&format!(
+                "`pi ext build {folder}` builds it (`rustup target add wasm32-wasip2` once), and `pi -e {folder}` runs what was built; `cargo test` in it runs the test"
+            ));
+        }
+        NewEngine::Js => {
+            console.line(&format!("written to {folder}: index.ts, its test and two manifests"));
+            console.remark(&format!(
+                "`pi ext build {folder}` builds it; `node --test` in it runs the test (Node 18 or later)"
+            ));
+        }
+    }
 }
