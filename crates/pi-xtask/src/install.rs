@@ -24,6 +24,8 @@ pub(crate) const RUSTFMT: Need = Need::Component { name: "rustfmt", command: "fm
 pub(crate) const RIPGREP: Need = Need::Package { program: "rg", package: "ripgrep", version: "--version" };
 /// Tests of the chat type into its terminals.
 pub(crate) const TMUX: Need = Need::Package { program: "tmux", package: "tmux", version: "-V" };
+/// Extensions in Rust are built for it.
+pub(crate) const COMPONENTS: Need = Need::Platform("wasm32-wasip2");
 /// Tests of the server kill it in the middle of a system call.
 pub(crate) const STRACE: Need = Need::Package { program: "strace", package: "strace", version: "--version" };
 /// Takes samples for profiles.

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Err(Missing(why)) => Verdict::Skipped(why),
         })
     });
-    for need in [install::TMUX, install::STRACE] {
+    for need in [install::TMUX, install::STRACE, install::COMPONENTS] {
         report.step(&need.name(), || with(need, || Ok(passed(()))));
     }
     let mut results = tests(&mut report, "tests", &Chosen::default(), &environment);
