@@ -68,6 +68,8 @@ struct Compiled {
     uses_envelope: bool,
     selector: Option<FrameCondition>,
     stop: Option<FrameCondition>,
+    /// The dialect's: nothing follows a frame that fulfils it.
+    last: Option<FrameCondition>,
     flush: Option<FrameCondition>,
     done: Vec<String>,
     finish: FinishWords,
@@ -102,8 +104,10 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Frames that should have been JSON and were not; each was a [`StreamEvent::StreamError`].
     pub malformed: u64,
-    /// Frames of plain text that no rule reads, half a frame or half a character at the end of the bytes, and frames after the end.
+    /// Frames of plain text that no rule reads, and half a frame or half a character at the end of the bytes.
     pub unread: u64,
+    /// Frames after the end that came with it, but for signals that say it once more.
+    pub late: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,12 +125,13 @@ struct Reader {
     tape: Tape,
     halves: Halves,
     meaning: Meaning,
-    /// The done signal was seen, and the end was said.
+    /// Nothing follows: the provider said so, and the end was said.
     done: bool,
     /// The bytes are over: a frame that comes now was never closed, and may be half of one.
     is_last: bool,
     malformed: u64,
     unread: u64,
+    late: u64,
 }
 
 /// What is made of frames once they are read.
@@ -137,6 +142,8 @@ struct Meaning {
     recipe: Option<Recipe>,
     /// A stop condition was fulfilled.
     stopped: bool,
+    /// Nothing follows this frame.
+    is_over: bool,
 }
 
 impl Pipeline {
@@ -166,14 +173,15 @@ impl Pipeline {
         // A dialect says of each call where it ends, and that is more exact: of two calls that are open, a frame ends one.
         let flush_on = accumulator.filter(|accumulator| accumulator.stateful_tool_parsing && rules.is_none());
         let flush = condition("accumulator.flush_on", flush_on.and_then(|accumulator| accumulator.flush_on.as_ref()))?;
+        let last = rules.and_then(|rules| rules.last.clone());
         let is_envelope = |condition: &Option<Condition>| {
             condition.as_ref().is_some_and(|condition| {
                 condition.any_path(&mut |path| path.starts_at("event") || path.starts_at("data"))
             })
         };
         let uses_envelope = mapping.uses_envelope() || [&selector, &stop, &flush].into_iter().any(is_envelope);
-        let [selector, stop, flush] =
-            [selector, stop, flush].map(|condition| condition.map(|condition| mapping.condition(condition)));
+        let [selector, stop, last, flush] =
+            [selector, stop, last, flush].map(|condition| condition.map(|condition| mapping.condition(condition)));
         let fields = &manifest.contract.capability_contracts.generative.token_usage_fields;
         let compiled = Compiled {
             form: Form::of(&decoder),
@@ -182,6 +190,7 @@ impl Pipeline {
             uses_envelope,
             selector,
             stop,
+            last,
             flush,
             done: done_signals(manifest, &decoder, rules),
             finish: FinishWords::new(manifest, &DialectRules::of(dialect).finish),
@@ -203,7 +212,8 @@ impl Pipeline {
         let judge = Arc::clone(&self.compiled);
         let classify: Classifier =
             Box::new(move |error| classify_event(&judge.manifest, error, &SHAPES, SystemTime::UNIX_EPOCH));
-        let meaning = Meaning { interpreter: Interpreter::new(random), classify, recipe: None, stopped: false };
+        let interpreter = Interpreter::new(random);
+        let meaning = Meaning { interpreter, classify, recipe: None, stopped: false, is_over: false };
         let reader = Reader {
             tape: Tape::new(),
             halves: Halves::default(),
@@ -212,6 +222,7 @@ impl Pipeline {
             is_last: false,
             malformed: 0,
             unread: 0,
+            late: 0,
         };
         let tags = &compiled.manifest.contract.capability_contracts.generative.reasoning_mode.text_tags;
         let thought = Thought::new(tags);
@@ -261,6 +272,12 @@ impl Decoder {
         self.reader.done
     }
 
+    /// The provider has said why it stopped, or fulfilled the stop condition: the answer is complete should nothing follow.
+    /// What may follow are counts.
+    pub fn is_complete(&self) -> bool {
+        self.reader.is_complete()
+    }
+
     /// The bytes that it holds for frames; what has been handed on belongs to the caller.
     pub fn memory(&self) -> usize {
         self.framing.memory() + self.reader.tape.memory() + self.thought.as_ref().map_or(0, Thought::memory)
@@ -269,37 +286,33 @@ impl Decoder {
     /// Says the end, and decides what is still held back of the events from this place on.
     fn end(&mut self, from: usize, out: &mut Vec<StreamEvent>) -> Ending {
         let reader = &mut self.reader;
-        let Meaning { interpreter, stopped, .. } = &mut reader.meaning;
-        let is_complete = reader.done || *stopped || interpreter.is_finished();
-        let outcome = match is_complete {
-            _ if interpreter.failed => Outcome::Failed,
+        let outcome = match reader.is_complete() {
+            _ if reader.meaning.interpreter.failed => Outcome::Failed,
             true => Outcome::Complete,
             false => Outcome::Truncated,
         };
-        if outcome == Outcome::Complete && !reader.done {
-            interpreter.end(out);
+        if outcome == Outcome::Complete {
+            reader.end(out);
         }
         if let Some(thought) = &mut self.thought {
             thought.apply(out, from);
             thought.finish(out);
         }
         let unread = reader.unread + u64::from(reader.halves.is_waiting());
-        Ending { outcome, malformed: reader.malformed, unread }
+        Ending { outcome, malformed: reader.malformed, unread, late: reader.late }
     }
 }
 
 impl Reader {
     fn take(&mut self, compiled: &Compiled, frame: Frame<'_>, out: &mut Vec<StreamEvent>) {
         let data = frame.data.trim();
+        let is_signal = compiled.done.iter().any(|signal| signal == data);
         if self.done {
-            self.unread += 1;
+            self.late += u64::from(!is_signal);
             return;
         }
-        if compiled.done.iter().any(|signal| signal == data) {
-            self.done = true;
-            if !self.meaning.interpreter.failed {
-                self.meaning.interpreter.end(out);
-            }
+        if is_signal {
+            self.end(out);
             return;
         }
         let members = [("event", frame.event), ("data", frame.data)];
@@ -328,6 +341,22 @@ impl Reader {
         if frame.event == ERROR && !self.meaning.interpreter.failed {
             self.meaning.fail(data, out);
         }
+        if self.meaning.is_over {
+            self.end(out);
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        let Meaning { interpreter, stopped, .. } = &self.meaning;
+        !interpreter.failed && (self.done || *stopped || interpreter.is_finished())
+    }
+
+    /// Says the end, once; of an answer that failed there is none.
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        if !self.done && !self.meaning.interpreter.failed {
+            self.meaning.interpreter.end(out);
+        }
+        self.done = true;
     }
 
     fn malformed(&mut self, fault: &serde_json::Error, out: &mut Vec<StreamEvent>) {
@@ -363,6 +392,8 @@ impl Meaning {
         let selection = if is_passed { Selection::Passed } else { Selection::HeldBack };
         let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
         let interpreter = &mut self.interpreter;
+        let stops = holds(&compiled.stop);
+        let before = stops.then(|| interpreter.standing());
         let mut applied = false;
         let mut apply = |event: Match<'_, '_>| {
             applied = true;
@@ -380,11 +411,10 @@ impl Meaning {
         if holds(&compiled.flush) {
             interpreter.flush_calls(out);
         }
-        if holds(&compiled.stop) {
-            self.stopped = true;
-            applied = true;
-        }
-        applied
+        self.stopped |= stops;
+        // A condition that holds where the reason is said may hold before the counts come.
+        self.is_over |= before.is_some_and(|before| !interpreter.awaits_counts(&before)) || holds(&compiled.last);
+        applied || stops
     }
 }
 

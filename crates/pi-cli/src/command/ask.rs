@@ -155,6 +155,7 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
         }
     };
     tell_findings(&answered.facts.findings, Side::Output, console);
+    tell_unread(&answered.facts, console);
     let lack = form::lack(&answered.message);
     let cut = assembly::unfinished_calls(&answered.message);
     let fault = form::fault(asking.form, &answered.message).filter(|_| lack.is_none());
@@ -237,6 +238,7 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "limits": facts.limits,
         "changes": facts.changes,
         "findings": facts.findings,
+        "unread": facts.unread,
         "masked": asking.hidden,
         "empty": form::lack(&answered.message).is_some(),
         "refusal": answered.message.error_message.as_ref().filter(|_| is_refusal),
@@ -246,6 +248,14 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "unfinished_calls": assembly::unfinished_calls(&answered.message),
         "missing_call": form::missing_call(&asking.arguments.how.tool_choice, &answered.message),
     })
+}
+
+/// Pieces of the answer that nobody understood: it may be less than what was sent.
+fn tell_unread(facts: &Facts, console: &mut Console) {
+    if facts.unread > 0 {
+        let pieces = counted(facts.unread, "piece");
+        console.note(&format!("{pieces} of the answer could not be read and left out"));
+    }
 }
 
 /// What somebody asked for and what was left out of the request or changed in it. What was added, or concerns nobody's

@@ -1,6 +1,6 @@
 //! An answer, while it comes and when it is there.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
@@ -24,7 +24,7 @@ use crate::{
     manifest::Auth,
     response::Reading,
     secret::{Secret, redactor},
-    stream::{FrameTooLarge, Outcome},
+    stream::{self, FrameTooLarge, Outcome},
     text_call::filter::Filter,
     transport::{TransportFault, next_piece},
 };
@@ -131,8 +131,10 @@ impl Answer {
                 self.read_whole(&body)
             } else {
                 let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
+                let patience = self.idle;
                 let fetched = watch.over(self.fetch()).await;
-                self.watch = Some(watch);
+                // A watch cannot become less patient.
+                self.watch = Some(watch).filter(|_| self.idle == patience);
                 match fetched {
                     Ok(fetched) => fetched,
                     Err(Interruption::Cancelled) => return Some(Err(self.fail(CallError::Cancelled))),
@@ -140,9 +142,7 @@ impl Answer {
                 }
             };
             if let Err(error) = fetched {
-                // What came before is still an answer, as far as it goes.
-                self.source = Source::Over;
-                self.ending = Some(Ending::Error(error));
+                self.ending = Some(self.break_off(error));
             }
             self.filter();
         }
@@ -150,6 +150,26 @@ impl Answer {
 
     fn new_watch(&self) -> Box<Watch> {
         Box::new(Watch::new(self.cancel.clone(), self.idle, self.deadline))
+    }
+
+    /// Nothing more comes. An answer that had said its end is complete however its connection ends; of any other, what came
+    /// before is still an answer, as far as it goes.
+    fn break_off(&mut self, error: CallError) -> Ending {
+        let source = std::mem::replace(&mut self.source, Source::Over);
+        let (Source::Http { decoder, .. } | Source::Local { decoder, .. }) = source else {
+            return Ending::Error(error);
+        };
+        let ending = decoder.finish(&mut self.decoded);
+        self.facts.unread = ending.as_ref().map_or(0, |ending| ending.unread);
+        match ending {
+            Ok(stream::Ending { outcome: Outcome::Complete, .. }) => {
+                tracing::debug!(provider = %self.provider, %error, "the connection ended badly after the whole answer");
+                Ending::Complete
+            }
+            Ok(stream::Ending { outcome: Outcome::Truncated | Outcome::Failed, .. }) | Err(FrameTooLarge { .. }) => {
+                Ending::Error(error)
+            }
+        }
     }
 
     /// Reads the rest of it.
@@ -203,6 +223,9 @@ impl Answer {
         if let Some(piece) = piece {
             decoder.push(piece, &mut self.decoded).map_err(too_large)?;
             if !decoder.is_done() {
+                if decoder.is_complete() {
+                    self.idle.after = self.idle.after.min(LINGER);
+                }
                 return Ok(());
             }
         }
@@ -213,6 +236,7 @@ impl Answer {
         let source = std::mem::replace(&mut self.source, Source::Over);
         let (Source::Http { decoder, .. } | Source::Local { decoder, .. }) = source else { return Ok(()) };
         let ending = decoder.finish(&mut self.decoded).map_err(too_large)?;
+        self.facts.unread = ending.unread;
         self.ending = Some(match ending.outcome {
             Outcome::Complete => Ending::Complete,
             Outcome::Truncated => Ending::Error(CallError::Truncated { provider: self.provider.clone() }),
@@ -284,6 +308,9 @@ impl Answer {
         error
     }
 }
+
+/// What may follow an answer that is complete, its counts, is not waited for longer than this.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// The largest answer that is accepted in one piece where a stream was asked for, in bytes.
 const LARGEST_UNSTREAMED: usize = 8 * 1024 * 1024;

@@ -30,6 +30,8 @@ pub struct Facts {
     pub sent_body: Option<Bytes>,
     /// What the guardrails found, in the prompt and so far in the answer.
     pub findings: Vec<Finding>,
+    /// Pieces of a stream that were no JSON and that no rule reads, once the answer has ended.
+    pub unread: u64,
 }
 
 impl Facts {
@@ -46,6 +48,7 @@ impl Facts {
             replaced_by: Vec::new(),
             sent_body: None,
             findings: Vec::new(),
+            unread: 0,
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
     rule::{CompiledRule, RuleError, Terms},
 };
 use crate::{
-    condition::Relation,
+    condition::{Condition, Relation},
     dialect::Dialect,
     event::Termination,
     manifest::{Streaming, streaming::Rule},
@@ -29,6 +29,8 @@ use crate::{
 pub(super) struct DialectRules {
     /// Data that mean that the stream is over.
     pub(super) done: Vec<String>,
+    /// Frames that nothing follows.
+    pub(super) last: Option<Condition>,
     pub(super) finish: IndexMap<String, Termination>,
     candidate: Option<Path>,
     rules: Vec<DialectRule>,
@@ -59,6 +61,8 @@ struct File {
     candidate: Option<String>,
     #[serde(default)]
     done: Vec<String>,
+    #[serde(default)]
+    last: Option<String>,
     finish: IndexMap<String, Termination>,
     rules: Vec<FileRule>,
 }
@@ -98,6 +102,7 @@ impl DialectRules {
     fn read(text: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let file: File = serde_saphyr::from_str(text)?;
         let candidate = file.candidate.as_deref().map(Path::parse).transpose()?;
+        let last = file.last.as_deref().map(Condition::parse).transpose()?;
         let mut rules = Vec::with_capacity(file.rules.len());
         for (place, FileRule { condition, emit, extract, replaces }) in file.rules.into_iter().enumerate() {
             let terms = Terms { candidate: candidate.as_ref(), selected: false };
@@ -105,7 +110,7 @@ impl DialectRules {
             let replaces = replaces.iter().map(|path| Path::parse(path)).collect::<Result<_, _>>()?;
             rules.push(DialectRule { rule, replaces, standing: Standing::Usual });
         }
-        Ok(Self { done: file.done, finish: file.finish, candidate, rules })
+        Ok(Self { done: file.done, last, finish: file.finish, candidate, rules })
     }
 }
 

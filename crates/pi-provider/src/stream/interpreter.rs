@@ -38,6 +38,13 @@ pub(super) struct Interpreter {
     pub(super) failed: bool,
 }
 
+/// How far the answer was before a frame.
+pub(super) struct Standing {
+    /// Candidates with a reason for their end.
+    finished: usize,
+    usage: TokenUsage,
+}
+
 #[derive(Debug, Clone, Default)]
 struct Candidate {
     called: bool,
@@ -101,6 +108,20 @@ impl Interpreter {
     /// Whether the provider has said why it stopped, in every answer that has begun to end.
     pub(super) fn is_finished(&self) -> bool {
         self.ended || self.candidates.first().is_some_and(|candidate| candidate.finish.is_some())
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing { finished: self.finished(), usage: self.usage.clone() }
+    }
+
+    /// Whether the frame since then said why an answer ended, so that other answers, or the counts, may still follow.
+    pub(super) fn awaits_counts(&self, before: &Standing) -> bool {
+        let is_told = self.finished() > before.finished;
+        is_told && (self.candidates.len() > 1 || self.usage == before.usage)
+    }
+
+    fn finished(&self) -> usize {
+        self.candidates.iter().filter(|candidate| candidate.finish.is_some()).count()
     }
 
     /// Calls that are open end here.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::transcription::transcribe;
 
-const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 };
+const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0, late: 0 };
 
 fn manifests() -> impl Iterator<Item = Manifest> {
     builtin::MANIFESTS.iter().map(|built_in| manifest(built_in.id))

@@ -7,6 +7,7 @@ mod breaker;
 mod cancel;
 mod classify;
 mod credential;
+mod endings;
 mod every_manifest;
 mod local;
 mod network;

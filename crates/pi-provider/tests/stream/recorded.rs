@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{manifest::manifest, transcription::transcribe};
 
-const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0 };
+const COMPLETE: Ending = Ending { outcome: Outcome::Complete, malformed: 0, unread: 0, late: 0 };
 
 /// A pipeline for a manifest with this stream section.
 fn pipeline(dialect: Dialect, streaming: Value) -> Pipeline {
@@ -219,7 +219,7 @@ fn a_lone_return_ends_a_line() {
 fn malformed_frames_are_reported() {
     let stream = frames(&[delta(json!({"content": "a"}))]) + "data: {\"choices\": [\n\ndata: [DONE]\n\n";
     let expected = "content \"a\"\nerror server_error: a frame is not JSON: EOF while parsing a list at line 1 column 13 (no code)\n";
-    chat(&stream, expected, Ending { outcome: Outcome::Failed, malformed: 1, unread: 0 });
+    chat(&stream, expected, Ending { outcome: Outcome::Failed, malformed: 1, ..COMPLETE });
 }
 
 /// A server that counts in UTF-16 cuts characters in two.
@@ -237,7 +237,7 @@ fn halves_of_a_character_are_put_together() {
 #[test]
 fn text_that_no_rule_reads_is_counted() {
     let stream = format!("data: hello\n\n{}data: [DONE]\n\ndata: {{}}\n\n", frames(&[delta(json!({"content": "a"}))]));
-    chat(&stream, "content \"a\"\nend unknown\n", Ending { unread: 2, ..COMPLETE });
+    chat(&stream, "content \"a\"\nend unknown\n", Ending { unread: 1, late: 1, ..COMPLETE });
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! An answer that has said its end is complete, however its connection ends.
+
+use pi_provider::{CallError, breaker::CircuitState};
+use pi_testkit::{Reply, Script, server::Step};
+
+use super::*;
+
+/// How a server ends a connection after the last frame, other than it should.
+const BAD_ENDS: [Step; 3] = [Step::Hang, Step::Reset, Step::Cut];
+
+struct Case {
+    name: &'static str,
+    changes: Value,
+    content_type: &'static str,
+    frames: Vec<String>,
+    /// A frame may follow, so that somebody waits for it.
+    waits: bool,
+}
+
+fn sse(frames: &[Value]) -> Vec<String> {
+    frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
+}
+
+fn style(strategy: &str) -> Value {
+    json!({"streaming": {"decoder": {"format": "sse", "strategy": strategy}}})
+}
+
+fn case(name: &'static str, changes: Value, frames: Vec<String>) -> Case {
+    Case { name, changes, content_type: "text/event-stream", frames, waits: false }
+}
+
+fn cases() -> Vec<Case> {
+    let anthropic = [
+        json!({"type": "message_start", "message": {"id": "m", "model": "c", "usage": {"input_tokens": 3}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello, world"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ];
+    let responses = |last: &str, response: Value| {
+        sse(&[
+            json!({"type": "response.created", "response": {"id": "r", "model": "m"}}),
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": "Hello, world"}),
+            json!({"type": last, "response": response}),
+        ])
+    };
+    let incomplete = json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}});
+    let gemini = json!({"candidates": [{"content": {"parts": [{"text": "Hello, world"}]}, "finishReason": "STOP"}]});
+    let done = vec!["data: [DONE]\n\n".to_owned()];
+    let ndjson = json!({"streaming": {
+        "decoder": {"format": "ndjson", "strategy": "own"},
+        "event_map": [
+            {"match": "$.text", "emit": "PartialContentDelta", "extract": {"content": "$.text"}},
+            {"match": "$.reason", "emit": "FinalCandidate", "extract": {"finish_reason": "$.reason"}},
+        ],
+        "stop_condition": "$.over == true",
+    }});
+    let lines = |last: &str| vec!["{\"text\":\"Hello, world\"}\n".to_owned(), format!("{last}\n")];
+    let ndjson = |name, last| Case { content_type: "application/x-ndjson", ..case(name, ndjson.clone(), lines(last)) };
+    let waiting = |case: Case| Case { waits: true, ..case };
+    vec![
+        case("anthropic", style("anthropic_event_stream"), sse(&anthropic)),
+        case("responses", style("openai_responses"), responses("response.completed", json!({"status": "completed"}))),
+        case("incomplete", style("openai_responses"), responses("response.incomplete", incomplete)),
+        case("chat", json!({}), [vec![delta("Hello, world"), stop()], done].concat()),
+        ndjson("ndjson", "{\"over\":true}"),
+        waiting(case("gemini", style("gemini_generate"), sse(&[gemini]))),
+        waiting(case("chat without a signal", json!({}), vec![delta("Hello, world"), stop()])),
+        waiting(ndjson("ndjson with a reason", "{\"over\":true,\"reason\":\"stop\"}")),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn whole_answer_is_whole_however_the_connection_ends() {
+    for Case { name, changes, content_type, frames, waits } in cases() {
+        for end in BAD_ENDS {
+            let is_held = end == Step::Hang;
+            let reply = Reply::stream(content_type, frames.clone()).and(end.clone());
+            let fixture = Fixture::with(Script::new().otherwise(reply), changes.clone()).await;
+            let began = tokio::time::Instant::now();
+            let said = fixture.text().await;
+            assert_eq!(said.as_deref().ok(), Some("Hello, world"), "{name}, {end:?}: {said:?}");
+            let expected = if is_held && waits { seconds(5) } else { Duration::ZERO };
+            assert_eq!(began.elapsed().as_secs(), expected.as_secs(), "{name}, {end:?}");
+            assert_eq!(fixture.server.requests().len(), 1, "{name}, {end:?}");
+            let (_, seen) = fixture.client.breakers().snapshots()[0];
+            assert_eq!((seen.state, seen.calls, seen.failures), (CircuitState::Closed, 1, 0), "{name}, {end:?}");
+        }
+    }
+}
+
+/// The end is said in the events too, with what stood in the last frame.
+#[tokio::test]
+async fn last_event_is_the_end_with_its_reason() {
+    for Case { name, changes, content_type, frames, .. } in cases() {
+        let reply = Reply::stream(content_type, frames).and(Step::Cut);
+        let fixture = Fixture::with(Script::new().otherwise(reply), changes).await;
+        let mut answer = fixture.stream().await.unwrap();
+        let mut last = None;
+        while let Some(event) = answer.next().await {
+            last = Some(event.unwrap());
+        }
+        let Some(StreamEvent::StreamEnd { finish }) = last else { panic!("{name}: {last:?}") };
+        assert_eq!(finish.is_some(), name != "ndjson", "{name}");
+    }
+}
+
+/// Counts behind the reason are waited for, and are part of the answer.
+#[tokio::test(start_paused = true)]
+async fn counts_behind_a_reason_are_read() {
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}});
+    let changes =
+        json!({"streaming": {"decoder": {"format": "sse"}, "stop_condition": "$.choices[0].finish_reason != null"}});
+    let reply = Reply::events([delta("Hi"), stop()]).and(Step::Wait(seconds(4)));
+    let reply = reply.and(Step::Bytes(format!("data: {usage}\n\n").into())).and(Step::Hang);
+    let fixture = Fixture::with(Script::new().otherwise(reply), changes).await;
+    let mut answer = fixture.stream().await.unwrap();
+    let mut counted = None;
+    while let Some(event) = answer.next().await {
+        if let StreamEvent::Metadata { usage: Some(usage), .. } = event.unwrap() {
+            counted = usage.total;
+        }
+    }
+    assert_eq!(counted, Some(9));
+}
+
+/// Frames that nobody can read are not part of the answer, and whoever asked can see that there were some.
+#[tokio::test]
+async fn frames_that_nobody_reads_are_counted() {
+    let done = "data: [DONE]\n\n".to_owned();
+    for (frames, unread) in [
+        (vec![delta("Hi"), stop(), done.clone()], 0),
+        (vec!["data: warming up\n\n".to_owned(), delta("Hi"), "data: 12\n\n".to_owned(), stop(), done.clone()], 2),
+        (vec![delta("Hi"), stop(), "data: {\"usage\":".to_owned()], 1),
+        (vec![delta("Hi"), stop(), done.clone(), done], 0),
+    ] {
+        let fixture = Fixture::new(Script::new().otherwise(Reply::events(frames))).await;
+        let mut answer = fixture.stream().await.unwrap();
+        assert_eq!(text(&mut answer).await.unwrap(), "Hi");
+        assert_eq!(answer.facts().unread, unread);
+    }
+}
+
+/// What has not said its end is no answer, whoever ends the connection.
+#[tokio::test(start_paused = true)]
+async fn answer_without_an_end_is_not_whole() {
+    for Case { name, changes, content_type, mut frames, .. } in cases() {
+        // All of Gemini's answer is in the frame that ends it.
+        let said = match name {
+            "gemini" => continue,
+            "anthropic" => 4,
+            "responses" | "incomplete" => 2,
+            _ => 1,
+        };
+        frames.truncate(said);
+        for end in [Step::Reset, Step::Cut] {
+            let reply = Reply::stream(content_type, frames.clone()).and(end.clone());
+            let fixture = Fixture::with(Script::new().otherwise(reply), changes.clone()).await;
+            let error = fixture.error().await;
+            assert!(matches!(error, CallError::Truncated { .. }), "{name}, {end:?}: {error}");
+        }
+    }
+}
