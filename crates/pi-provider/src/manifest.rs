@@ -145,9 +145,13 @@ pub enum Status {
 impl Manifest {
     /// Gives the provider's prices to those of its models that have none of their own.
     pub(crate) fn price_models(&mut self) {
-        let Some(pricing) = self.pricing.as_ref().and_then(declared::ProviderPricing::of_model) else { return };
+        let usual = self.pricing.as_ref().and_then(declared::ProviderPricing::of_model);
         for model in self.models.values_mut() {
-            model.pricing.get_or_insert_with(|| pricing.clone());
+            // What a model says of its prices counts, also where none of it can be used.
+            model.pricing = match model.pricing.take() {
+                Some(own) => Some(own).filter(model::Pricing::is_known),
+                None => usual.clone(),
+            };
         }
     }
 

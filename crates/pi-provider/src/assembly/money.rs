@@ -10,9 +10,10 @@ use crate::{event::TokenUsage, manifest::model::Pricing};
 /// What a transcript keeps of the provider's counts. Without prices the money is zero. The prices are those for a prompt
 /// of this length.
 ///
-/// Where there is no price for what a cache held, the sum is what it costs at least, and [`Cost`] says so: reading from a
-/// cache costs something between nothing and the price of input, writing into one that price or more. What is kept for an
-/// hour costs twice the price of input, which is what the one provider asks that has it.
+/// Where something that was used has no price, the sum is what it costs at least, and [`Cost`] says so: reading from a
+/// cache costs something between nothing and the price of input, writing into one that price or more, and keeping it for an
+/// hour as much as that or more. Where the price depends on the hour, the sum is that of the cheapest one, and at most that
+/// of the dearest.
 pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     let (cache_read, cache_write) = (counted.cache_read.unwrap_or(0), counted.cache_write.unwrap_or(0));
     let cached = cache_read.saturating_add(cache_write);
@@ -22,21 +23,34 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
 
     let prices = pricing.map(|pricing| pricing.of_prompt(counted.prompt.unwrap_or(0))).unwrap_or_default();
     let base = prices.input.unwrap_or(0.0);
+    let write = prices.cache_write.unwrap_or(base);
     let price = |tokens: u64, per_million: f64| tokens as f64 * per_million;
     let written = cache_write - kept_long;
     let costs = [
         price(input, base),
         price(output, prices.output.unwrap_or(0.0)),
         price(cache_read, prices.cache_read.unwrap_or(0.0)),
-        price(written, prices.cache_write.unwrap_or(base)) + price(kept_long, 2.0 * base),
+        price(written, write) + price(kept_long, prices.cache_write_1h.unwrap_or(write)),
     ];
-    let costs = costs.map(|millionths| millionths / 1e6);
+    let dearest: f64 = costs.iter().sum::<f64>() / 1e6;
+    let factor = pricing.and_then(|pricing| pricing.off_peak_factor).unwrap_or(1.0);
+    let costs = costs.map(|millionths| millionths / 1e6 * factor);
     let total: f64 = costs.iter().sum();
-    // Whoever asks nothing for input asks nothing for what it keeps of it, and what the provider says is certain.
+    // What the provider says is certain, and where nobody has a price nothing is claimed.
     let is_open =
-        |tokens: u64, price: Option<f64>| tokens > 0 && price.is_none() && base > 0.0 && counted.cost.is_none();
-    let (reads, writes) = (is_open(cache_read, prices.cache_read), is_open(written, prices.cache_write));
-    let at_most = (reads && !writes).then(|| amount(total + price(cache_read, base) / 1e6));
+        |tokens: u64, price: Option<f64>| tokens > 0 && price.is_none() && counted.cost.is_none() && pricing.is_some();
+    // Whoever asks nothing for input asks nothing for what it keeps of it.
+    let is_open_cache = |tokens: u64, price: Option<f64>| is_open(tokens, price) && prices.input != Some(0.0);
+    let reads = is_open_cache(cache_read, prices.cache_read);
+    let is_endless = is_open(input, prices.input)
+        || is_open(output, prices.output)
+        || is_open_cache(written, prices.cache_write)
+        || is_open_cache(kept_long, prices.cache_write_1h)
+        || (reads && prices.input.is_none());
+    let varies = dearest > total && counted.cost.is_none();
+    let at_least = reads || is_endless || varies;
+    let most = dearest + if reads { price(cache_read, base) / 1e6 } else { 0.0 };
+    let at_most = (at_least && !is_endless).then(|| amount(most));
     let [input_cost, output_cost, read_cost, write_cost] = costs.map(amount);
     Usage {
         input,
@@ -53,7 +67,7 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
             cache_write: write_cost,
             total: amount(total),
             total_from_provider: counted.cost.map(amount),
-            at_least: (reads || writes).then_some(true),
+            at_least: at_least.then_some(true),
             total_at_most: at_most,
             extra: Extra::new(),
         },
@@ -91,7 +105,8 @@ mod tests {
             output_per_1m: Some(8.0),
             cache_hit_input_per_1m: Some(0.5),
             cache_write_per_1m: Some(2.5),
-            tiers: Vec::new(),
+            cache_write_1h_per_1m: Some(4.0),
+            ..Pricing::default()
         };
         let expected = json!({
             "input": 500_000, "output": 500_000, "cacheRead": 200_000, "cacheWrite": 300_000, "cacheWrite1h": 100_000,
@@ -123,13 +138,14 @@ mod tests {
             output_per_1m: Some(output),
             cache_hit_input_per_1m: Some(input / 10.0),
             cache_write_per_1m: None,
+            cache_write_1h_per_1m: None,
         };
         let pricing = Pricing {
             input_per_1m: Some(1.0),
             output_per_1m: Some(10.0),
             cache_hit_input_per_1m: Some(0.1),
-            cache_write_per_1m: None,
             tiers: vec![tier(200_000, 2.0, 15.0), tier(500_000, 4.0, 20.0)],
+            ..Pricing::default()
         };
         for (prompt, cached, expected) in [
             (200_000, 0, 0.2 + 1.0),
@@ -156,6 +172,49 @@ mod tests {
         assert_eq!(spent(&counted(1_000_000, 500_000, 500_000), &free), Spent::Exact(0.0));
         let told = TokenUsage { cost: Some(1.5), ..counted(1_000_000, 500_000, 500_000) };
         assert_eq!(spent(&told, &unknown), Spent::Exact(1.5), "the provider knows");
+    }
+
+    /// Half of a price list is no price of an answer.
+    #[test]
+    fn unknown_price_of_input_or_output_gives_a_lower_bound() {
+        let only_input = Pricing { input_per_1m: Some(2.0), ..Pricing::default() };
+        assert_eq!(spent(&counted(1_000_000, 0, 0), &only_input), Spent::AtLeast(2.0));
+        let only_output = Pricing { output_per_1m: Some(10.0), ..Pricing::default() };
+        assert_eq!(spent(&counted(1_000_000, 0, 0), &only_output), Spent::AtLeast(1.0));
+        let nothing_new = TokenUsage { completion: Some(0), ..counted(1_000_000, 0, 0) };
+        assert_eq!(spent(&nothing_new, &only_input), Spent::Exact(2.0), "nothing came back");
+        let cached = Pricing { cache_hit_input_per_1m: Some(1.0), ..only_output };
+        assert_eq!(spent(&counted(1_000_000, 1_000_000, 0), &cached), Spent::Exact(2.0), "nothing was new");
+        assert_eq!(spent(&counted(0, 0, 0), &Pricing::default()), Spent::AtLeast(0.0));
+    }
+
+    #[test]
+    fn what_is_kept_for_an_hour_has_the_price_that_is_written() {
+        let kept = TokenUsage { cache_write_1h: Some(500_000), ..counted(1_000_000, 0, 500_000) };
+        let known = Pricing {
+            input_per_1m: Some(2.0),
+            output_per_1m: Some(10.0),
+            cache_write_per_1m: Some(2.5),
+            cache_write_1h_per_1m: Some(6.0),
+            ..Pricing::default()
+        };
+        assert_eq!(spent(&kept, &known), Spent::Exact(1.0 + 1.0 + 3.0));
+        let unknown = Pricing { cache_write_1h_per_1m: None, ..known };
+        assert_eq!(spent(&kept, &unknown), Spent::AtLeast(1.0 + 1.0 + 1.25));
+    }
+
+    #[test]
+    fn prices_that_differ_by_the_hour_give_a_range() {
+        let peak = Pricing {
+            input_per_1m: Some(2.0),
+            output_per_1m: Some(10.0),
+            off_peak_factor: Some(0.5),
+            ..Pricing::default()
+        };
+        assert_eq!(spent(&counted(1_000_000, 0, 0), &peak), Spent::Between(1.5, 3.0));
+        assert_eq!(spent(&counted(1_000_000, 500_000, 0), &peak), Spent::Between(1.0, 3.0));
+        let told = TokenUsage { cost: Some(2.5), ..counted(1_000_000, 0, 0) };
+        assert_eq!(spent(&told, &peak), Spent::Exact(2.5));
     }
 
     #[test]

@@ -42,7 +42,8 @@ impl Found<'_> {
 
 /// Says what of a model is assumed, so that nobody shows it as a fact.
 fn assumed(model: &crate::manifest::ModelEntry) -> Extra {
-    let parts = [("contextWindowAssumed", model.context_window.is_none()), ("costUnknown", model.pricing.is_none())];
+    let is_priced = model.pricing.as_ref().is_some_and(Pricing::is_whole);
+    let parts = [("contextWindowAssumed", model.context_window.is_none()), ("costUnknown", !is_priced)];
     parts.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (name.to_owned(), true.into())).collect()
 }
 

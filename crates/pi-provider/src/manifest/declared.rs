@@ -183,9 +183,14 @@ impl ProviderPricing {
     pub fn of_model(&self) -> Option<Pricing> {
         let per_million = |price: Option<f64>| price.filter(|&price| price >= 0.0).map(|price| price * 1000.0);
         let (input, output) = (per_million(self.input_per_1k_tokens), per_million(self.output_per_1k_tokens));
-        let is_known = self.currency.eq_ignore_ascii_case("USD") && (input.is_some() || output.is_some());
+        let is_known = is_dollars(&self.currency) && (input.is_some() || output.is_some());
         is_known.then(|| Pricing { input_per_1m: input, output_per_1m: output, ..Pricing::default() })
     }
+}
+
+/// What a call costs is told in no other currency.
+pub(super) fn is_dollars(currency: &str) -> bool {
+    currency.eq_ignore_ascii_case("USD")
 }
 
 impl Default for ProviderPricing {

@@ -80,6 +80,15 @@ pub struct Pricing {
     /// Ours.
     #[serde(default)]
     pub cache_write_per_1m: Option<f64>,
+    /// Ours: writing into a cache that keeps it for an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h_per_1m: Option<f64>,
+    /// Ours: which part of these prices, which are those of the peak, is asked for when few ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_peak_factor: Option<f64>,
+    /// Prices in another currency than US dollars are left out when a file is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
     /// Ours: other prices for requests with long prompts, the shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<PriceTier>,
@@ -98,6 +107,8 @@ pub struct PriceTier {
     pub cache_hit_input_per_1m: Option<f64>,
     #[serde(default)]
     pub cache_write_per_1m: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h_per_1m: Option<f64>,
 }
 
 /// The prices of one request, in US dollars for a million tokens.
@@ -107,6 +118,7 @@ pub struct Prices {
     pub output: Option<f64>,
     pub cache_read: Option<f64>,
     pub cache_write: Option<f64>,
+    pub cache_write_1h: Option<f64>,
 }
 
 impl Pricing {
@@ -119,14 +131,28 @@ impl Pricing {
                 output: tier.output_per_1m,
                 cache_read: tier.cache_hit_input_per_1m,
                 cache_write: tier.cache_write_per_1m,
+                cache_write_1h: tier.cache_write_1h_per_1m,
             },
             None => Prices {
                 input: self.input_per_1m,
                 output: self.output_per_1m,
                 cache_read: self.cache_hit_input_per_1m,
                 cache_write: self.cache_write_per_1m,
+                cache_write_1h: self.cache_write_1h_per_1m,
             },
         }
+    }
+
+    /// Whether anything has a price.
+    pub fn is_known(&self) -> bool {
+        let is_priced = |prices: [Option<f64>; 2]| prices.iter().any(Option::is_some);
+        is_priced([self.input_per_1m, self.output_per_1m])
+            || self.tiers.iter().any(|tier| is_priced([tier.input_per_1m, tier.output_per_1m]))
+    }
+
+    /// Whether both what is sent and what comes back have a price.
+    pub fn is_whole(&self) -> bool {
+        self.input_per_1m.is_some() && self.output_per_1m.is_some()
     }
 
     /// Whether what comes from a cache has a price, at any length of the prompt. Where everything is free, so is that.

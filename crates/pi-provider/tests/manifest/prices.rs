@@ -60,6 +60,36 @@ fn what_is_wrong_with_prices_is_told_and_left_out() {
 }
 
 #[test]
+fn prices_that_cannot_be_used_are_told_where_they_stand() {
+    let texts = [
+        and("pricing: {input_per_1k_tokens: -1, output_per_1k_tokens: 2}\n"),
+        and("pricing: {input_per_1k_tokens: 1, currency: EUR}\n"),
+        and("metadata: {models: {one: {pricing: {input_per_1m: 1, output_per_1m: 2, currency: CNY}}}}\n"),
+        and("metadata: {models: {one: {pricing: {input_per_1m: 1, cache_write_1h_per_1m: -1, off_peak_factor: 2}}}}\n"),
+        and("metadata: {models: {one: {pricing: {input_per_1m: 1, output_per_1m: 2, currency: usd}}}}\n"),
+    ];
+    assert_snapshot!(crate::rules::verdicts(&texts), @r"
+    accepted
+        acme.yaml:15:32: warning[ring3.pricing]: a price below zero is left out (pricing.input_per_1k_tokens)
+            help: write numbers for input_per_1k_tokens and output_per_1k_tokens
+    accepted
+        acme.yaml:15:45: warning[ring3.pricing]: prices in EUR are not used: what a call costs is told in US dollars (pricing.currency)
+            help: write the prices in US dollars, and currency: USD
+    accepted
+        acme.yaml:15:82: warning[ring3.models]: prices in CNY are not used: what a call costs is told in US dollars (metadata.models.one.pricing.currency)
+            help: write the prices in US dollars, and currency: USD
+    accepted
+        acme.yaml:15:77: warning[ring3.models]: a price below zero is left out (metadata.models.one.pricing.cache_write_1h_per_1m)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+        acme.yaml:15:98: warning[ring3.models]: what is asked for off-peak is a part of the price, between 0 and 1; it is left out (metadata.models.one.pricing.off_peak_factor)
+            help: write the name of each model with an object below it, such as lathe-2: {context_window: 65536}; what is wrong in it is left out
+    accepted
+    ");
+    let pricing = load(&texts[2]).manifest.unwrap().models["one"].pricing.clone();
+    assert_eq!(pricing, Some(Pricing { currency: Some("CNY".to_owned()), ..Pricing::default() }));
+}
+
+#[test]
 fn switch_for_thinking_must_be_something_that_can_be_sent() {
     let text = |method: &str, field: &str| {
         and(&format!(
@@ -118,11 +148,15 @@ fn switch_for_thinking_must_be_something_that_can_be_sent() {
 #[test]
 fn price_of_the_provider_is_that_of_models_without_their_own() {
     let input = |prices: &str| {
-        let models = "metadata: {models: {own: {pricing: {input_per_1m: 7}}, other: {context_window: 9}}}";
+        let yuan = "yuan: {pricing: {input_per_1m: 7, currency: CNY}}";
+        let models = format!(
+            "metadata: {{models: {{own: {{pricing: {{input_per_1m: 7}}}}, other: {{context_window: 9}}, {yuan}}}}}"
+        );
         let text = and(&format!("pricing: {{{prices}}}\n{models}\n"));
         let files = vec![SourceFile { path: "acme.yaml".to_owned(), text: Ok(text) }];
         let catalog = Catalog::load(&[Source { origin: Origin::User, trust: Trust::Trusted, files }]);
         let models = &catalog.provider("acme").unwrap().manifest.models;
+        assert_eq!(models["yuan"].pricing, None, "what it costs in dollars is not known");
         ["own", "other"].map(|id| models[id].pricing.clone().map(|it| (it.input_per_1m, it.output_per_1m)))
     };
     let own = Some((Some(7.0), None));

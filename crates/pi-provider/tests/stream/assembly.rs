@@ -59,7 +59,7 @@ fn a_stream_becomes_a_message() {
         "api": "test-api", "provider": "test", "model": "claude-x",
         "usage": {
             "input": 25, "output": 89, "cacheRead": 300, "cacheWrite": 100, "cacheWrite1h": 40, "totalTokens": 514,
-            "cost": {"input": 0.00005, "output": 0.00089, "cacheRead": 0, "cacheWrite": 0.00028, "total": 0.00122, "atLeast": true},
+            "cost": {"input": 0.00005, "output": 0.00089, "cacheRead": 0, "cacheWrite": 0.0002, "total": 0.00114, "atLeast": true},
         },
         "stopReason": "toolUse", "timestamp": 5, "responseId": "msg_1", "rawStopReason": "tool_use", "thinkingLevel": "low",
     });

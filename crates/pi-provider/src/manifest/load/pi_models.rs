@@ -223,7 +223,7 @@ impl PiModel {
                 output_per_1m: Some(cost.output),
                 cache_hit_input_per_1m: Some(cost.cache_read),
                 cache_write_per_1m: Some(cost.cache_write),
-                tiers: Vec::new(),
+                ..Pricing::default()
             });
         }
         let mut merged = compat.clone();

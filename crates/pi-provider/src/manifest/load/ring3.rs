@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-use super::{Report, activation, guardrail, model, ring1::Ring1, ring2::Ring2};
+use super::{Report, activation, guardrail, model, price, ring1::Ring1, ring2::Ring2};
 use crate::{
     error::ErrorCode,
     event::Termination,
@@ -126,7 +126,12 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "api_families" => manifest.api_families = api_families(member, report),
         "availability" => manifest.availability = optional(Rule::AvailabilitySection, member, report),
         "regions" => manifest.regions = or_default(Rule::Regions, member, report),
-        "pricing" => manifest.pricing = optional(Rule::PricingSection, member, report),
+        "pricing" => {
+            manifest.pricing = optional(Rule::PricingSection, member, report);
+            if let Some(pricing) = &mut manifest.pricing {
+                price::check_provider(pricing, &member.node, &member.key, report);
+            }
+        }
         "context_policy" => manifest.context_policy = optional(Rule::ContextPolicySection, member, report),
         "routing" => manifest.routing = or_default(Rule::RoutingSection, member, report),
         "telemetry" => manifest.telemetry = or_default(Rule::TelemetrySection, member, report),
