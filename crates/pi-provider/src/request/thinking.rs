@@ -64,16 +64,22 @@ pub(super) fn activate(
         }
         return Activation::default();
     }
+    let levels = Levels::of(target, format);
+    let off = levels.value(ThinkingLevel::Off);
+    let has_off = format.silence_is_off || !format.off.is_empty() || off.is_some_and(|word| !word.is_null());
     let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, choice) {
-        changes.changed("thinking", "off, because a tool must be called and this model does not think then");
+        if has_off {
+            changes.changed("thinking", "off, because a tool must be called and this model does not think then");
+        } else {
+            changes.dropped("thinking", "a tool must be called and this model does not think then");
+        }
         ThinkingLevel::Off
     } else {
         wanted
     };
-    let levels = Levels::of(target, format);
     let Some((level, value)) = levels.nearest(wanted) else {
         merge(members, &format.off);
-        if wanted == ThinkingLevel::Off && options.thinking_asked && format.off.is_empty() && !format.silence_is_off {
+        if options.thinking == ThinkingLevel::Off && options.thinking_asked && !has_off {
             changes.dropped("thinking", "there is no word for off, so the model thinks as it does by itself");
         }
         return Activation::default();

@@ -1,7 +1,7 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
 use pi_provider::{
-    CacheRetention, Call, CallError, Manifest, Mode, Request, Target, batch, builtin,
+    CacheRetention, Call, CallError, Manifest, Mode, Options, Request, Target, ToolChoice, batch, builtin,
     catalog::{Catalog, Origin, Source, SourceFile},
     credential::Trust,
     demo,
@@ -195,6 +195,33 @@ fn thinking_is_asked_for_in_each_providers_words() {
     ];
     for (id, model, level, expected) in table {
         assert_eq!(members(id, model, level), expected, "{id}/{model} {level}");
+    }
+}
+
+/// Where nothing is sent the model does not think, and nobody is told otherwise, also where a tool must be called.
+#[test]
+fn off_is_off_where_thinking_is_asked_for() {
+    let manifest = manifest("anthropic");
+    let tool = json!({ "name": "read", "description": "", "parameters": { "type": "object" } });
+    let told = |model: &str, thinking: ThinkingLevel, tool_choice: ToolChoice| {
+        let messages = [json!({ "role": "user", "content": "Hello!" })];
+        let Value::Object(parameters) = json!({ "tools": [{ "type": "function", "function": tool.clone() }] }) else {
+            panic!("parameters are an object")
+        };
+        let plain = plain(&messages, &parameters).unwrap();
+        let options = Options { thinking, thinking_asked: true, tool_choice, ..plain.options };
+        let entry = manifest.models.get(model);
+        let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &environment };
+        let request = build(&target, Call { prompt: &plain.prompt, options: &options }, Mode::Stream).unwrap();
+        assert_eq!(body(&request).get("thinking"), None, "{model}");
+        let changes = request.changes.iter().map(ToString::to_string);
+        changes.filter(|change| change.contains("thinking")).collect::<Vec<_>>()
+    };
+    let forced = ["changed thinking: off, because a tool must be called and this model does not think then"];
+    for model in ["claude-haiku-4-5", "claude-opus-4-8"] {
+        assert_eq!(told(model, ThinkingLevel::Off, ToolChoice::Auto), Vec::<String>::new(), "{model}");
+        assert_eq!(told(model, ThinkingLevel::Off, ToolChoice::Required), Vec::<String>::new(), "{model}");
+        assert_eq!(told(model, ThinkingLevel::Low, ToolChoice::Required), forced, "{model}");
     }
 }
 
