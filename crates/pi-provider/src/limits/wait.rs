@@ -41,6 +41,8 @@ fn in_body(body: &Value, now: SystemTime) -> Option<Duration> {
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
+    // Google wraps its errors in a list, where the answer would have been a list.
+    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let at = |path: &str| body.pointer(path).and_then(text);
     let (members, details) = (&USUAL.wait_members, &USUAL.wait_details);
     let list = body.pointer(&details.list).and_then(Value::as_array);

@@ -150,7 +150,8 @@ fn waits_are_found_wherever_they_stand() {
     assert_eq!(wait(none(), &left, none()), None);
     let info =
         json!({"error": {"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "23s"}]}});
-    assert_eq!(wait(none(), &[], info), Some(23_000));
+    assert_eq!(wait(none(), &[], info.clone()), Some(23_000));
+    assert_eq!(wait(none(), &[], json!([info])), Some(23_000), "in a list, as for a stream without events");
     assert_eq!(wait(none(), &[], json!({"error": {"retry_after_ms": 1200}})), Some(1200));
     let says = |message: &str| json!({"error": {"message": message}});
     assert_eq!(wait(none(), &[], says("Limit: 3 / min. Please try again in 20s.")), Some(20_000));
