@@ -5,9 +5,9 @@
 //! blocks the call, or is reported; the text itself is never in a report. A filter that masks or blocks and cannot be used as
 //! written, or of a type that nobody knows and with nothing to look for, lets nothing pass: calls are refused
 //! ([`Guardrails::of`]). `content_safety` without patterns, as the standard's example has it, finds nothing, and that is told
-//! ([`Guardrails::idle`]). Tool arguments that come back and thinking are
-//! never masked, which would break the one as JSON and the other's signature; they are blocked and reported like any text.
-//! What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
+//! ([`Guardrails::idle`]). Thinking that comes back is
+//! masked like any text, and loses its signature then, which vouched for what it was. The arguments of calls are never
+//! masked: a tool would do something else, or nothing; what was found in them is told. What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
 mod payload;
 mod rule;
@@ -50,17 +50,28 @@ pub struct Finding {
     pub side: Side,
     /// How many texts it was in.
     pub texts: usize,
+    /// It was to be masked and is still there: in the arguments of a call, which say something else if they are changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
 }
 
 impl Finding {
     /// The text was changed.
     pub fn is_masked(&self) -> bool {
-        self.action == FilterAction::Mask
+        self.action == FilterAction::Mask && !self.left
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.left {
+            let calls = if self.texts == 1 { "a call" } else { "calls" };
+            let filter = &self.filter;
+            return write!(
+                f,
+                "guardrail {filter} found something in the arguments of {calls}, and did not mask it there"
+            );
+        }
         let texts = if self.texts == 1 { "a text" } else { "texts" };
         write!(f, "guardrail {} found something in {texts} of the {}", self.filter, self.side)?;
         f.write_str(match self.action {
@@ -97,6 +108,7 @@ impl Guardrails {
             written.input_filters.iter().map(|filter| Rule::compile(filter, Side::Input, &mut problems)).collect();
         let output =
             written.output_filters.iter().map(|filter| Rule::compile(filter, Side::Output, &mut problems)).collect();
+        problems.extend(written.unread.iter().map(Problem::unread));
         Self { input, output, problems }
     }
 
@@ -185,14 +197,24 @@ impl Findings {
 
     /// Counts one more text; a filter that blocks ends it.
     fn add(&mut self, rule: &Rule) -> Result<(), CallError> {
+        self.count(rule, false)
+    }
+
+    /// Counts one more text that a filter was to mask and did not.
+    fn add_left(&mut self, rule: &Rule) -> Result<(), CallError> {
+        self.count(rule, true)
+    }
+
+    fn count(&mut self, rule: &Rule, left: bool) -> Result<(), CallError> {
         let (filter, action, side) = (rule.name(), rule.action(), self.side);
         match action {
             FilterAction::Warn | FilterAction::Block => tracing::warn!(filter, %side, "a guardrail found something"),
             FilterAction::Log | FilterAction::Mask => tracing::info!(filter, %side, "a guardrail found something"),
         }
-        match self.found.iter_mut().find(|finding| finding.filter == filter && finding.action == action) {
+        let is_same = |it: &&mut Finding| it.filter == filter && it.action == action && it.left == left;
+        match self.found.iter_mut().find(is_same) {
             Some(finding) => finding.texts += 1,
-            None => self.found.push(Finding { filter: filter.to_owned(), action, side, texts: 1 }),
+            None => self.found.push(Finding { filter: filter.to_owned(), action, side, texts: 1, left }),
         }
         match action {
             FilterAction::Block => Err(CallError::Blocked { filter: filter.to_owned(), side }),

@@ -11,7 +11,7 @@ use super::stream::HELD;
 use crate::{
     error::Side,
     likeness::nearest,
-    manifest::resilience::{Filter, FilterAction},
+    manifest::resilience::{Filter, FilterAction, UnreadFilter},
 };
 
 /// The same for everybody: it knows shapes only.
@@ -61,6 +61,15 @@ pub enum Fault {
         /// The known type that is nearest.
         meant: Option<&'static str>,
     },
+    /// It is written in a way that nobody reads.
+    #[error("{reason}")]
+    Unread { reason: String },
+    /// What it is to look for is not a list of texts.
+    #[error("its {member} are not a list of texts")]
+    NotTexts { member: &'static str },
+    /// Nobody reads this member, and it looks like one that says what to look for.
+    #[error("its {member} is not known; {meant} is")]
+    Misspelt { member: String, meant: &'static str },
     #[error(
         "{pattern} may match more than {LONGEST} bytes, or asks for the ends of the text, so answers come out when their \
          texts are complete"
@@ -69,28 +78,28 @@ pub enum Fault {
 }
 
 impl Problem {
+    /// Filters that could not be read. What they were to do is not known, so they may have been to block.
+    pub(super) fn unread(filter: &UnreadFilter) -> Self {
+        let fault = Fault::Unread { reason: filter.reason.clone() };
+        Self { filter: filter.path.clone(), action: FilterAction::Block, fault }
+    }
+
     /// Whether something passes that the filter was written to keep back.
     pub fn is_open(&self) -> bool {
         let is_broken = match self.fault {
             Fault::NotAPattern { .. } | Fault::TooLarge => true,
             Fault::UnknownType { .. } => true,
+            Fault::Unread { .. } | Fault::NotTexts { .. } | Fault::Misspelt { .. } => true,
             // The standard's own example has it. It is told wherever it is used.
             Fault::LooksForNothing => false,
             Fault::NeedsWhole { .. } => false,
         };
-        self.keeps_back() && is_broken
+        self.action.keeps_back() && is_broken
     }
 
     /// Whether the filter is to keep something back, finds nothing, and lets calls pass: whoever makes them should know.
     pub fn is_idle(&self) -> bool {
-        self.keeps_back() && self.fault == Fault::LooksForNothing
-    }
-
-    fn keeps_back(&self) -> bool {
-        match self.action {
-            FilterAction::Block | FilterAction::Mask => true,
-            FilterAction::Warn | FilterAction::Log => false,
-        }
+        self.action.keeps_back() && self.fault == Fault::LooksForNothing
     }
 }
 
@@ -105,6 +114,7 @@ impl Rule {
     /// Compiles a filter; what cannot be used is left out and told.
     pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<Problem>) -> Self {
         let mut tell = |fault| problems.push(Problem { filter: filter.kind.clone(), action: filter.action, fault });
+        misread(filter).for_each(&mut tell);
         let mut alternatives = Vec::new();
         let mut needs_whole = false;
         for pattern in strings(filter.settings.get("patterns")) {
@@ -163,6 +173,24 @@ impl Rule {
             Search::Nothing => Cow::Borrowed(text),
         }
     }
+}
+
+/// Where a filter says what it looks for.
+const SOUGHT: [&str; 2] = ["patterns", "words"];
+
+/// Members that were to say what is looked for, and do not.
+fn misread(filter: &Filter) -> impl Iterator<Item = Fault> {
+    let is_texts = |value: &Value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    let settings = &filter.settings;
+    let wrong = SOUGHT
+        .into_iter()
+        .filter(move |member| settings.get(*member).is_some_and(|value| !value.is_null() && !is_texts(value)));
+    let unknown = settings.keys().filter(|member| !SOUGHT.contains(&member.as_str()));
+    let misspelt = unknown.filter_map(|member| {
+        let meant = nearest(member, SOUGHT).first().copied()?;
+        Some(Fault::Misspelt { member: member.clone(), meant })
+    });
+    wrong.map(|member| Fault::NotTexts { member }).chain(misspelt)
 }
 
 /// The types of filters that the standard names.

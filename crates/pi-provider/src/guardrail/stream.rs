@@ -20,8 +20,9 @@ pub(super) const HELD: usize = 256;
 /// A single match is not waited for longer than this.
 const MOST_HELD: usize = 4 * HELD;
 
-/// Filters the texts of an answer. Ends of texts come out late, but before the next event of another kind. Thinking and the
-/// arguments of calls are looked at and never masked: that would break the one's signature and the other's JSON.
+/// Filters the texts of an answer. Ends of texts come out late, but before the next event of another kind. Thinking that is
+/// masked loses its signature, so that it does not go back as what the model thought. The arguments of calls are looked at
+/// and never masked, because a tool would do something else; what was found in them is told.
 pub struct OutputGuard {
     rules: Vec<Rule>,
     findings: Findings,
@@ -34,6 +35,8 @@ struct Text {
     candidate: u32,
     place: Place,
     filters: Vec<Filter>,
+    /// Of thinking: what vouches for it, until all of it was looked at.
+    signatures: Vec<String>,
 }
 
 /// Which text of an answer.
@@ -60,6 +63,22 @@ enum Filter {
     },
     /// Nothing is looked for, or not any more.
     Done,
+}
+
+/// What a filter does with what it finds in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Mask,
+    /// It would be masked elsewhere.
+    Leave,
+    Tell,
+}
+
+/// What a filter has to do.
+#[derive(Clone, Copy)]
+struct Work<'r> {
+    rule: &'r Rule,
+    effect: Effect,
 }
 
 impl OutputGuard {
@@ -114,7 +133,15 @@ impl OutputGuard {
     ) -> Result<(), CallError> {
         self.flush(Some(candidate), Some(&place), out)?;
         let text = self.text(candidate, &place);
-        let piece = run(&mut self.texts[text].filters, &self.rules, &mut self.findings, piece, false)?;
+        let text = &mut self.texts[text];
+        let piece = run(text, &self.rules, &mut self.findings, piece, false)?;
+        if let Place::Thinking { block } = place {
+            // Without a number, what comes behind a signature is another thought.
+            let is_over = block.is_none() && signature.is_some();
+            text.signatures.extend(signature);
+            emit(candidate, place, piece, None, out);
+            return if is_over { self.flush(Some(candidate), None, out) } else { Ok(()) };
+        }
         emit(candidate, place, piece, signature, out);
         Ok(())
     }
@@ -129,8 +156,14 @@ impl OutputGuard {
         let ends = |text: &mut Text| candidate.is_none_or(|it| it == text.candidate) && but != Some(&text.place);
         let ended: Vec<Text> = self.texts.extract_if(.., ends).collect();
         for mut text in ended {
-            let content = run(&mut text.filters, &self.rules, &mut self.findings, String::new(), true)?;
-            emit(text.candidate, text.place, content, None, out);
+            let content = run(&mut text, &self.rules, &mut self.findings, String::new(), true)?;
+            if text.is_masked(&self.rules) {
+                text.signatures.clear();
+            }
+            emit(text.candidate, text.place.clone(), content, None, out);
+            for signature in text.signatures {
+                emit(text.candidate, text.place.clone(), String::new(), Some(signature), out);
+            }
         }
         Ok(())
     }
@@ -138,10 +171,29 @@ impl OutputGuard {
     fn text(&mut self, candidate: u32, place: &Place) -> usize {
         let known = self.texts.iter().position(|text| text.candidate == candidate && text.place == *place);
         known.unwrap_or_else(|| {
-            let filters = self.rules.iter().map(|rule| Filter::new(rule, place)).collect();
-            self.texts.push(Text { candidate, place: place.clone(), filters });
+            let filters = self.rules.iter().map(Filter::new).collect();
+            self.texts.push(Text { candidate, place: place.clone(), filters, signatures: Vec::new() });
             self.texts.len() - 1
         })
+    }
+}
+
+impl Text {
+    /// What was found was taken out of it.
+    fn is_masked(&self, rules: &[Rule]) -> bool {
+        let mut filters = self.filters.iter().zip(rules);
+        filters.any(|(filter, rule)| self.place.effect(rule) == Effect::Mask && filter.has_found())
+    }
+}
+
+impl Place {
+    /// What becomes of a text in which a filter finds something.
+    fn effect(&self, rule: &Rule) -> Effect {
+        match (rule.action(), self) {
+            (FilterAction::Mask, Self::Content { .. } | Self::Thinking { .. }) => Effect::Mask,
+            (FilterAction::Mask, Self::Arguments { .. }) => Effect::Leave,
+            (FilterAction::Block | FilterAction::Warn | FilterAction::Log, _) => Effect::Tell,
+        }
     }
 }
 
@@ -162,26 +214,34 @@ fn emit(candidate: u32, place: Place, text: String, signature: Option<String>, o
 
 /// Sends a piece through all filters; at the end each gives out what it held.
 fn run(
-    filters: &mut [Filter],
+    text: &mut Text,
     rules: &[Rule],
     findings: &mut Findings,
     mut piece: String,
     is_end: bool,
 ) -> Result<String, CallError> {
-    for (filter, rule) in filters.iter_mut().zip(rules) {
-        piece = filter.push(piece, rule, findings)?;
+    for (filter, rule) in text.filters.iter_mut().zip(rules) {
+        let work = Work { rule, effect: text.place.effect(rule) };
+        piece = filter.push(piece, work, findings)?;
         if is_end {
-            piece.push_str(&filter.finish(rule, findings)?);
+            piece.push_str(&filter.finish(work, findings)?);
         }
     }
     Ok(piece)
 }
 
+impl Work<'_> {
+    fn found(self, findings: &mut Findings) -> Result<(), CallError> {
+        match self.effect {
+            Effect::Leave => findings.add_left(self.rule),
+            Effect::Mask | Effect::Tell => findings.add(self.rule),
+        }
+    }
+}
+
 impl Filter {
-    fn new(rule: &Rule, place: &Place) -> Self {
-        let is_masked = rule.action() == FilterAction::Mask;
+    fn new(rule: &Rule) -> Self {
         match rule.search() {
-            Search::Personal | Search::Pattern(_) if is_masked && !matches!(place, Place::Content { .. }) => Self::Done,
             Search::Personal => Self::Personal { stream: personal_stream(), pending: Some(String::new()) },
             Search::Pattern(pattern) => {
                 let (pattern, needs_whole) = (pattern.clone(), rule.needs_whole());
@@ -191,40 +251,48 @@ impl Filter {
         }
     }
 
-    fn push(&mut self, piece: String, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+    fn has_found(&self) -> bool {
+        match self {
+            Self::Personal { pending, .. } => pending.is_none(),
+            Self::Pattern { found, .. } => *found,
+            Self::Done => false,
+        }
+    }
+
+    fn push(&mut self, piece: String, work: Work<'_>, findings: &mut Findings) -> Result<String, CallError> {
         match self {
             Self::Personal { stream, pending } => {
                 if let Some(pending) = pending {
                     pending.push_str(&piece);
                 }
                 let masked = stream.push(&piece);
-                self.settle(masked, rule, findings)
+                self.settle(masked, work, findings)
             }
             Self::Pattern { held, .. } => {
                 held.push_str(&piece);
                 let end = self.safe_end();
-                self.release(end, rule, findings)
+                self.release(end, work, findings)
             }
             Self::Done => Ok(piece),
         }
     }
 
-    fn finish(&mut self, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+    fn finish(&mut self, work: Work<'_>, findings: &mut Findings) -> Result<String, CallError> {
         match self {
             Self::Personal { stream, .. } => {
                 let masked = std::mem::replace(stream, personal_stream()).finish();
-                self.settle(masked, rule, findings)
+                self.settle(masked, work, findings)
             }
             Self::Pattern { held, .. } => {
                 let end = held.len();
-                self.release(end, rule, findings)
+                self.release(end, work, findings)
             }
             Self::Done => Ok(String::new()),
         }
     }
 
     /// Compares what comes out of the redactor with what went in.
-    fn settle(&mut self, masked: String, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+    fn settle(&mut self, masked: String, work: Work<'_>, findings: &mut Findings) -> Result<String, CallError> {
         let Self::Personal { pending, .. } = self else { return Ok(masked) };
         let Some(raw) = pending else { return Ok(masked) };
         if raw.starts_with(&masked) {
@@ -232,10 +300,10 @@ impl Filter {
             return Ok(masked);
         }
         let raw = pending.take().unwrap_or_default();
-        findings.add(rule)?;
-        match rule.action() {
-            FilterAction::Mask => Ok(masked),
-            FilterAction::Warn | FilterAction::Log | FilterAction::Block => {
+        work.found(findings)?;
+        match work.effect {
+            Effect::Mask => Ok(masked),
+            Effect::Leave | Effect::Tell => {
                 *self = Self::Done;
                 Ok(raw)
             }
@@ -260,7 +328,7 @@ impl Filter {
         cut.unwrap_or_else(|| if held.len() > MOST_HELD { behind(limit) } else { 0 })
     }
 
-    fn release(&mut self, end: usize, rule: &Rule, findings: &mut Findings) -> Result<String, CallError> {
+    fn release(&mut self, end: usize, work: Work<'_>, findings: &mut Findings) -> Result<String, CallError> {
         let Self::Pattern { pattern, held, found, .. } = self else { return Ok(String::new()) };
         let rest = held.split_off(end);
         let text = std::mem::replace(held, rest);
@@ -270,8 +338,8 @@ impl Filter {
         }
         let masked = masked.into_owned();
         if !std::mem::replace(found, true) {
-            findings.add(rule)?;
+            work.found(findings)?;
         }
-        Ok(if rule.action() == FilterAction::Mask { masked } else { text })
+        Ok(if work.effect == Effect::Mask { masked } else { text })
     }
 }

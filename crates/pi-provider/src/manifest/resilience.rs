@@ -75,6 +75,17 @@ pub struct Guardrails {
     pub input_filters: Vec<Filter>,
     #[serde(default)]
     pub output_filters: Vec<Filter>,
+    /// What was written there and could not be read. Nothing passes by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadFilter>,
+}
+
+/// Filters that were written and could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadFilter {
+    /// Where, such as `guardrails.input_filters[0]`.
+    pub path: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +106,23 @@ pub enum FilterAction {
     Warn,
     Log,
     Mask,
+}
+
+impl FilterAction {
+    /// Whether what is found does not pass.
+    pub fn keeps_back(self) -> bool {
+        match self {
+            Self::Block | Self::Mask => true,
+            Self::Warn | Self::Log => false,
+        }
+    }
+}
+
+impl Guardrails {
+    /// Nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.input_filters.is_empty() && self.output_filters.is_empty() && self.unread.is_empty()
+    }
 }
 
 impl Default for RetryPolicy {

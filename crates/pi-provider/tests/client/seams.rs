@@ -6,6 +6,7 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use pi_provider::{
     CallError, StreamEvent,
     client::{Draft, EventStream, ForeignCall, ForeignStream, Interception, Interceptor, Replacer},
+    manifest::load::{Format, load},
 };
 use pi_testkit::Script;
 
@@ -113,6 +114,79 @@ async fn filter_that_is_to_keep_something_back_and_cannot_be_used_refuses_the_ca
             assert_eq!(fixture.text().await.unwrap(), "Hello, world", "{action} keeps nothing back");
         }
     }
+}
+
+/// A slip in what is written of a filter must not be the same as no filter.
+#[tokio::test]
+async fn filters_that_cannot_be_read_refuse_the_call() {
+    for (text, refused) in [
+        (
+            "guardrails: {input_filters: [{type: pii_detection, action: maks}]}",
+            Some("guardrails.input_filters[0] of acme cannot be used: \"maks\" is not one of block, warn, log, mask"),
+        ),
+        (
+            "guardrails: {output_filters: [{type: pii_detection}]}",
+            Some("guardrails.output_filters[0] of acme cannot be used: action is missing"),
+        ),
+        (
+            "guardrails: {input_filters: {type: pii_detection, action: mask}}",
+            Some("guardrails.input_filters of acme cannot be used: a list is expected, not an object"),
+        ),
+        (
+            "guardrails: {input_filter: [{type: pii_detection, action: mask}]}",
+            Some("guardrails.input_filter of acme cannot be used: input_filter is not known; input_filters is"),
+        ),
+        (
+            "guardrails: [{type: pii_detection, action: mask}]",
+            Some("guardrails of acme cannot be used: an object is expected, not a list"),
+        ),
+        (
+            "guardrail: {input_filters: [{type: pii_detection, action: mask}]}",
+            Some("guardrail of acme cannot be used: guardrail is not known; guardrails is"),
+        ),
+        (
+            "guardrails: {input_filters: [{type: content_safety, action: block, pattern: [moon]}]}",
+            Some("content_safety of acme cannot be used: its pattern is not known; patterns is"),
+        ),
+        (
+            "guardrails: {input_filters: [{type: content_safety, action: block, words: moon}]}",
+            Some("content_safety of acme cannot be used: its words are not a list of texts"),
+        ),
+        ("guardrails: {input_filters: [{action: warn}], output_filters: null, purpose: none}", None),
+        ("guardrails: {input_filters: [{type: pii_detection, action: mask, words: null}]}", None),
+    ] {
+        let server = Server::start(Script::new().otherwise(hello())).await.unwrap();
+        let manifest = loaded(&server.url(), text);
+        let fixture = Fixture::of(server, manifest, settings());
+        let outcome = fixture.text().await.map_err(|error| error.to_string());
+        let expected = match refused {
+            Some(reason) => Err(format!("guardrail {reason}")),
+            None => Ok("Hello, world".to_owned()),
+        };
+        let asked = usize::from(expected.is_ok());
+        assert_eq!((outcome, fixture.server.requests().len()), (expected, asked), "{text}");
+    }
+}
+
+/// A small manifest, read as a file is, with one more line.
+fn loaded(base_url: &str, line: &str) -> Manifest {
+    let text = format!(
+        r#"
+id: acme
+protocol_version: "2.0"
+endpoint:
+  base_url: {base_url}
+  chat: /chat/completions
+  auth: {{ type: bearer, header: Authorization, token_env: ACME_TOKEN }}
+error_classification:
+  by_http_status: {{ "400": invalid_request, "401": authentication, "429": rate_limited, "500": server_error }}
+capabilities: {{ required: [text, streaming] }}
+streaming: {{ decoder: {{ format: sse, strategy: openai_chat }} }}
+{line}
+"#
+    );
+    let loaded = load(&text, "acme.yaml", Format::Yaml);
+    loaded.manifest.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
 }
 
 /// Says what it was asked.

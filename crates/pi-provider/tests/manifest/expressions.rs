@@ -179,7 +179,7 @@ guardrails:
         acme.yaml:17:45: warning[expression.pattern]: a( is not a regular expression (guardrails.input_filters[0].patterns[0])
             help: correct it: calls are refused until then, because nothing may pass by it
         acme.yaml:17:51: warning[ring3.guardrails]: a text is expected, not a number (guardrails.input_filters[0].patterns[1])
-            help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for
+            help: correct it: calls are refused until then, because nothing may pass by it
         acme.yaml:18:7: warning[ring3.guardrails]: it names neither patterns nor words, so it finds nothing (guardrails.input_filters[1])
             help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for
         acme.yaml:20:48: warning[ring3.guardrails]: a+ may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[0].patterns[0])

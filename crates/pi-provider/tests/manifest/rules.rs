@@ -416,7 +416,7 @@ fn ring_3_falls_back_to_its_default() {
             help: write end_turn, max_tokens, stop_sequence, tool_use, refusal, pause_turn or other
     accepted
         acme.yaml:16:49: warning[ring3.guardrails]: "shred" is not one of block, warn, log, mask (guardrails.input_filters[0].action)
-            help: write block, warn, log or mask
+            help: write block, warn, log or mask; calls are refused until then
     accepted
         acme.yaml:17:47: warning[expression.pattern]: ( is not a regular expression (guardrails.input_filters[0].patterns[0])
             help: correct it: calls are refused until then, because nothing may pass by it

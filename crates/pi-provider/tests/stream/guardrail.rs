@@ -56,7 +56,8 @@ fn blocked(error: &CallError) -> String {
 
 fn shown(findings: &[pi_provider::guardrail::Finding]) -> String {
     let one = |finding: &pi_provider::guardrail::Finding| {
-        format!("{} {:?} in {} of the {}", finding.filter, finding.action, finding.texts, finding.side)
+        let left = if finding.left { " left" } else { "" };
+        format!("{} {:?}{left} in {} of the {}", finding.filter, finding.action, finding.texts, finding.side)
     };
     findings.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -189,7 +190,7 @@ fn hidden(word: &str) -> Vec<StreamEvent> {
     let (begin, end) = word.split_at(word.len() / 2);
     let thinking = |thinking: &str| StreamEvent::ThinkingDelta {
         candidate: 0,
-        block: None,
+        block: Some(0),
         thinking: thinking.to_owned(),
         signature: Some("s".to_owned()),
         redacted: false,
@@ -219,31 +220,65 @@ fn hidden(word: &str) -> Vec<StreamEvent> {
 }
 
 #[test]
-fn thinking_and_arguments_are_looked_at_and_not_masked() {
+fn thinking_is_masked_and_arguments_are_told() {
     let run = |filters: Value, events: Vec<StreamEvent>| {
         let mut guard = compile(&filters).stream_output();
         let mut out = Vec::new();
         let outcome = events.into_iter().try_for_each(|event| guard.push(event, &mut out));
-        let (mut thinking, mut arguments) = (String::new(), String::new());
+        let (mut thinking, mut arguments, mut signatures) = (String::new(), String::new(), 0);
         for event in &out {
             match event {
-                StreamEvent::ThinkingDelta { thinking: piece, .. } => thinking.push_str(piece),
+                StreamEvent::ThinkingDelta { thinking: piece, signature, .. } => {
+                    thinking.push_str(piece);
+                    signatures += usize::from(signature.is_some());
+                }
                 StreamEvent::PartialToolCall { arguments: piece, .. } => arguments.push_str(piece),
                 StreamEvent::ToolCallEnded { .. } => arguments.push('.'),
                 _ => {}
             }
         }
+        if signatures > 0 {
+            thinking.push_str(" (signed)");
+        }
         (outcome.map_err(|error| blocked(&error)), thinking, arguments, shown(guard.findings()))
     };
-    let (thinking, arguments) = ("about the moon, again".to_owned(), "{\"to\":\"the moon\"}.".to_owned());
+    let (thinking, arguments) = ("about the moon, again (signed)".to_owned(), "{\"to\":\"the moon\"}.".to_owned());
     let passed = |findings: &str| (Ok(()), thinking.clone(), arguments.clone(), findings.to_owned());
-    assert_eq!(run(words("mask"), hidden("moon")), passed(""));
+    let masked = "about the [REDACTED], again".to_owned();
+    let told = "house_rules Mask in 1 of the answer, house_rules Mask left in 1 of the answer".to_owned();
+    assert_eq!(run(words("mask"), hidden("moon")), (Ok(()), masked, arguments.clone(), told));
+    assert_eq!(run(words("mask"), hidden("sun")).1, "about the sun, again (signed)");
+    let mail = "ada@example.com";
+    let (outcome, thinking_mail, arguments_mail, told) = run(personal("mask"), hidden(mail));
+    assert_eq!((outcome, thinking_mail.as_str()), (Ok(()), "about the a***@e***.com, again"));
+    assert_eq!(arguments_mail, "{\"to\":\"the ada@example.com\"}.");
+    assert_eq!(told, "pii_detection Mask in 1 of the answer, pii_detection Mask left in 1 of the answer");
     assert_eq!(run(words("warn"), hidden("moon")), passed("house_rules Warn in 2 of the answer"));
     let found = "house_rules Block in 1 of the answer".to_owned();
     let error = "guardrail house_rules blocked the answer".to_owned();
     assert_eq!(run(words("block"), hidden("moon")), (Err(error.clone()), String::new(), String::new(), found.clone()));
     let only_call = hidden("moon").split_off(2);
     assert_eq!(run(words("block"), only_call), (Err(error), String::new(), String::new(), found));
+}
+
+/// Without numbers only its signature says where a thought ends.
+#[test]
+fn thoughts_without_numbers_keep_their_own_signatures() {
+    let thought = |thinking: &str, signature: Option<&str>| StreamEvent::ThinkingDelta {
+        candidate: 0,
+        block: None,
+        thinking: thinking.to_owned(),
+        signature: signature.map(str::to_owned),
+        redacted: false,
+    };
+    let mut guard = compile(&words("mask")).stream_output();
+    let mut out = Vec::new();
+    for event in [thought("the moon", Some("one")), thought("the sun", Some("two"))] {
+        guard.push(event, &mut out).unwrap();
+    }
+    guard.finish(&mut out).unwrap();
+    let expected = [thought("the [REDACTED]", None), thought("the sun", None), thought("", Some("two"))];
+    assert_eq!(out, expected);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::{
         experimental::{CircuitBreaker, Experimental, Performance},
         expression::{Checked, Rooted},
         names,
-        resilience::{RetryPolicy, TerminationMap},
+        resilience::{Guardrails, RetryPolicy, TerminationMap, UnreadFilter},
         tree::{Member, Node, Tree},
     },
 };
@@ -114,7 +114,11 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "rate_limit_headers" => manifest.rate_limit_headers = or_default(Rule::RateLimitHeaders, member, report),
         "retry_policy" => manifest.retry_policy = retry_policy(member, &manifest.error_classification, report),
         "termination" => manifest.termination = termination(member, report),
-        "guardrails" => manifest.guardrails = guardrail::read(member, report),
+        "guardrails" => {
+            let known = std::mem::take(&mut manifest.guardrails.unread);
+            manifest.guardrails = guardrail::read(member, report);
+            known.into_iter().for_each(|unread| add_unread(&mut manifest.guardrails, unread));
+        }
         "provider_contract" => {
             manifest.contract = or_default(Rule::ContractSection, member, report);
             activation::check(&mut manifest.contract, &member.node, &member.key, Severity::Warning, report);
@@ -143,9 +147,19 @@ fn section(member: &Member, manifest: &mut Manifest, report: &mut Report<'_>) {
         "features" => manifest.features = or_default(Rule::FeatureSection, member, report),
         "experimental" => manifest.experimental = experimental(member, report),
         other => {
-            report.ignore_member(member, other, &SECTIONS);
+            match guardrail::read_misspelt(member, report) {
+                Some(unread) => add_unread(&mut manifest.guardrails, unread),
+                None => report.ignore_member(member, other, &SECTIONS),
+            }
             manifest.extensions.insert(other.to_owned(), member.node.to_json());
         }
+    }
+}
+
+/// A file that was written from another names what was not read there, and may have it as well.
+fn add_unread(guardrails: &mut Guardrails, unread: UnreadFilter) {
+    if !guardrails.unread.contains(&unread) {
+        guardrails.unread.push(unread);
     }
 }
 
