@@ -16,6 +16,7 @@ mod profile;
 mod ring1;
 mod ring2;
 mod ring3;
+mod values;
 mod words;
 
 use indexmap::IndexMap;
@@ -142,6 +143,7 @@ fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Opt
     let second = ring2::read(root, generation, report);
     let mut manifest = ring3::read(root, first, second, report);
     words::check(root, &manifest.capabilities, report);
+    values::check(root, report);
     manifest.capability_profile = profile::read(root, report);
     (!report.has_errors()).then_some(manifest)
 }

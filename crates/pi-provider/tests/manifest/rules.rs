@@ -640,6 +640,61 @@ fn words_that_nobody_knows_are_told_with_the_nearest() {
 }
 
 #[test]
+fn values_that_cannot_be_meant_are_told() {
+    let texts = [
+        and("availability: {check: {method: DELETE, path: /}, interval_ms: 10, fallback: {method: put, path: /}}\n"),
+        and("services: {list_models: {path: /models, method: FETCH}}\n"),
+        and("endpoints: {chat: {path: /chat, method: FOO}}\n"),
+        and("mcp: {client: {transports: [carrier, sse], protocol_version: notadate}}\n"),
+        and("category: zoo\n"),
+        and("category: ai_provider\nservices: {list_models: {path: /models, method: get}}\n"),
+        and("mcp: {server: {transports: [stdio], protocol_version: 2025-06-18}}\n"),
+        and("availability: {check: {method: head, path: /}, interval_ms: 1000}\n"),
+    ];
+    assert_snapshot!(verdicts(&texts), @r#"
+    accepted
+        acme.yaml:15:32: warning[ring3.availability]: "DELETE" is not one of HEAD, GET (availability.check.method)
+            help: known are HEAD, GET
+        acme.yaml:15:63: warning[ring3.availability]: 10 is under 1000 ms (availability.interval_ms)
+            help: write 1000 or more: whoever asks more often is in the way
+        acme.yaml:15:86: warning[ring3.availability]: "put" is not one of HEAD, GET, POST (availability.fallback.method)
+            help: did you mean POST? known are HEAD, GET, POST
+    accepted
+        acme.yaml:15:49: warning[ring3.services]: "FETCH" is not one of GET, POST, PUT, PATCH, DELETE, HEAD (services.list_models.method)
+            help: did you mean PATCH? known are GET, POST, PUT, PATCH, DELETE, HEAD
+    accepted
+        acme.yaml:15:41: warning[ring3.endpoints]: "FOO" is not one of GET, POST, PUT, PATCH, DELETE, HEAD (endpoints.chat.method)
+            help: known are GET, POST, PUT, PATCH, DELETE, HEAD
+    accepted
+        acme.yaml:15:29: warning[ring2.mcp]: "carrier" is not one of stdio, sse, streamable_http (mcp.client.transports[0])
+            help: known are stdio, sse, streamable_http
+        acme.yaml:15:62: warning[ring2.mcp]: "notadate" is not a date (mcp.client.protocol_version)
+            help: versions of the protocol are dates, such as 2025-06-18
+    accepted
+        acme.yaml:15:11: warning[ring3.category]: "zoo" is not one of ai_provider, model_provider, third_party_aggregator (category)
+            help: known are ai_provider, model_provider, third_party_aggregator
+    accepted
+    accepted
+    accepted
+    "#);
+}
+
+#[test]
+fn protocol_beside_another_address_is_told() {
+    let with = |protocol: &str, url: &str| {
+        let text = and("").replace("endpoint:\n", &format!("endpoint:\n  protocol: {protocol}\n"));
+        verdict(&text.replace("https://api.acme.example", url))
+    };
+    assert_snapshot!(with("https", "http://127.0.0.1:8080"), @r"
+    accepted
+        acme.yaml:4:13: warning[ring1.protocol]: the address begins with http, and that counts, not https (endpoint.protocol)
+            help: write the same in both, or leave endpoint.protocol out
+    ");
+    assert_eq!(with("https", "https://api.acme.example"), "accepted\n");
+    assert_eq!(with("http", "http://127.0.0.1:8080"), "accepted\n");
+}
+
+#[test]
 fn a_mark_is_as_long_as_what_it_points_at() {
     let text = and(concat!(
         "status: two words   # why\n",
