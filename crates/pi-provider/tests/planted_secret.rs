@@ -28,13 +28,16 @@ use pi_provider::{
     credential::{self, AuthFile, Credential, Resolved, SourceKind, Sources, Trust},
     manifest::{
         diagnostic::Style,
-        endpoint::SecretHeader,
+        endpoint::{Placement, SecretHeader},
         load::{Format, load},
     },
     request::{self, Plain},
     transport::Network,
 };
-use pi_testkit::{Reply, Script, Server, server::Step};
+use pi_testkit::{
+    Reply, Script, Server,
+    server::{Request, Step},
+};
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
@@ -151,8 +154,11 @@ async fn planted_key_is_on_the_wire_and_nowhere_else() {
     let mut printed = Printed::default();
     let sources = [SourceKind::Explicit, SourceKind::ManifestEnv, SourceKind::ConventionalEnv, SourceKind::AuthFile];
     // A bearer token, a header of its own, a query parameter.
-    for id in ["openai", "anthropic", "gemini"] {
-        let manifest = manifest(id);
+    for (id, is_in_address) in [("openai", false), ("anthropic", false), ("gemini", true)] {
+        let mut manifest = manifest(id);
+        if is_in_address {
+            manifest.endpoint.auth.placement = Placement::QueryParam { param_name: "key".to_owned() };
+        }
         printed.debug(&manifest);
         let mut credential = None;
         for source in sources {
@@ -165,7 +171,13 @@ async fn planted_key_is_on_the_wire_and_nowhere_else() {
             let server = Server::start(script).await.unwrap();
             call(&manifest, &server, Some(&credential), &mut printed).await;
             let requests = server.requests();
-            let sent = requests.iter().all(|request| format!("{request:?}").contains(KEY));
+            let carries = |request: &Request| match is_in_address {
+                true => {
+                    request.target.contains(&format!("key={KEY}")) && !format!("{:?}", request.headers).contains(KEY)
+                }
+                false => request.headers.iter().any(|(_, value)| value.contains(KEY)) && !request.target.contains(KEY),
+            };
+            let sent = requests.iter().all(carries);
             assert!(!requests.is_empty() && sent, "{id}, {what}: the key never reached the server");
             printed.check(&format!("{id}, {what}"));
         }
