@@ -30,7 +30,7 @@ use crate::{
     local::LocalServer,
     manifest::{
         Contract, Format, KeySource, ModelEntry,
-        diagnostic::{Diagnostic, Rule, Severity, Style, render},
+        diagnostic::{Diagnostic, Rule, Severity, Style, masked, render},
         load::{Document, Ignored, Loaded, Place, WrittenNames, load_any},
     },
     request::Target,
@@ -151,9 +151,9 @@ impl Entry {
 }
 
 impl Finding {
-    /// As a compiler shows it. Lines of files that hold keys are not shown.
+    /// As a compiler shows it. Lines of files that hold keys are not shown, and nothing that may be a key in those of others.
     pub fn render(&self, style: Style) -> String {
-        render(&self.diagnostic, self.source.as_deref().unwrap_or_default(), style)
+        render(&self.diagnostic, &masked(self.source.as_deref().unwrap_or_default()), style)
     }
 }
 

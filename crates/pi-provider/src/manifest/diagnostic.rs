@@ -1,11 +1,13 @@
 //! What is wrong with a file, and where.
 
+mod masked;
 mod render;
 mod rule;
 
 use std::fmt;
 
 pub use self::{
+    masked::masked,
     render::{Frame, Style, render, render_frame},
     rule::Rule,
 };

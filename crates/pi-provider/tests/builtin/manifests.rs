@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use pi_provider::{
     Manifest,
     builtin::{self, BuiltIn, MANIFESTS},
-    manifest::load::{Format, load},
+    manifest::{
+        diagnostic::masked,
+        load::{Format, load},
+    },
 };
 use serde_json::Value;
 
@@ -165,5 +168,13 @@ fn json_of_the_build_says_what_was_written() {
         let built = load(built_in.json, &built_in.path(), Format::Json);
         assert_eq!(built.manifest, Some(manifest(built_in)), "{}", built_in.id);
         assert_eq!((built.diagnostics, built.ignored), (Vec::new(), Vec::new()), "{}", built_in.id);
+    }
+}
+
+/// None of them holds a secret, so that every line may be shown beside a finding.
+#[test]
+fn nothing_in_them_is_taken_for_a_secret() {
+    for built_in in MANIFESTS {
+        assert_eq!(masked(built_in.text), built_in.text, "{}", built_in.id);
     }
 }

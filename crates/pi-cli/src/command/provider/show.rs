@@ -8,11 +8,10 @@ use std::path::Path;
 use pi_provider::{
     Dialect, Manifest, builtin,
     catalog::{Entry, Finding, Origin},
-    manifest::modules,
+    manifest::{diagnostic::masked, modules},
 };
 use serde_json::{Map, Value, json};
 
-use super::validate::masker;
 use crate::{
     arguments::model::ShowArguments,
     console::{Console, Tone, printable},
@@ -55,7 +54,7 @@ fn source(entry: &Entry) -> Result<String, Failure> {
             input::read_text(Path::new(&file))?
         }
     };
-    Ok(masker().redact_text(&text).into_owned())
+    Ok(masked(&text))
 }
 
 /// The manifest with what is known about it beside.

@@ -4,11 +4,10 @@ use pi_provider::{
     catalog::{Names, examine_provider},
     manifest::{
         Diagnostic, Severity,
-        diagnostic::{Style, render},
+        diagnostic::{Style, masked, render},
         load::{Document, Format, Ignored, load_any},
     },
 };
-use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde::Serialize;
 
 use crate::{
@@ -122,7 +121,7 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
     let written = input.text()?;
     let document = load_any(&written, name, Format::of_file(name));
     // Whatever the file is, and however broken: a key in it is not shown.
-    let text = masker().redact_text(&written).into_owned();
+    let text = masked(&written);
     Ok(match document {
         Document::Manifest(mut loaded) => {
             let claim = loaded.manifest.as_ref().map(|it| names.claim(name, it, &loaded.names));
@@ -176,10 +175,6 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
 /// Whether files of this name hold keys. One that is broken cannot be told apart by what it holds.
 fn holds_keys(name: &str) -> bool {
     ["models.json", "auth.json"].iter().any(|it| name.ends_with(it))
-}
-
-pub(super) fn masker() -> Redactor {
-    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
 }
 
 impl Examined {

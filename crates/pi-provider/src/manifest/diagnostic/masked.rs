@@ -1,0 +1,241 @@
+//! The text of a file as it may be shown beside a finding: what may be a secret is behind stars, and everything else stands
+//! in the line and column where it was written.
+//!
+//! In a log, `max_tokens: { type: integer }` may be a secret of many words. In a manifest it is none: what is under a name
+//! that is not that of a secret is hidden only if it looks like one, and the members of flow collections are looked at one
+//! by one.
+
+use std::{ops::Range, sync::LazyLock};
+
+use pi_redact::{Evidence, Options, Personal, Redactor, is_secret_key};
+
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
+    Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
+});
+
+/// The text with stars for what may be a secret, as many as it has characters.
+pub fn masked(source: &str) -> String {
+    let mut reader = Reader::default();
+    let mut shown = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let text = line.trim_end_matches(['\n', '\r']);
+        shown.push_str(&reader.line(text));
+        shown.push_str(&line[text.len()..]);
+    }
+    shown
+}
+
+/// What earlier lines say about the next one.
+#[derive(Default)]
+struct Reader {
+    /// The collections that are open.
+    open: Vec<Collection>,
+    /// Inside a block of a key or a certificate.
+    in_pem: bool,
+    /// Indentation of a member that names a secret, whose value is in the lines below it.
+    secret_above: Option<usize>,
+}
+
+/// What the members of a collection are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Collection {
+    Plain,
+    /// Whatever is in it is hidden.
+    Secret,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> String {
+        let was_in_pem = self.in_pem;
+        if line.contains("-----BEGIN") {
+            self.in_pem = true;
+        }
+        if line.contains("-----END") {
+            self.in_pem = false;
+        }
+        if was_in_pem || self.in_pem {
+            return stars(line);
+        }
+        let indentation = line.len() - line.trim_start().len();
+        if let Some(above) = self.secret_above {
+            let is_member = line.contains(": ") || line.trim_end().ends_with(':');
+            if line.trim().is_empty() || (indentation > above && !is_member) {
+                return stars(line);
+            }
+            self.secret_above = None;
+        }
+        let mut shown = String::with_capacity(line.len());
+        let mut done = 0;
+        for mark in structure(line, self.open.len()) {
+            let part = &line[done..mark.start];
+            shown.push_str(&self.part(part));
+            match &line[mark.clone()] {
+                "{" | "[" => self.open.push(self.collection(part)),
+                "}" | "]" => {
+                    self.open.pop();
+                }
+                _ => {}
+            }
+            shown.push_str(&line[mark.clone()]);
+            done = mark.end;
+        }
+        let rest = &line[done..];
+        shown.push_str(&self.part(rest));
+        let ends_open = ["", "|", ">", "|-", ">-", "|+", ">+"];
+        self.secret_above = rest
+            .rsplit_once(':')
+            .filter(|(key, value)| ends_open.contains(&value.trim()) && is_secret(name(key)))
+            .map(|_| indentation);
+        shown
+    }
+
+    /// What lies between two signs of a collection, or outside of all.
+    fn part(&self, part: &str) -> String {
+        match self.open.last() {
+            Some(Collection::Secret) => stars(part),
+            Some(Collection::Plain) | None => match part.split_once(':') {
+                Some((key, value)) if !is_secret(name(key)) => {
+                    format!("{}:{}", hide(key), hide(value))
+                }
+                Some((key, value)) if hide(part) != part => {
+                    let comment = value.find(" #").unwrap_or(value.len());
+                    format!("{key}:{}{}", stars(&value[..comment]), &value[comment..])
+                }
+                Some(_) | None => hide(part),
+            },
+        }
+    }
+
+    /// What opens behind this text.
+    fn collection(&self, before: &str) -> Collection {
+        let is_secret = before.trim_end().strip_suffix(':').is_some_and(|key| is_secret(name(key)));
+        match self.open.last() {
+            Some(Collection::Secret) => Collection::Secret,
+            Some(Collection::Plain) | None if is_secret => Collection::Secret,
+            Some(Collection::Plain) | None => Collection::Plain,
+        }
+    }
+}
+
+/// Whether what stands under this name is a secret. The format has names of its own that sound like it, and so have errors.
+fn is_secret(name: &str) -> bool {
+    let is_error = || ["invalid", "incorrect", "error"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    is_secret_key(name) && name != "token_usage_fields" && !is_error()
+}
+
+/// The name of a member, without what stands before it.
+fn name(key: &str) -> &str {
+    let key = key.trim().trim_matches(['"', '\'']);
+    key.rsplit([' ', '"', '\'']).next().unwrap_or(key)
+}
+
+/// Where collections begin, end, and go on in a line, of which so many are open: a sign in quotes, or in a text that is not
+/// in quotes, is none.
+fn structure(line: &str, open: usize) -> Vec<Range<usize>> {
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    let mut depth = open;
+    let mut quote = None;
+    let mut before = None;
+    for (at, letter) in line.char_indices() {
+        let begins = match before {
+            None | Some(':' | '-') => true,
+            Some('{' | '[' | ',') => depth > 0,
+            Some(_) => false,
+        };
+        match (quote, letter) {
+            (Some(open), _) if open == letter && !line[..at].ends_with('\\') => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if begins => quote = Some(letter),
+            (None, '#') if line[..at].ends_with([' ', '\t']) || at == 0 => break,
+            (None, '{' | '[') if begins => {
+                depth += 1;
+                marks.push(at..at + 1);
+            }
+            (None, '}' | ']') if depth > 0 => {
+                depth -= 1;
+                marks.push(at..at + 1);
+            }
+            (None, ',') if depth > 0 => marks.push(at..at + 1),
+            (None, _) => {}
+        }
+        if !letter.is_whitespace() {
+            before = Some(letter);
+        }
+    }
+    marks
+}
+
+/// Stars for what may be a secret, from the first to the last.
+fn hide(written: &str) -> String {
+    let redacted = REDACTOR.redact_text(written);
+    if written == redacted {
+        return written.to_owned();
+    }
+    let [from, to]: [Vec<char>; 2] = [written, redacted.as_ref()].map(|text| text.chars().collect());
+    let before = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let most = from.len().min(to.len()) - before;
+    let behind = from.iter().rev().zip(to.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let hidden = from.len() - before - behind;
+    from[..before].iter().chain(std::iter::repeat_n(&'*', hidden)).chain(&from[from.len() - behind..]).collect()
+}
+
+fn stars(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_whitespace() { letter } else { '*' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_secret_stays_as_it_is_written() {
+        for text in [
+            "  max_tokens: { type: integer, range: [1, 4096] }\n",
+            "parameters: { max_tokens: { type: integr }, top_p: { type: float } }\n",
+            "max_tokens: {\n  type: integer,\n  default: 5 }\nid: acme\n",
+            "{\"parameters\": {\"max_tokens\": {\"type\": \"integer\", \"aliases\": [\"a\"]}}}",
+            "auth: { type: bearer, token_env: ACME_TOKEN, header: Authorization, prefix: Bearer }\n",
+            "token_usage_fields: { prompt_tokens: $.usage.in, completion_tokens: $.usage.out }\r\n",
+            "parameter_aliases: { max_tokens: max_completion_tokens }\n",
+            "max_tokens: many\n",
+            "  by_error_code: { invalid_api_key: authentication, API_KEY_INVALID: authentication }\n",
+            "api_key: null\n",
+            "a: {\n  b: {c: {\n    d: 1 }}}\nid: acme\n",
+        ] {
+            assert_eq!(masked(text), text);
+        }
+    }
+
+    #[test]
+    fn secrets_are_hidden_in_their_place() {
+        for (text, expected) in [
+            ("api_key: opensesame\nid: acme\n", "api_key: **********\nid: acme\n"),
+            (
+                "{ max_tokens: { type: x }, api_key: opensesame, id: acme }",
+                "{ max_tokens: { type: x }, api_key: **********, id: acme }",
+            ),
+            ("password: \"open,{sesame\" # why", "password: ************** # why"),
+            ("password: open,[sesame", "password: ************"),
+            ("api_key: { one: opensesame, two: [x] }\nid: acme", "api_key: { **** **********, **** [*] }\nid: acme"),
+            ("url: https://acme.example/?password=opensesame", "url: https://acme.example/?password=**********"),
+            ("api_key:\n  opensesame\nid: acme\n", "api_key:\n  **********\nid: acme\n"),
+            ("api_key: |\n  open\n  sesame\nid: acme\n", "api_key: |\n  ****\n  ******\nid: acme\n"),
+            ("\"api_key\":\n  \"opensesame\",\n\"id\": 1", "\"api_key\":\n  *************\n\"id\": 1"),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+        let key = "base_url: https://acme.example?key=sk-proj-0123456789abcdefghijklmnopqrstuvwxyz012345";
+        assert!(!masked(key).contains("6789abcdef"), "{}", masked(key));
+        let pem = "a: |\n  -----BEGIN PRIVATE KEY-----\n  MIIEvQ\n  -----END PRIVATE KEY-----\nid: acme\n";
+        assert!(!masked(pem).contains("MIIEvQ") && masked(pem).ends_with("\nid: acme\n"), "{}", masked(pem));
+    }
+
+    #[test]
+    fn places_do_not_move() {
+        let text = "a: { api_key: opensesame, type: integr } # [\n'b]': {\"token\": 'x{y', c: [1, {d: 2}]}\n";
+        let shown = masked(text);
+        let widths = |text: &str| text.lines().map(|line| line.chars().count()).collect::<Vec<_>>();
+        assert_eq!(widths(&shown), widths(text), "{shown}");
+        assert!(shown.contains("type: integr"), "{shown}");
+    }
+}
