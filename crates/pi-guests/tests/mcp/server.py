@@ -144,7 +144,7 @@ class Speaker:
             for step in (1, 2):
                 told = {"progressToken": token, "progress": step, "total": 2, "message": "step"}
                 self.notify("notifications/progress", told)
-                time.sleep(0.05)
+                time.sleep(0.3)
             self.text(message, "done")
         elif name == "hang":
             pass
