@@ -1,6 +1,6 @@
 //! Limits and times.
 
-use crate::header::{Header, Limit, Order, Role};
+use crate::header::{Header, Limit};
 
 /// Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +46,7 @@ impl Config {
     /// How many commands of its client and of its kind (reads, or all others) may wait when this one comes, if it matters.
     /// Whoever has sent much must still be able to look, and to stop a run or to answer it, which waits for nothing.
     pub fn pending_limit(&self, header: &Header) -> Option<usize> {
-        match header.order {
-            Order::Control { role: Role::NeededByRun, .. } => None,
-            Order::Control { role: Role::Bystander, .. } | Order::Work(_) => Some(self.max_pending_per_client),
-        }
+        if header.is_needed_by_run() { None } else { Some(self.max_pending_per_client) }
     }
 
     /// The defaults of the protocol, for a process that began at `epoch`.

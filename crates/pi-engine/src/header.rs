@@ -31,6 +31,16 @@ impl Header {
     pub fn subject(&self) -> Option<&SessionName> {
         self.about.as_ref().or(self.lane.session())
     }
+
+    /// Whether a run may be waiting for it.
+    pub fn is_needed_by_run(&self) -> bool {
+        matches!(self.order, Order::Control { role: Role::NeededByRun, .. })
+    }
+
+    /// The same command, of which nothing is recorded: it moves no version, and its outcome is kept as a read's is.
+    pub(crate) fn unrecorded(&self) -> Self {
+        Self { access: Access::Read, ..self.clone() }
+    }
 }
 
 /// A command on its way in.

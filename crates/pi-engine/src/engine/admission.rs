@@ -6,7 +6,7 @@ use super::{Alias, Command, Drain, Engine, Follower, announce, sender};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
-    header::{Admission, Header, Lane, Order, Role, Span},
+    header::{Admission, Header, Lane, Span},
     identity::{Names, Place},
     journal::Pending,
     lane::Queue,
@@ -20,8 +20,12 @@ impl<C, B> Engine<C, B> {
     pub(super) fn admit(&mut self, admission: Admission<C>, now: Time, effects: &mut Vec<Effect<C, B>>) {
         self.evict(now, effects);
         let Admission { request, header, command } = admission;
-        let header = Arc::new(header);
-        let admitted = match self.recognise(&header, now) {
+        let recognised = self.recognise(&header, now);
+        let header = Arc::new(match &recognised {
+            Ok(place) if self.goes_unrecorded(&header, *place) => header.unrecorded(),
+            Ok(_) | Err(_) => header,
+        });
+        let admitted = match recognised {
             Ok(Some(place)) => self.follow(place, request, &header, now, effects),
             Ok(None) => self.take_in(request, &header, command, now, effects),
             Err(refusal) => Err(refusal),
@@ -51,6 +55,20 @@ impl<C, B> Engine<C, B> {
             return Err(Refusal::ConflictingKey { key, before, now });
         }
         Ok(by_id.map(|(_, seen)| seen.place).or(by_key.map(|(_, seen)| seen.place)))
+    }
+
+    /// A run must be stopped and answered although nothing can be recorded; what repeats a command is recorded if that was.
+    fn goes_unrecorded(&self, header: &Header, repeated: Option<Place>) -> bool {
+        match repeated {
+            None => self.journal.has_failed() && header.is_needed_by_run(),
+            Some(Place::InFlight(ticket)) => {
+                let command = self.commands.get(&ticket).map(|command| &command.header);
+                let known = command.or_else(|| self.aliases.get(&ticket).map(|alias| &alias.header));
+                known.is_some_and(|known| !known.access.is_recorded())
+            }
+            Some(Place::Durable(_)) => false,
+            Some(Place::Read(_)) => true,
+        }
     }
 
     /// Whether a key that led here is still honoured.
@@ -227,7 +245,7 @@ impl<C, B> Engine<C, B> {
         Ok(())
     }
 
-    fn begin_request(&mut self, header: &Header) {
+    pub(super) fn begin_request(&mut self, header: &Header) {
         self.unanswered += 1;
         *self.pending.or_default(sender(header)) += 1;
     }
@@ -249,7 +267,8 @@ impl<C, B> Engine<C, B> {
                         Some(outcome) => Some(outcome),
                         None => {
                             let ticket = followed.map_or(ticket, |alias| alias.of);
-                            if needs_inversion_check(header) && self.waits_for_run(ticket, &header.lane) {
+                            // Only a command that a run may be waiting for can close a circle.
+                            if header.is_needed_by_run() && self.waits_for_run(ticket, &header.lane) {
                                 return Err(Failure::DependencyInverted { id: id.clone() });
                             }
                             if !open.iter().any(|(known, _)| known == id) {
@@ -331,11 +350,6 @@ const ENTANGLED: usize = 4_096;
 enum Until {
     Start,
     End,
-}
-
-/// Only a command that a run may be waiting for can close a circle.
-fn needs_inversion_check(header: &Header) -> bool {
-    matches!(header.order, Order::Control { role: Role::NeededByRun, .. })
 }
 
 fn kept<B>(kept: Option<&Kept<B>>) -> (Ticket, Option<Arc<Outcome<B>>>) {

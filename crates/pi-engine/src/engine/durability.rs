@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Ended, Engine, Follower, admission::replay, announce};
 use crate::{
     effect::{Effect, Phase},
+    header::Header,
     identity::{Names, Place},
     journal::{Pending, Unrecorded},
     name::{Sequence, Ticket, Time},
@@ -52,13 +53,15 @@ impl<C, B> Engine<C, B> {
         }
     }
 
-    /// Nothing can be recorded: what is not accepted never was, what waits ends, what ended is answered as unrecorded.
+    /// Nothing can be recorded: what is not accepted never was, what waits ends, what ended is answered as unrecorded. Only
+    /// what a run needs goes on.
     pub(super) fn journal_failed(&mut self, reason: &Arc<str>, now: Time, effects: &mut Vec<Effect<C, B>>) {
         if self.journal.has_failed() {
             return;
         }
         for pending in self.journal.fail(Arc::clone(reason)) {
             match pending {
+                Pending::Accepted(ticket) if self.is_awaited_by_run(ticket) => self.accept_unrecorded(ticket, effects),
                 Pending::Accepted(ticket) => self.retract(ticket, reason, effects),
                 Pending::Alias(ticket) => self.retract_alias(ticket, effects),
                 Pending::Finished(ticket) => self.lose_outcome(ticket, reason, now, effects),
@@ -66,13 +69,31 @@ impl<C, B> Engine<C, B> {
                 Pending::Late(_) => {}
             }
         }
-        let mut waiting: Vec<_> =
-            self.commands.iter().filter(|(_, c)| c.waiting && c.header.access.is_recorded()).collect();
+        let ends = |header: &Header| header.access.is_recorded() && !header.is_needed_by_run();
+        let mut waiting: Vec<_> = self.commands.iter().filter(|(_, c)| c.waiting && ends(&c.header)).collect();
         waiting.sort_unstable_by_key(|(ticket, _)| **ticket);
         let waiting: Vec<_> = waiting.into_iter().map(|(ticket, c)| (*ticket, c.header.kind.clone())).collect();
         for (ticket, kind) in waiting {
             self.break_off(ticket, Failure::Unrecorded { kind, reason: Arc::clone(reason) }, now, effects);
         }
+    }
+
+    /// Whether it waits for its turn, and a run perhaps for it.
+    fn is_awaited_by_run(&self, ticket: Ticket) -> bool {
+        self.commands.get(&ticket).is_some_and(|command| command.waiting && command.header.is_needed_by_run())
+    }
+
+    /// Lets a command go on that was to be recorded, as one that is not.
+    fn accept_unrecorded(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
+        let Some(command) = self.commands.get_mut(&ticket) else { return };
+        let header = Arc::new(command.header.unrecorded());
+        let before = std::mem::replace(&mut command.header, Arc::clone(&header));
+        if !Names::of(&header).is_empty() {
+            self.reserved -= 1;
+        }
+        self.end_request(&before);
+        self.begin_request(&header);
+        self.accepted(ticket, effects);
     }
 
     /// Undoes an admission that was never durable.

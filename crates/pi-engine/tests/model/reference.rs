@@ -189,6 +189,11 @@ pub(crate) struct Reference {
     effects: Effects,
 }
 
+/// What ends a run or answers it.
+fn is_needed(header: &Header) -> bool {
+    matches!(header.order, Order::Control { role: Role::NeededByRun, .. })
+}
+
 impl Reference {
     pub(crate) fn new(config: Config, now: Time) -> Self {
         Self {

@@ -15,6 +15,56 @@ fn new_writes_are_refused_and_reads_go_on() {
 }
 
 #[test]
+fn what_a_run_needs_passes_without_a_record() {
+    check(
+        "given s1
+         a.1 prompt s1       | record a.1
+         durable             | accepted a.1; start a.1
+         journal lost
+         a.2 abort s1        | accepted a.2; start a.2
+         done a.2            | answer a.2 ok v0
+         a.3 answer s1 key=k | accepted a.3; start a.3
+         done a.3            | answer a.3 ok v0
+         a.2 abort s1        | accepted a.2; replay a.2 ok v0
+         journal back
+         a.2 abort s1        | accepted a.2; replay a.2 ok v0
+         b.1 answer s1 key=k | accepted b.1; replay b.1 ok v0
+         done a.1            | record a.1 ended s1=1
+         durable             | answer a.1 ok v1
+         crash
+         a.2 abort s1        | record a.2",
+    );
+}
+
+#[test]
+fn what_a_run_needs_goes_on_when_the_journal_is_lost_under_it() {
+    check(
+        "given s1
+         a.1 prompt s1 | record a.1
+         durable       | accepted a.1; start a.1
+         a.2 abort s1  | record a.2
+         journal lost  | accepted a.2; start a.2
+         load          | in flight 2; running 2; lanes 1; reserved bytes 16384; ids 2; deadlines 1; versions 1
+         done a.2      | answer a.2 ok v0
+         journal back",
+    );
+}
+
+#[test]
+fn what_a_run_needs_and_was_accepted_is_done_and_told_as_unrecorded() {
+    check(
+        "given s1
+         a.1 get_state s1 | accepted a.1; start a.1
+         a.2 abort s1     | record a.2
+         durable          | accepted a.2
+         journal lost
+         done a.1         | answer a.1 ok v0; start a.2
+         done a.2         | answer a.2 broken: Durable journal append failed for command 'abort': full v1
+         journal back     | record a.2 ended s1=1",
+    );
+}
+
+#[test]
 fn what_was_not_accepted_is_refused_and_its_names_are_free() {
     check(
         "a.1 fork s1 key=k | record a.1

@@ -5,12 +5,23 @@ use super::*;
 impl Reference {
     pub(super) fn admit(&mut self, admission: Admission<u64>) {
         let Admission { request, header, command } = admission;
-        let header = Arc::new(header);
+        let header = Arc::new(self.as_it_can_be_kept(header));
         match self.judge(&header) {
             Err(refusal) => self.effects.push(Effect::Refuse { request, header, refusal }),
             Ok(None) => self.take(request, &header, command),
             Ok(Some(root)) => self.follow(request, header, command, root),
         }
+    }
+
+    /// Without a journal nothing is written of what a run needs, nor of what repeats such a command later.
+    fn as_it_can_be_kept(&self, mut header: Header) -> Header {
+        if let (Life::Open, Ok(known)) = (self.life, self.find(&header)) {
+            let unwritten = known.map_or(self.journal_failed && is_needed(&header), |known| !known.is_write());
+            if unwritten {
+                header.access = Access::Read;
+            }
+        }
+        header
     }
 
     /// The refusal, or the command that this one repeats.
@@ -37,8 +48,7 @@ impl Reference {
         // Those who look and those who do something do not stand in each other's way; no bound for what ends or answers a run.
         let alike = |command: &&Command| (command.header.access == Access::Read) == (header.access == Access::Read);
         let limit = self.config.max_pending_per_client;
-        let is_needed = matches!(header.order, Order::Control { role: Role::NeededByRun, .. });
-        if !is_needed && self.commands.iter().filter(waiting).filter(own).filter(alike).count() >= limit {
+        if !is_needed(header) && self.commands.iter().filter(waiting).filter(own).filter(alike).count() >= limit {
             return Err(Refusal::TooManyPending { limit });
         }
         let recorded = header.access != Access::Read && (root.is_none() || brings_id);
@@ -182,8 +192,7 @@ impl Reference {
                     outcome.error().map(|error| Failure::DependencyFailed { id: id.clone(), error })
                 }
                 Some(root) => {
-                    let needed = matches!(header.order, Order::Control { role: Role::NeededByRun, .. });
-                    let inverted = needed && self.end_needs_run(root.serial, &header.lane);
+                    let inverted = is_needed(header) && self.end_needs_run(root.serial, &header.lane);
                     open.push((id.clone(), root.serial));
                     inverted.then(|| Failure::DependencyInverted { id: id.clone() })
                 }

@@ -66,7 +66,11 @@ impl Reference {
             match record {
                 Record::Accepted { ticket, .. } | Record::Alias { ticket, .. } => {
                     let serial = self.with_ticket(*ticket).expect("nothing is dropped before it is accepted");
-                    self.refuse_late(serial);
+                    if self.at(serial).is_some_and(|command| command.waits() && is_needed(&command.header)) {
+                        self.let_in_unwritten(serial);
+                    } else {
+                        self.refuse_late(serial);
+                    }
                 }
                 Record::Finished { ticket, .. } => {
                     if let Some(serial) = self.with_ticket(*ticket) {
@@ -80,7 +84,8 @@ impl Reference {
                 Record::Reached(_) => {}
             }
         }
-        for serial in self.serials_where(|command| command.waits() && command.is_write()) {
+        let ends = |command: &Command| command.waits() && command.is_write() && !is_needed(&command.header);
+        for serial in self.serials_where(ends) {
             let kind = self.at(serial).expect("just listed").header.kind.clone();
             self.break_off(serial, Failure::Unrecorded { kind, reason: LOST.into() });
         }
@@ -99,6 +104,13 @@ impl Reference {
             end.size = 0;
         }
         self.settle_end(serial);
+    }
+
+    /// A run may wait for it: it goes on, and nothing of it is written.
+    fn let_in_unwritten(&mut self, serial: usize) {
+        let command = self.at_mut(serial);
+        command.entry = Saving::Needless;
+        command.header = Arc::new(Header { access: Access::Read, ..(*command.header).clone() });
     }
 
     /// What was not yet known to be accepted never was. Who repeated it was told otherwise, and is owed an end.
