@@ -48,6 +48,7 @@ use crate::{
     roots::Roots,
     settings::Settings,
     tally::Tally,
+    transport::Strangers,
     workshop::{MakeError, Workshop},
 };
 
@@ -90,6 +91,8 @@ type Outcome = Result<Done, Undone>;
 /// What the server's handlers share.
 pub struct Hall {
     pub lobby: Arc<Lobby>,
+    /// Who is on his way in.
+    pub strangers: Arc<Strangers>,
     pub porch: Porch,
     pub rooms: Rooms,
     pub workshop: Arc<dyn Workshop>,

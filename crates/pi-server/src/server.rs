@@ -128,6 +128,7 @@ impl Server {
         let ties = rooms.ties();
         let hall = Arc::new(Hall {
             lobby: Arc::new(Lobby::new(settings.connections)),
+            strangers: Arc::default(),
             porch: Porch::new(settings.pending),
             rooms,
             workshop,

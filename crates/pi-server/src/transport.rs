@@ -5,4 +5,7 @@ pub mod http;
 mod linger;
 mod page;
 pub mod stdio;
+mod strangers;
 mod websocket;
+
+pub use self::strangers::Strangers;

@@ -73,6 +73,67 @@ fn whoever_says_nothing_is_closed_after_a_while() {
     });
 }
 
+/// A request of which the rest never comes.
+fn half(serving: &Serving, more: &str) -> String {
+    let json = "content-type: application/json\r\ncontent-length: 1000";
+    format!("POST /login HTTP/1.1\r\nhost: {}\r\n{more}{json}\r\n\r\n{{", serving.address)
+}
+
+#[test]
+fn request_has_its_time_to_be_said_to_its_end() {
+    let serving = Serving::with(Script::new(), &["--set", "idleCloseMs=300"]);
+    serving.block_on(async {
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        for more in ["", &token] {
+            let (status, body) = http(&serving, &half(&serving, more)).await;
+            assert!(status == 408 && body.contains("took too long"), "{status} {body}");
+        }
+    });
+}
+
+#[test]
+fn whoever_shows_no_credential_cannot_stay() {
+    let serving = Serving::with(Script::new(), &["--set", "idleCloseMs=300"]);
+    serving.block_on(async {
+        let mut stranger = TcpStream::connect(&serving.address).await.expect("it listens");
+        let request = format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", serving.address);
+        let asking = async {
+            let mut answer = [0; 4096];
+            while stranger.write_all(request.as_bytes()).await.is_ok() {
+                match stranger.read(&mut answer).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) => sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        timeout(Duration::from_secs(9), asking).await.expect("it is closed, however much is asked");
+    });
+}
+
+#[test]
+fn strangers_who_keep_their_places_keep_nobody_out() {
+    const PLACES: u64 = 512;
+    const MORE: u64 = 8;
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut strangers = Vec::new();
+        for _ in 0..PLACES + MORE {
+            let mut stranger = TcpStream::connect(&serving.address).await.expect("it listens");
+            stranger.write_all(half(&serving, "").as_bytes()).await.expect("it reads");
+            strangers.push(stranger);
+        }
+        let mut client = serving.connect("").await;
+        let metrics = client.ask(&json!({"type": "get_metrics", "id": "m"})).await["data"].clone();
+        // The client took one place more, which nobody has now.
+        assert_eq!(metrics["commandsRejected"]["connectionLimit"], MORE + 1, "{metrics}");
+        assert_eq!(metrics["pendingConnectionCount"], PLACES - 1, "{metrics}");
+        let mut answer = String::new();
+        strangers[0].read_to_string(&mut answer).await.expect("it is told");
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("retry-after: 1\r\n"), "{answer}");
+        assert!(answer.contains("(max 512)") && answer.contains("connection_limit"), "{answer}");
+    });
+}
+
 #[test]
 fn health_needs_no_token_but_the_right_host() {
     let serving = Serving::start(Script::new());

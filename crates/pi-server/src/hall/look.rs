@@ -59,7 +59,7 @@ impl Hall {
         Metrics {
             session_count: number(self.rooms.count()),
             connection_count: number(self.lobby.count()),
-            pending_connection_count: 0,
+            pending_connection_count: number(self.strangers.count()),
             total_commands_executed: read(&counts.commands),
             commands_rejected: RejectedCommands {
                 session_limit: read(&counts.refused_sessions),

@@ -1,12 +1,12 @@
 //! Takes connections in, and sees to it that strangers cannot use them up.
 //!
-//! Until somebody has shown a credential he is nobody: whoever says nothing is closed after a while, and only so many may
-//! be on their way at a time. A WebSocket is no stranger any more and is counted where clients are. Where the system has no
-//! more connections to give, whoever comes is told so: one descriptor is kept for that.
+//! Until somebody has shown a credential he is nobody: all that he says and hears has its time, and only so many may be on
+//! their way at a time ([`super::Strangers`]). A WebSocket is no stranger any more and is counted where clients are. Where the system
+//! has no more connections to give, whoever comes is told so: one descriptor is kept for that.
 
-use std::{fs::File, io, sync::Arc, time::Duration};
+use std::{fs::File, io, pin::pin, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -15,16 +15,19 @@ use hyper_util::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
-    sync::Semaphore,
     task::JoinSet,
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::linger::{self, Leaving, Polite};
+use super::{
+    linger::{self, Leaving, Polite},
+    strangers::{Place, Somebody},
+};
+use crate::hall::{Counts, Hall};
 
-/// Connections that are no WebSockets, or not yet.
-const STRANGERS: usize = 512;
+/// How many times longer than a request somebody may stay who shows no credential.
+const STAY: u32 = 6;
 /// How long to wait when the system has no more connections to give.
 const SCARCE: Duration = Duration::from_millis(200);
 /// What somebody hears for whom there is no descriptor left.
@@ -32,14 +35,13 @@ const NO_ROOM: &str = "HTTP/1.1 503 Service Unavailable\r\nserver: pi\r\ncontent
     connection: close\r\ncontent-length: 55\r\n\r\nthe server may open no more files and connections now\r\n";
 
 /// Serves until it is told to stop; requests that are open then are not waited for, but until the last WebSocket is gone.
-/// `patience` is how long somebody may take to say what he wants.
-pub(super) async fn accept(listener: TcpListener, router: Router, patience: Duration, stop: CancellationToken) {
+pub(super) async fn accept(listener: TcpListener, router: Router, hall: &Hall, stop: CancellationToken) {
     let (leaving, left) = linger::way_out();
-    tokio::join!(take(listener, router, patience, stop, leaving), linger::see_off(left));
+    tokio::join!(take(listener, router, hall, stop, leaving), linger::see_off(left));
 }
 
-async fn take(listener: TcpListener, router: Router, patience: Duration, stop: CancellationToken, leaving: Leaving) {
-    let strangers = Arc::new(Semaphore::new(STRANGERS));
+async fn take(listener: TcpListener, router: Router, hall: &Hall, stop: CancellationToken, leaving: Leaving) {
+    let patience = hall.settings.heartbeat.patience;
     let mut open = JoinSet::new();
     let mut spare = Spare::new();
     loop {
@@ -63,17 +65,17 @@ async fn take(listener: TcpListener, router: Router, patience: Duration, stop: C
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&strangers).try_acquire_owned() else {
-            tracing::warn!(limit = STRANGERS, "a connection was closed: too many are open that are no clients");
-            continue;
-        };
-        let router = router.clone();
-        let stream = Polite::new(stream, leaving.clone());
+        let (place, somebody) = hall.strangers.enter();
+        if somebody == Somebody::HadToGo {
+            Counts::count(&hall.counts.refused_connections);
+            tracing::debug!("a connection was closed: too many are open that have shown no credential");
+        }
+        let (router, place) = (router.clone(), Arc::new(place));
+        let stream = Polite::new(stream, leaving.clone(), place.lost().clone());
         open.spawn(async move {
-            if let Err(error) = answer(stream, router, patience).await {
+            if let Err(error) = answer(stream, router, patience, &place).await {
                 tracing::debug!(%error, "a connection ended");
             }
-            drop(place);
         });
     }
 }
@@ -113,9 +115,26 @@ fn held() -> io::Result<File> {
     File::open(std::env::current_exe()?)
 }
 
-/// Answers requests until the other end closes, says nothing for too long, or the connection becomes a WebSocket.
-async fn answer(stream: Polite, router: Router, patience: Duration) -> hyper::Result<()> {
+/// Answers requests until the other end closes, says nothing for too long, shows no credential for too long, must go for
+/// somebody else, or the connection becomes a WebSocket.
+async fn answer(stream: Polite, router: Router, patience: Duration, place: &Arc<Place>) -> hyper::Result<()> {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(patience);
-    builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).with_upgrades().await
+    let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(place))));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let answering = async {
+        match timeout(patience * STAY, connection.as_mut()).await {
+            Ok(ended) => ended,
+            Err(_) if place.is_strangers() => {
+                // What is being asked is answered, to somebody who takes the answer.
+                connection.as_mut().graceful_shutdown();
+                timeout(patience, connection).await.unwrap_or(Ok(()))
+            }
+            Err(_) => connection.await,
+        }
+    };
+    tokio::select! {
+        ended = answering => ended,
+        () = place.lost().cancelled() => Ok(()),
+    }
 }

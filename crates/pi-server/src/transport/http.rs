@@ -3,19 +3,22 @@
 use std::{collections::HashMap, sync::Arc};
 
 use axum::{
-    Json, Router,
-    extract::{Query, State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection},
+    Extension, Json, Router,
+    extract::{
+        Query, Request, State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection,
+    },
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use pi_session::settings::nearest;
 use pi_wire::ConnectionOptions;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{accept::accept, page, websocket};
+use super::{accept::accept, page, strangers::Place, websocket};
 use crate::{
     connection::Identity,
     door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
@@ -45,7 +48,8 @@ struct Desk {
 
 /// Serves until it is told to stop; connections that are open are not waited for.
 pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, stop: CancellationToken) {
-    let patience = server.hall().settings.heartbeat.patience;
+    let hall = Arc::clone(server.hall());
+    let desk = Desk { server, door };
     let router = Router::new()
         .route("/", get(root))
         .route("/ws", get(connect))
@@ -56,8 +60,9 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/ticket", post(ticket))
         .fallback(elsewhere)
         .method_not_allowed_fallback(otherwise)
-        .with_state(Desk { server, door });
-    accept(listener, router, patience, stop).await;
+        .layer(middleware::from_fn_with_state(desk.clone(), in_time))
+        .with_state(desk);
+    accept(listener, router, &hall, stop).await;
 }
 
 impl Desk {
@@ -77,6 +82,26 @@ impl Desk {
         tracing::warn!(%reason, host, origin, "somebody was turned away");
         Counts::count(&self.server.hall().counts.refused_visitors);
         Refusal(reason)
+    }
+}
+
+/// Gives whoever shows a credential a place that nobody takes, and a request the time to be said to its end.
+async fn in_time(
+    State(desk): State<Desk>,
+    Extension(place): Extension<Arc<Place>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if desk.door.enter(&visitor(request.headers()), now().0).is_ok() {
+        place.show_credential();
+    }
+    match timeout(desk.server.hall().settings.heartbeat.patience, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let hint = "send the whole request in one go";
+            let late = refuse(StatusCode::REQUEST_TIMEOUT, "the request took too long", hint);
+            ([(header::CONNECTION, "close")], late).into_response()
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout, timeout_at},
 };
+use tokio_util::sync::CancellationToken;
+
+use super::strangers;
 
 /// Connections that end at a time; more are simply closed.
 const MOST: usize = 64;
@@ -75,11 +78,15 @@ pub(super) struct Polite {
     /// Empty only while it is dropped.
     stream: Option<TcpStream>,
     leaving: Leaving,
+    /// Cancelled when it must go for somebody else.
+    lost: CancellationToken,
+    /// Something was said on it. Another answer could not be told from the rest of that.
+    has_spoken: bool,
 }
 
 impl Polite {
-    pub(super) fn new(stream: TcpStream, leaving: Leaving) -> Self {
-        Self { stream: Some(stream), leaving }
+    pub(super) fn new(stream: TcpStream, leaving: Leaving, lost: CancellationToken) -> Self {
+        Self { stream: Some(stream), leaving, lost, has_spoken: false }
     }
 
     fn stream(&mut self) -> Pin<&mut TcpStream> {
@@ -90,6 +97,10 @@ impl Polite {
 impl Drop for Polite {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take() {
+            if self.lost.is_cancelled() && !self.has_spoken {
+                // Nothing else waits to be sent, so that there is room; who is gone hears nothing.
+                let _ = stream.try_write(strangers::refusal().as_bytes());
+            }
             // Where there is no place it is closed here and now.
             let _ = self.leaving.try_send(stream);
         }
@@ -104,6 +115,7 @@ impl AsyncRead for Polite {
 
 impl AsyncWrite for Polite {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.has_spoken = true;
         self.stream().poll_write(cx, bytes)
     }
 
@@ -112,6 +124,7 @@ impl AsyncWrite for Polite {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.has_spoken = true;
         self.stream().poll_write_vectored(cx, slices)
     }
 
