@@ -125,6 +125,11 @@ impl Client {
         self.closed.clone().flatten()
     }
 
+    /// Sends a ping; the answer is read with whatever comes next.
+    pub async fn ping(&mut self) {
+        self.socket.send(Message::Ping(Vec::new().into())).await.expect("the server takes pings");
+    }
+
     /// Sends a frame that is against the rules.
     pub async fn send_nonsense(&mut self, opcode: u8, bytes: Vec<u8>) {
         let frame = Frame::message(bytes, OpCode::from(opcode), true);

@@ -19,6 +19,7 @@ mod hostile;
 mod house;
 mod journal;
 mod lasting;
+mod pings;
 mod places;
 mod questions;
 mod refusals;

@@ -14,10 +14,15 @@ use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use crate::{
     client::Client,
+    hall::Counts,
     server::Server,
     settings::Heartbeat,
     speaker::{End, Transport, speak},
 };
+
+/// How many pings may come before a pong does. Each is answered, and the answers of a client that does not read wait in memory:
+/// halfway it is asked for a sign that it reads.
+const MOST_PINGS: usize = 2_000;
 
 /// Serves a client until either end closes.
 pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket) {
@@ -77,6 +82,7 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
     // Moved on when it is due, and not for every frame.
     let mut silence = std::pin::pin!(sleep_until(heard + patience));
     let outbox = &client.connection.outbox;
+    let mut pings = 0;
     loop {
         // Who does not take his answers is asked for no more commands; who takes some of them is not too slow.
         while !outbox.has_room() {
@@ -101,11 +107,32 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
                 continue;
             }
         };
-        heard = Instant::now();
+        let is_ping = matches!(message, Some(Ok(Message::Ping(_))));
+        // A ping says that somebody sends, and not that he hears what he is sent.
+        if !is_ping {
+            heard = Instant::now();
+        }
         let taken = match message {
             Some(Ok(Message::Text(text))) => client.hear(text.as_bytes()).await,
             Some(Ok(Message::Binary(bytes))) => client.hear(&bytes).await,
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Ok(Message::Ping(_))) => {
+                pings += 1;
+                if pings == MOST_PINGS / 2 {
+                    outbox.ping();
+                }
+                if pings > MOST_PINGS {
+                    Counts::count(&client.hall.counts.refused_rate);
+                    tracing::info!(connection = client.connection.id.0, "a client sends pings and takes no answers");
+                    outbox.close(ClosingReason::TooSlow);
+                    return Heard::Enough;
+                }
+                Ok(())
+            }
+            // Everything that was sent before what it answers was taken.
+            Some(Ok(Message::Pong(_))) => {
+                pings = 0;
+                Ok(())
+            }
             Some(Err(error)) if is_too_large(&error) => {
                 tracing::info!(connection = client.connection.id.0, %error, "a frame is too large to be read");
                 outbox.close(ClosingReason::TooLarge);
