@@ -110,6 +110,8 @@ pub struct Options {
     pub start: Time,
     /// Sessions that are there at the start, for [`Input::Opened`].
     pub opened: Vec<SessionName>,
+    /// Why the journal cannot be written at the start, if it cannot. It is tried again like one that failed later.
+    pub trouble: Option<String>,
 }
 
 /// The way to an engine that runs. Dropping the last one shuts it down at once.
@@ -215,6 +217,13 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
         started: Instant::now(),
         start: options.start,
     };
+    if let Some(trouble) = options.trouble {
+        driver.writer.recover();
+        let failed = driver.reported(Report::Failed(trouble));
+        driver.step(failed, &mut effects);
+        // What was to be recorded is owed now, and recorded when it can be.
+        effects.retain(|effect| !matches!(effect, Effect::Persist { .. }));
+    }
     for session in options.opened {
         driver.step(Input::Opened(session), &mut effects);
     }

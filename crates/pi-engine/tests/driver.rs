@@ -145,7 +145,10 @@ impl Rig {
 
     fn with(journal: Memory) -> Self {
         let log = Arc::new(Log::default());
-        let options = Options { mailbox: 4, retry: Duration::from_secs(1), start: Time(1_000_000), opened: Vec::new() };
+        let (retry, start) = (Duration::from_secs(1), Time(1_000_000));
+        let is_full = journal.0.lock().expect("nobody panics with the lock held").full;
+        let trouble = is_full.then(|| Full.to_string());
+        let options = Options { mailbox: 4, retry, start, opened: Vec::new(), trouble };
         let records = journal.0.lock().expect("nobody panics with the lock held").records.clone();
         let mut effects = Vec::new();
         let engine = Engine::restore(Config::standard(7), options.start, records, &mut effects);
@@ -370,6 +373,39 @@ async fn after_a_crash_answers_replay_and_unfinished_work_is_not_run_again() {
     let replays: Vec<_> = rig.heard().into_iter().filter(|line| !line.starts_with("accepted")).collect();
     let recovered = format!("replay run.2 {}", Failure::Recovered);
     assert_eq!(replays, ["finished write.1", "replay write.1 ok", "finished run.2", recovered.as_str()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn disk_that_is_full_at_the_start_lets_answers_replay_and_recovers() {
+    let mut rig = Rig::new();
+    rig.send("write", Work::Reply).await;
+    rig.pass(10).await;
+    rig.send("run", Work::IgnoreCancel).await;
+    rig.pass(10).await;
+    rig.task.abort();
+    rig.pages(|pages| pages.full = true);
+    let mut rig = Rig::with(rig.journal.clone());
+    rig.send("write", Work::Reply).await;
+    rig.send("more", Work::Reply).await;
+    rig.pass(10).await;
+    assert_eq!(
+        rig.heard(),
+        [
+            "journal lost: no space left",
+            "accepted write",
+            "finished write",
+            "replay write ok",
+            "refuse more Durable journal is not available"
+        ]
+    );
+    rig.pages(|pages| pages.full = false);
+    rig.pass(1_100).await;
+    assert_eq!(rig.heard(), ["journal back"]);
+    // What was cut short is recorded as such, and once.
+    let ends = |pages: &mut Pages| {
+        pages.records.iter().filter(|(_, record)| matches!(record, Record::Finished { .. })).count()
+    };
+    assert_eq!(rig.pages(ends), 2);
 }
 
 #[tokio::test(start_paused = true)]

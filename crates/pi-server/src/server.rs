@@ -119,7 +119,7 @@ impl Server {
         let Opened { keeper, book, recovery } = journal;
         let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
         let report = report(&*book, &recovery);
-        let Recovery { records, berths, started: _, malformed: _ } = recovery;
+        let Recovery { records, berths, trouble, started: _, malformed: _ } = recovery;
         tell(&report, berths.len());
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
@@ -145,7 +145,7 @@ impl Server {
             engine: config.clone(),
             settings,
         });
-        let (engine, task) = wake(config, records, Arc::clone(&hall), keeper);
+        let (engine, task) = wake(config, records, trouble, Arc::clone(&hall), keeper);
         if let Some(said) = hall.journal.damage() {
             let journal = hall.journal.place();
             tracing::warn!(
@@ -272,6 +272,7 @@ async fn receive(hall: Arc<Hall>, engine: Mailbox<Job, Answer>) {
 fn wake<K: driver::Journal<Answer>>(
     config: Config,
     records: Vec<(Sequence, Record<Answer>)>,
+    trouble: Option<JournalError>,
     hall: Arc<Hall>,
     keeper: K,
 ) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
@@ -289,7 +290,8 @@ fn wake<K: driver::Journal<Answer>>(
     for session in closed {
         engine.step(Input::Closed(session), start, &mut effects);
     }
-    let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start, opened };
+    let trouble = trouble.map(|trouble| trouble.to_string());
+    let options = driver::Options { mailbox: MAILBOX, retry: RETRY, start, opened, trouble };
     driver::spawn(engine, effects, hall, keeper, options)
 }
 

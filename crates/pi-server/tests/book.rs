@@ -62,6 +62,7 @@ impl Memory {
             berths: kept.berths.clone(),
             started: kept.started.keys().copied().collect(),
             malformed: 0,
+            trouble: None,
         };
         Opened { keeper: self.clone(), book: Arc::new(self.clone()), recovery }
     }
@@ -197,7 +198,8 @@ fn berth(session: &str, length: Option<u64>, auto: Auto) -> Berth {
 
 /// What an engine knows that begins with this, and what the server knows of sessions.
 fn told(recovery: Recovery) -> String {
-    let Recovery { records, berths, started, malformed } = recovery;
+    let Recovery { records, berths, started, malformed, trouble } = recovery;
+    assert!(trouble.is_none(), "{trouble:?}");
     let mut effects: Vec<Effect<(), Answer>> = Vec::new();
     let engine = Engine::restore(Config::standard(0), Time(1000), records, &mut effects);
     let ended = effects.iter().filter(|effect| matches!(effect, Effect::Persist { .. })).count();

@@ -92,6 +92,10 @@ impl ServeFailure {
                 "leave --insecure-no-auth out, or listen on 127.0.0.1".to_owned()
             }
             Self::Start(StartError::Token(error)) => error.hint(),
+            Self::Start(StartError::Journal(JournalError::Full(_))) => {
+                "make room on the disk of the server's folder and start it again; the journal is left as it is"
+                    .to_owned()
+            }
             Self::Start(StartError::Journal(_)) => {
                 "the file is left as it is; move it away to begin anew, sessions are kept in files of their own"
                     .to_owned()

@@ -5,15 +5,17 @@
 
 use std::{
     fs::OpenOptions,
-    io::Write as _,
-    path::PathBuf,
-    process::{Command, Stdio},
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
 };
 
-use pi_testkit::{Client, Script};
+use nix::sys::signal::Signal;
+use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
+    door::{get, http},
     room::make_folder,
     serving::{Serving, fits},
 };
@@ -55,12 +57,24 @@ async fn first_refusal(client: &mut Client) -> (u64, Value) {
     panic!("the disk is full, and names are written all the same");
 }
 
+/// Names the session until that is done.
+async fn first_success(client: &mut Client) {
+    for number in 6000.. {
+        let answer = client.ask(&name(number)).await;
+        if answer["success"] == true {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(number < 6400, "there is room again, and nothing is written: {answer}");
+    }
+}
+
 #[test]
 fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
     if !can_mount() {
         return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
     }
-    let (serving, filler) = serve_from("agent/server");
+    let (serving, filler) = serve_from(Script::new(), "agent/server");
     serving.block_on(async {
         let mut client = with_session(&serving).await;
         fill(&filler);
@@ -76,19 +90,136 @@ fn full_disk_refuses_changes_lets_reads_pass_and_recovers() {
         let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
         assert!(health["data"]["issues"][0].as_str().is_some_and(|issue| issue.contains("disk is full")), "{health}");
         remove(&filler);
-        let mut number = 6000;
-        loop {
-            let answer = client.ask(&name(number)).await;
-            if answer["success"] == true {
-                break;
-            }
-            number += 1;
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            assert!(number < 6400, "there is room again, and nothing is written: {answer}");
-        }
+        first_success(&mut client).await;
         let health = client.ask(&json!({"type": "health_check", "id": "h2"})).await;
         assert!(fits(&health, &json!({"data": {"healthy": true}})), "{health}");
     });
+}
+
+#[test]
+fn runs_are_stopped_on_a_full_disk() {
+    if !can_mount() {
+        return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
+    }
+    let held = Script::new().then(Answer::new().text("Thinking").hold().text(" done.").reply());
+    let (serving, filler) = serve_from(held, "agent/server");
+    serving.block_on(async {
+        let mut client = with_session(&serving).await;
+        let made = client.ask(&json!({"type": "create_session", "id": "make t", "sessionId": "t"})).await;
+        assert_eq!(made["success"], true, "{made}");
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        client.send(&json!({"type": "bash", "id": "b", "sessionId": "t", "command": "sleep 1000"})).await;
+        let is_start = |frame: &Value| frame["type"] == "command_started" && frame["data"]["commandId"] == "b";
+        client.expect("the start of the command", is_start).await;
+        fill(&filler);
+        first_refusal(&mut client).await;
+        for (stop, session, stopped) in [("abort", "s", "p"), ("abort_bash", "t", "b")] {
+            let command = json!({"type": stop, "id": stop, "sessionId": session});
+            let answer = client.ask(&command).await;
+            assert!(fits(&answer, &json!({"success": true})), "{answer}");
+            // That it ended is told; how cannot be kept, and so is not.
+            let ended = client.answer(stopped).await;
+            assert!(fits(&ended, &json!({"success": false, "code": "storage_failed"})), "{ended}");
+            let again = client.ask(&command).await;
+            assert!(fits(&again, &json!({"success": true, "replayed": true})), "{again}");
+        }
+        let steered = json!({"type": "steer", "id": "steer", "sessionId": "s", "message": "Left"});
+        let steered = client.ask(&steered).await;
+        assert!(fits(&steered, &json!({"success": false, "code": "journal_unavailable"})), "{steered}");
+        remove(&filler);
+        first_success(&mut client).await;
+    });
+}
+
+#[test]
+fn server_starts_on_a_full_disk_and_recovers() {
+    if !can_mount() {
+        return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
+    }
+    let mut serving = Serving::start(Script::new());
+    serving.end(Signal::SIGTERM);
+    let folder = serving.room.at("agent/server");
+    let disk = Disk::mount(&folder);
+    let mut command = serving.room.pi_to(&["serve"]);
+    command.arg("--insecure-no-auth");
+    let command = disk.enter(&command, &serving.room.project());
+    assert!(serving.start_as(command), "it does not start");
+    let first = serving.block_on(async {
+        let mut client = with_session(&serving).await;
+        client.ask(&name(1)).await
+    });
+    assert_eq!(first["success"], true, "{first}");
+    let filler = disk.path("filler");
+    fill(&filler);
+    serving.end(Signal::SIGKILL);
+    let mut command = serving.room.pi_to(&["serve"]);
+    command.arg("--insecure-no-auth");
+    let command = disk.enter(&command, &serving.room.project());
+    assert!(serving.start_as(command), "it does not start on a full disk");
+    serving.block_on(async {
+        let mut client = Client::connect(&serving.url("?clientId=c"), None).await.expect("anybody is let in");
+        let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        assert_eq!(state["success"], true, "{state}");
+        let again = client.ask(&name(1)).await;
+        assert!(fits(&again, &json!({"success": true, "replayed": true})), "{again}");
+        let refused = client.ask(&name(2)).await;
+        assert!(fits(&refused, &json!({"success": false, "code": "journal_unavailable"})), "{refused}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        assert!(health["data"]["issues"][0].as_str().is_some_and(|issue| issue.contains("disk is full")), "{health}");
+        let (status, body) = http(&serving, &get("/readyz", &serving.address, "")).await;
+        assert!(status == 503 && body.contains("disk is full"), "{status} {body}");
+        remove(&filler);
+        first_success(&mut client).await;
+        let (status, body) = http(&serving, &get("/readyz", &serving.address, "")).await;
+        assert_eq!(status, 200, "{body}");
+    });
+}
+
+/// A small disk that outlives the servers on it.
+struct Disk {
+    holder: Child,
+    folder: PathBuf,
+}
+
+impl Disk {
+    /// Mounts it, where only those who [`enter`](Self::enter) see it.
+    #[expect(clippy::disallowed_methods, reason = "unshare is a program of the machine")]
+    fn mount(folder: &Path) -> Self {
+        make_folder(folder);
+        let mut holder = Command::new("unshare");
+        let held = r#"mount -t tmpfs -o size=2m tmpfs "$0" && echo mounted && exec sleep 1000"#;
+        holder.args(["--user", "--map-root-user", "--mount", "sh", "-c", held]).arg(folder);
+        let mut holder = holder.stdout(Stdio::piped()).spawn().expect("it could be done a moment ago");
+        let mut said = String::new();
+        BufReader::new(holder.stdout.take().expect("a pipe")).read_line(&mut said).expect("a line");
+        assert_eq!(said, "mounted\n");
+        Self { holder, folder: folder.to_owned() }
+    }
+
+    /// The command, in this folder of the same files and with the disk among them.
+    #[expect(clippy::disallowed_methods, reason = "nsenter is a program of the machine")]
+    fn enter(&self, command: &Command, folder: &Path) -> Command {
+        let mut entered = Command::new("nsenter");
+        entered.args(["--user", "--mount", "--preserve-credentials", "--target", &self.holder.id().to_string()]);
+        entered.args(["sh", "-c", r#"cd "$0" && exec "$@""#]).arg(folder);
+        entered.arg(command.get_program()).args(command.get_args());
+        entered.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        entered
+    }
+
+    /// A file on the disk, as it is seen from outside.
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root{}/{name}", self.holder.id(), self.folder.display()))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.holder.kill());
+        drop(self.holder.wait());
+    }
 }
 
 #[test]
@@ -96,7 +227,7 @@ fn command_that_the_full_disk_cut_is_answered_the_same_whenever_it_is_repeated()
     if !can_mount() {
         return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
     }
-    let (mut serving, filler) = serve_from("agent/server");
+    let (mut serving, filler) = serve_from(Script::new(), "agent/server");
     let go = serving.room.at("go");
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.05; done", go.display());
     let command = json!({"type": "bash", "id": "b", "sessionId": "s", "command": wait});
@@ -118,16 +249,10 @@ fn command_that_the_full_disk_cut_is_answered_the_same_whenever_it_is_repeated()
         assert!(first["error"].as_str().is_some_and(|it| it.contains("the journal's disk is full")), "{first}");
         assert_eq!(spoken(client.ask(&command).await), first, "while the disk is full");
         remove(&filler);
-        for number in 6000.. {
-            if client.ask(&name(number)).await["success"] == true {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            assert!(number < 6400, "there is room again, and nothing is written");
-        }
+        first_success(&mut client).await;
         assert_eq!(spoken(client.ask(&command).await), first, "when there is room again");
     });
-    serving.end(nix::sys::signal::Signal::SIGTERM);
+    serving.end(Signal::SIGTERM);
 }
 
 #[test]
@@ -135,7 +260,7 @@ fn change_that_does_not_reach_the_session_file_is_no_success() {
     if !can_mount() {
         return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
     }
-    let (serving, filler) = serve_from("agent/sessions");
+    let (serving, filler) = serve_from(Script::new(), "agent/sessions");
     serving.block_on(async {
         let mut client = with_session(&serving).await;
         fill(&filler);
@@ -150,9 +275,9 @@ fn change_that_does_not_reach_the_session_file_is_no_success() {
 }
 
 /// A server whose folder of this name is a small disk, and a file that can fill it, as it is seen from outside.
-fn serve_from(folder: &str) -> (Serving, PathBuf) {
-    let mut serving = Serving::start(Script::new());
-    serving.end(nix::sys::signal::Signal::SIGTERM);
+fn serve_from(script: Script, folder: &str) -> (Serving, PathBuf) {
+    let mut serving = Serving::start(script);
+    serving.end(Signal::SIGTERM);
     let folder = serving.room.at(folder);
     make_folder(&folder);
     let mut command = serving.room.pi_to(&["serve"]);

@@ -148,15 +148,22 @@ impl<B: Send + Sync + 'static> Writer<B> {
         match &report {
             Report::Durable(_) => self.gathering.written(),
             Report::Failed(_) => {
-                self.failed = true;
                 self.records.clear();
-                if !self.gone {
-                    self.send(Order::Recover);
+                if self.gone {
+                    self.failed = true;
+                } else {
+                    self.recover();
                 }
             }
             Report::Recovered => self.failed = false,
         }
         report
+    }
+
+    /// Tries the journal until it works; what gathers meanwhile waits for that.
+    pub(super) fn recover(&mut self) {
+        self.failed = true;
+        self.send(Order::Recover);
     }
 
     /// Sends what has gathered, and lets the batch under way end, then the task. A journal that failed is not waited for.

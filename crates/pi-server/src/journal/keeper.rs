@@ -126,15 +126,22 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     if options.earlier == Earlier::Removed {
         remove(path)?;
     }
-    let store = Store::open(path, options.redactor)?;
+    let mut store = Store::open(path, options.redactor)?;
     store.limit(options.ceiling_bytes)?;
     let damage = Arc::new(OnceLock::new());
     if let Some(said) = store.damage()? {
         damage.get_or_init(|| said);
     }
     let mut recovery = recover(store.connection())?;
+    let mut moved = Vec::new();
     if damage.get().is_none() {
-        recovery.drop_unmade(store.connection())?;
+        moved = recovery.drop_unmade();
+        // What is kept can be read although there is no room for more.
+        recovery.trouble = match store.probe(Time(0)) {
+            Ok(()) => None,
+            Err(full @ JournalError::Full(_)) => Some(full),
+            Err(error) => return Err(error),
+        };
     }
     let presence = Arc::new(Presence::of(path));
     let (orders, inbox) = mpsc::channel(ORDERS);
@@ -145,7 +152,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         presence: Arc::clone(&presence),
         retention: options.retention,
         started: Vec::new(),
-        moved: Vec::new(),
+        moved,
         now: Time(0),
         pruned: Time(0),
         written: Arc::clone(&written),

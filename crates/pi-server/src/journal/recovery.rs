@@ -4,10 +4,10 @@ use std::{collections::HashSet, sync::Arc};
 
 use pi_engine::{Record, Sequence, SessionName, Ticket, Time, VersionMove};
 use pi_wire::Kind;
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row};
 
 use super::{
-    berth::{self, Berth},
+    berth::{self, Berth, Move},
     fault::{JournalError, Malformed},
     row::{Columns, Ended, Rest},
 };
@@ -23,6 +23,8 @@ pub struct Recovery {
     pub started: HashSet<Ticket>,
     /// Rows that this version cannot read; they are left alone.
     pub malformed: u64,
+    /// Why nothing can be written now, where there is hope that it can be later.
+    pub trouble: Option<JournalError>,
 }
 
 /// One command, with its columns as they are.
@@ -46,21 +48,21 @@ struct Finish {
 
 impl Recovery {
     /// Drops the sessions whose making was cut short: that is told as failed, so they must not be there. They are those
-    /// without a version, which a session gets with the answer that it was made.
-    pub(super) fn drop_unmade(&mut self, connection: &Connection) -> Result<(), JournalError> {
+    /// without a version, which a session gets with the answer that it was made. Answers what is to be written of that, with
+    /// the record that tells the failure.
+    pub(super) fn drop_unmade(&mut self) -> Vec<Move> {
         if !self.has_unfinished(&[Kind::CreateSession, Kind::LoadSession]) {
-            return Ok(());
+            return Vec::new();
         }
         let versioned: HashSet<&str> = self.records.iter().filter_map(|(_, record)| versioned(record)).collect();
         let is_made = |berth: &Berth| versioned.contains(berth.session.as_str());
-        let (made, unmade) = std::mem::take(&mut self.berths).into_iter().partition(is_made);
+        let (made, unmade): (Vec<_>, Vec<_>) = std::mem::take(&mut self.berths).into_iter().partition(is_made);
         self.berths = made;
-        for Berth { session, .. } in unmade {
+        let dropped = unmade.into_iter().map(|Berth { session, .. }| {
             tracing::warn!(%session, "the last server ended while it made this session; it is not there");
-            let parameters = named_params! { ":session": session.as_str() };
-            connection.execute(include_str!("sql/drop_berth.sql"), parameters)?;
-        }
-        Ok(())
+            Move::Drop(session)
+        });
+        dropped.collect()
     }
 
     fn has_unfinished(&self, kinds: &[Kind]) -> bool {
@@ -90,7 +92,7 @@ fn versioned(record: &Record<Answer>) -> Option<&str> {
 
 pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError> {
     let berths = berth::berths(connection)?;
-    let mut recovery = Recovery { records: Vec::new(), berths, started: HashSet::new(), malformed: 0 };
+    let mut recovery = Recovery { records: Vec::new(), berths, started: HashSet::new(), malformed: 0, trouble: None };
     let mut statement = connection.prepare(include_str!("sql/remembered.sql"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -101,6 +101,10 @@ impl Store {
         if found > SCHEMA_VERSION {
             return Err(JournalError::Newer { path: path.to_owned(), found, known: SCHEMA_VERSION });
         }
+        // A file that is as it should be is not written: its disk may be full.
+        if found == SCHEMA_VERSION {
+            return Ok(());
+        }
         let transaction = self.connection.transaction()?;
         for migration in MIGRATIONS.iter().skip(found as usize) {
             transaction.execute_batch(migration)?;
