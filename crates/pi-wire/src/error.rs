@@ -222,6 +222,9 @@ pub enum Error {
     Internal { incident: String },
 }
 
+/// When to try again where there are too many sessions: nobody knows when one is deleted, so not at once.
+const SESSION_LIMIT_MS: u64 = 5_000;
+
 impl Error {
     pub const fn code(&self) -> ErrorCode {
         self.facts().code
@@ -248,7 +251,7 @@ impl Error {
             Self::SessionNotFound(_) => Facts::about("sessionId", ErrorCode::SessionNotFound),
             Self::SessionNotFoundForVersion { .. } => Facts::about("ifSessionVersion", ErrorCode::SessionNotFound),
             Self::SessionExists(_) => Facts::about("sessionId", ErrorCode::SessionExists),
-            Self::SessionLimit { .. } => Facts::of(ErrorCode::SessionLimit),
+            Self::SessionLimit { .. } => Facts::after(SESSION_LIMIT_MS, ErrorCode::SessionLimit),
             Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
             Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
             Self::SessionFileMissing { .. } => Facts::about("sessionId", ErrorCode::SessionFileMissing),

@@ -167,15 +167,17 @@ impl Fault {
             Self::OutOfRange { .. } => {
                 Some("choose a number from this range, or leave the field out for the usual one")
             }
-            Self::NoType
-            | Self::Required(_)
-            | Self::Mistyped(_)
+            Self::NoType => {
+                Some("say which command it is: {\"type\": \"health_check\"} asks whether the server is well")
+            }
+            Self::Mistyped(_) => Some("send a value of this JSON type, or leave the field out"),
+            Self::NotWhole => Some("send a number such as 0 or 7, without quotes, sign or fraction"),
+            Self::ReservedPrefix { .. } => Some("the server makes such ids itself: begin yours in another way"),
+            Self::IdRequired => Some("give the command an id of its own, which no other command of this client has"),
+            Self::Required(_)
             | Self::TooLong { .. }
             | Self::TooManyDependencies { .. }
             | Self::TooManyItems { .. }
-            | Self::ReservedPrefix { .. }
-            | Self::IdRequired
-            | Self::NotWhole
             | Self::BeforeStart { .. }
             | Self::ControlCharacters
             | Self::Nul

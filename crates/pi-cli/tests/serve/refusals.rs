@@ -44,6 +44,43 @@ fn client_with_too_much_pending_can_still_look_and_stop() {
 }
 
 #[test]
+fn too_many_sessions_are_refused_with_a_time_to_try_again() {
+    let serving = Serving::with(Script::new(), &["--set", "maxSessions=1"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        check(
+            &client.ask(&json!({"type": "create_session", "id": "c", "sessionId": "t"})).await,
+            &json!({"success": false, "code": "session_limit", "retryAfterMs": 5000,
+                "error": "Session limit reached (1 sessions)", "hint": "delete_session unloads one; its file stays"}),
+        );
+    });
+}
+
+#[test]
+fn head_that_is_wrong_is_told_what_to_send_instead() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for (frame, field, hint) in [
+            (json!({}), "type", "say which command it is"),
+            (json!({"type": "health_check", "id": 7}), "id", "send a value of this JSON type"),
+            (json!({"type": "health_check", "id": "anon:7"}), "id", "the server makes such ids itself"),
+            (json!({"type": "health_check", "dependsOn": ["a"]}), "id", "give the command an id of its own"),
+            (
+                json!({"type": "get_state", "sessionId": "s", "ifSessionVersion": "1"}),
+                "ifSessionVersion",
+                "send a number",
+            ),
+        ] {
+            client.send(&frame).await;
+            let answer = client.expect("a refusal", |frame| frame["success"] == false).await;
+            check(&answer, &json!({"code": "validation_failed", "field": field}));
+            assert!(answer["hint"].as_str().is_some_and(|told| told.starts_with(hint)), "{answer}");
+        }
+    });
+}
+
+#[test]
 fn refusal_of_a_read_names_the_number_that_was_set() {
     let serving = Serving::with(held(), &["--set", "maxPendingPerClient=2"]);
     serving.block_on(async {
