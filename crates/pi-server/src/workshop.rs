@@ -3,14 +3,14 @@
 //! Providers, tools, settings, trust and extensions are no business of a server. It asks for a session in a folder, and
 //! gets one, or is told in a sentence why not.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_session::{
     Beginning, Session, ShellWatch,
     directory::{ForkPoint, Stored},
 };
-use pi_transcript::EntryId;
+use pi_transcript::{EntryId, ProviderId};
 use pi_wire::response::CircuitBreakerMetrics;
 
 /// Makes sessions and knows those on the disk. The binary implements it, and so do the tests.
@@ -26,6 +26,10 @@ pub trait Workshop: Send + Sync + 'static {
 
     /// How the circuit breakers of the providers stand that were asked so far.
     fn circuits(&self) -> Vec<CircuitBreakerMetrics>;
+
+    /// How long a provider is left alone yet, if it is because it failed. Whoever is told so does not ask it, and that is counted
+    /// as a call that its circuit refused.
+    fn left_alone(&self, provider: &ProviderId) -> Option<Duration>;
 
     /// Where an agent works if nobody says where.
     fn usual_folder(&self) -> PathBuf;

@@ -10,6 +10,7 @@ use std::{
     convert::Infallible,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -29,7 +30,7 @@ use pi_server::{
     workshop::{Made, MakeError, Order as Wish, Workshop},
 };
 use pi_session::directory::Stored;
-use pi_transcript::SessionId;
+use pi_transcript::{ProviderId, SessionId};
 use pi_wire::{command::Lifecycle, response::CircuitBreakerMetrics};
 use tempfile::TempDir;
 
@@ -288,6 +289,10 @@ impl Workshop for Idle {
 
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         Vec::new()
+    }
+
+    fn left_alone(&self, _: &ProviderId) -> Option<Duration> {
+        None
     }
 
     fn usual_folder(&self) -> PathBuf {

@@ -120,7 +120,13 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
             let said = prompt(&mut client, &format!("failed{number}")).await;
             check(&said, &json!({"success": false, "code": "provider_failed"}));
         }
+        let said = client.ask(&json!({"type": "get_messages", "id": "g1", "sessionId": "s"})).await["data"].clone();
+        let before = client.ask(&json!({"type": "get_state", "id": "v1", "sessionId": "s"})).await;
         let refused = prompt(&mut client, "open").await;
+        // A client that waits and sends it again has said it once.
+        let after = client.ask(&json!({"type": "get_messages", "id": "g2", "sessionId": "s"})).await["data"].clone();
+        assert_eq!(after, said, "nothing is said");
+        assert_eq!(refused["sessionVersion"], before["sessionVersion"], "nothing is changed: {before}");
         check(
             &refused,
             &json!({"success": false, "code": "circuit_open", "hint": "wait for the recovery, or choose another model"}),

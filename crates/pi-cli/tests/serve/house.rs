@@ -4,6 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -42,7 +43,7 @@ use pi_tools::{
     Environment, Images, Registry, Settings as ToolSettings, Shell, Workspace,
     files::{FileQueue, Folders},
 };
-use pi_transcript::{SessionId, ThinkingLevel};
+use pi_transcript::{ProviderId, SessionId, ThinkingLevel};
 use pi_wire::response::CircuitBreakerMetrics;
 use serde_json::json;
 use tempfile::TempDir;
@@ -181,6 +182,10 @@ impl Workshop for Makers {
 
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         Vec::new()
+    }
+
+    fn left_alone(&self, _: &ProviderId) -> Option<Duration> {
+        None
     }
 
     fn usual_folder(&self) -> PathBuf {

@@ -14,7 +14,7 @@ use pi_session::{
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
-    Data, Error, SessionCommand,
+    Class, Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
@@ -33,7 +33,12 @@ impl Hall {
         }
         let is_written_down = is_written_down(&command);
         let outcome = match command {
-            SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
+            SessionCommand::Prompt(prompt) => {
+                if class == Class::Run {
+                    self.check_circuit(id, &session).await?;
+                }
+                steer::prompt(&room, &session, prompt, class, cancel).await
+            }
             SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
             SessionCommand::FollowUp(said) => {
                 steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
@@ -73,6 +78,19 @@ impl Hall {
             }
         }
         outcome
+    }
+
+    /// Refuses what would ask a provider that is left alone. Nothing is in the conversation then: a client that waits and sends
+    /// it again has said it once.
+    async fn check_circuit(&self, id: &SessionId, session: &Session) -> Result<(), Undone> {
+        let provider = session.state().await.map_err(gone(id))?.model.provider;
+        match self.workshop.left_alone(&provider) {
+            Some(wait) => {
+                let recovery_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                Err(Error::CircuitOpen { provider, recovery_ms }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// What is done by asking the session once or twice.

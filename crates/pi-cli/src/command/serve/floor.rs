@@ -3,7 +3,12 @@
 //! Making one reads files, asks for local servers and says what is odd about all that, which only the main thread may say.
 //! So the server sends an order here and waits; everything that a session does afterwards runs where the server runs.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use pi_exthost::port::Mode;
@@ -45,6 +50,8 @@ pub(super) struct Counter {
     sessions: Option<PathBuf>,
     here: PathBuf,
     breakers: Breakers,
+    /// Prompts that were refused before anybody asked a provider. Not a message: a number that is counted up.
+    refused: Mutex<HashMap<ProviderId, u64>>,
 }
 
 /// An order on its way.
@@ -66,7 +73,7 @@ impl Counter {
     /// Both ends: what the server holds, and where its orders arrive.
     pub(super) fn open(sessions: Option<PathBuf>, here: PathBuf, breakers: Breakers) -> (Self, mpsc::Receiver<Sent>) {
         let (orders, received) = mpsc::channel(ORDERS);
-        (Self { orders, sessions, here, breakers }, received)
+        (Self { orders, sessions, here, breakers, refused: Mutex::default() }, received)
     }
 
     /// All sessions of all projects.
@@ -103,7 +110,20 @@ impl Makes for Counter {
 
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         let now = asking::milliseconds();
-        self.breakers.snapshots().into_iter().map(|(provider, seen)| circuit(provider, &seen, now)).collect()
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let circuits = self.breakers.snapshots().into_iter().map(|(provider, seen)| {
+            let more = refused.get(&provider).copied().unwrap_or(0);
+            let circuit = circuit(provider, &seen, now);
+            CircuitBreakerMetrics { total_rejected: circuit.total_rejected + more, ..circuit }
+        });
+        circuits.collect()
+    }
+
+    fn left_alone(&self, provider: &ProviderId) -> Option<Duration> {
+        let (_, seen) = self.breakers.snapshots().into_iter().find(|(known, _)| known == provider)?;
+        let wait = seen.retry_in?;
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner).entry(provider.clone()).or_default() += 1;
+        Some(wait)
     }
 
     fn usual_folder(&self) -> PathBuf {
