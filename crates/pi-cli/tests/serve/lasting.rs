@@ -98,6 +98,23 @@ fn what_a_client_set_is_set_after_a_crash() {
     }
 }
 
+#[test]
+fn new_conversation_goes_on_with_the_tools_and_the_thinking_that_were_chosen() {
+    let serving = Serving::prepared(answers(), &[], with_skill);
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "set_active_tools", json!({"tools": ["read", "ls"]})).await;
+        ask(&mut client, "set_thinking_level", json!({"level": "high"})).await;
+        let before = ask(&mut client, "get_state", json!({})).await;
+        ask(&mut client, "new_session", json!({})).await;
+        let after = ask(&mut client, "get_state", json!({})).await;
+        assert_ne!(after["sessionFile"], before["sessionFile"], "{after}");
+        assert_eq!(after["thinkingLevel"], before["thinkingLevel"], "{after}");
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        assert_eq!(sent(&serving.room).0, ["read", "ls"]);
+    });
+}
+
 /// Asks twice, and once more after a crash; every answer is the same but for the mark of a repetition.
 fn ask_three_times(serving: &mut Serving, command: &Value) -> Value {
     let again = |answer: &Value| {

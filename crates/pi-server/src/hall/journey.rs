@@ -9,7 +9,7 @@ use std::{
 };
 
 use pi_session::{
-    Beginning, Departure, Session,
+    Beginning, Departure, Session, SessionGone,
     directory::{self, ForkPoint},
     export,
 };
@@ -104,6 +104,9 @@ impl Hall {
         let cwd = self.workplace(room)?;
         let order = Order { cwd, conversation, beginning, shell: room.shell() };
         let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
+        if matches!(departure, Departure::New { .. }) {
+            carry(session, &made.session).await.map_err(gone(room.id()))?;
+        }
         let text = made.text.take();
         // One that has ended meanwhile is left as well.
         let unsaid = session.close_for(departure).await.unwrap_or_default();
@@ -133,6 +136,19 @@ impl Hall {
         let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         told(Data::ExportHtml(ExportedFile { path: written?.to_string_lossy().into_owned() }))
     }
+}
+
+/// Whoever begins a new conversation goes on with the tools and the thinking that he chose: they are the agent's, and not of
+/// what was said.
+async fn carry(from: &Session, to: &Session) -> Result<(), SessionGone> {
+    let (chosen, usual) = (from.state().await?, to.state().await?);
+    if chosen.thinking != usual.thinking {
+        to.set_thinking_level(chosen.thinking).await?;
+    }
+    if chosen.active_tools != usual.active_tools {
+        to.set_active_tools(chosen.active_tools).await?;
+    }
+    Ok(())
 }
 
 /// Names of its own that are tried for a page.
