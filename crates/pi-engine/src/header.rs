@@ -102,7 +102,7 @@ impl Order {
 pub enum Span {
     /// It is over soon; whatever was admitted later waits.
     Short,
-    /// A run, a job such as `bash`, or a server command that may be slow: control commands pass it. Waiting for one as a dependency has no limit.
+    /// A run, a job such as `bash`, or a server command that may be slow: control commands pass it.
     Long,
 }
 

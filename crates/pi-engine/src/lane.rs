@@ -172,7 +172,17 @@ impl Queue {
 
     /// Whether work with this ticket is a run, or must wait for one to end. Work that is in flight waits for no turn.
     pub(crate) fn is_behind_run(&self, work: Ticket) -> bool {
-        self.turn && self.work.contains(&work) || self.long.first().is_some_and(|long| *long <= work)
+        self.is_behind_turn(work) || self.long.first().is_some_and(|long| *long <= work)
+    }
+
+    /// Whether work with this ticket waits for a run that no command began.
+    pub(crate) fn is_behind_turn(&self, work: Ticket) -> bool {
+        self.turn && self.work.contains(&work)
+    }
+
+    /// Long work up to this ticket, in flight or waiting.
+    pub(crate) fn long_upto(&self, work: Ticket) -> impl Iterator<Item = Ticket> + '_ {
+        self.long.range(..=work).copied()
     }
 
     /// Whether a run is in flight: control passes it, work waits for its end.

@@ -81,6 +81,21 @@ fn head_that_is_wrong_is_told_what_to_send_instead() {
 }
 
 #[test]
+fn job_is_awaited_no_longer_than_the_setting_says() {
+    let serving = Serving::with(Script::new(), &["--set", "dependencyTimeoutMs=200"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "sleep 1000"})).await;
+        let after = json!({"type": "get_state", "id": "g", "sessionId": "s", "dependsOn": ["b"]});
+        check(
+            &client.ask(&after).await,
+            &json!({"success": false, "code": "dependency_timeout", "error": "Command 'dependsOn:b' timed out after 200ms"}),
+        );
+        check(&client.ask(&json!({"type": "abort_bash", "id": "a", "sessionId": "s"})).await, &json!({"success": true}));
+    });
+}
+
+#[test]
 fn refusal_of_a_read_names_the_number_that_was_set() {
     let serving = Serving::with(held(), &["--set", "maxPendingPerClient=2"]);
     serving.block_on(async {

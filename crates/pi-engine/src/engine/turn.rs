@@ -6,7 +6,8 @@ use super::{Ended, Engine, Running, announce, ending::End};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase},
-    header::{Header, Lane},
+    header::{Header, Lane, Limit},
+    lane::Queue,
     name::{CommandId, SessionName, Ticket, Time},
     outcome::{Ending, Failure},
 };
@@ -70,15 +71,32 @@ impl<C, B> Engine<C, B> {
         self.commands.get(&work).is_some_and(|command| command.accepted && self.is_held_by_run(&command.open))
     }
 
-    /// Whether one of these is a run, is behind one, or waits for such a dependency itself.
+    /// Whether one of these is long work, is behind some, or waits for such a dependency itself.
     pub(super) fn is_held_by_run(&self, open: &[(CommandId, Ticket)]) -> bool {
+        self.is_held(open, Queue::is_behind_run)
+    }
+
+    /// The same for work that has no limit of time: a run, and not a job.
+    fn is_held_without_limit(&self, open: &[(CommandId, Ticket)]) -> bool {
+        self.is_held(open, |queue, ticket| {
+            queue.is_behind_turn(ticket) || queue.long_upto(ticket).any(|long| self.is_unlimited(long))
+        })
+    }
+
+    fn is_unlimited(&self, ticket: Ticket) -> bool {
+        let command = self.commands.get(&ticket).map(|command| &command.header);
+        let header = command.or_else(|| self.running.get(&ticket).map(|running| &running.header));
+        header.is_some_and(|header| header.limit == Limit::Unlimited)
+    }
+
+    fn is_held(&self, open: &[(CommandId, Ticket)], holds: impl Fn(&Queue, Ticket) -> bool) -> bool {
         let mut next: Vec<Ticket> = open.iter().map(|(_, dependency)| *dependency).collect();
         let mut seen = HashSet::new();
         while let Some(ticket) = next.pop() {
             let undecided = self.commands.get(&ticket).filter(|command| command.decided.is_none());
             let Some(command) = undecided.filter(|_| seen.insert(ticket)) else { continue };
             let queue = self.lanes.get(&command.header.lane).filter(|_| command.header.order.is_work());
-            if queue.is_some_and(|queue| queue.is_behind_run(ticket)) {
+            if queue.is_some_and(|queue| holds(queue, ticket)) {
                 return true;
             }
             if command.waiting {
@@ -132,7 +150,7 @@ impl<C, B> Engine<C, B> {
         let Some((id, _)) = command.open.first().cloned() else { return };
         let open = command.open.clone();
         let after_ms = self.config.dependency_ms;
-        if self.is_held_by_run(&open) {
+        if self.is_held_without_limit(&open) {
             self.set_alarm(ticket, now.after(after_ms), Alarm::Dependency);
         } else {
             self.break_off(ticket, Failure::DependencyTimedOut { id, after_ms }, now, effects);

@@ -17,8 +17,8 @@ use std::{
 
 use pi_engine::{
     Access, Admission, Announcement, Change, CommandId, Completion, Config, Effect, Ending, Failure, Header, Lane,
-    Load, OVERHEAD, Order, Outcome, Phase, Record, Refusal, Replay, Request, Role, Scarcity, Sequence, SessionName,
-    Span, Ticket, Time, VersionMove,
+    Limit, Load, OVERHEAD, Order, Outcome, Phase, Record, Refusal, Replay, Request, Role, Scarcity, Sequence,
+    SessionName, Span, Ticket, Time, VersionMove,
 };
 
 /// Why the journal fails here.
@@ -353,7 +353,7 @@ impl Reference {
         if command.clock == Some(time) {
             command.clock = None;
             let open = command.open.clone();
-            if open.iter().any(|(_, root)| self.is_slow(*root)) {
+            if open.iter().any(|(_, root)| self.is_endless(*root)) {
                 self.at_mut(serial).clock = Some(now.after(self.config.dependency_ms));
             } else {
                 let id = open[0].0.clone();

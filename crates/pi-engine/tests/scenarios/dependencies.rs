@@ -310,3 +310,19 @@ fn short_work_in_flight_is_not_behind_a_turn_that_is_taken_beside_it() {
          wait 30s                 | answer a.2 broken: Command 'dependsOn:1' timed out after 30000ms; record a.3 ended",
     );
 }
+
+#[test]
+fn job_is_awaited_no_longer_than_anything_else_but_a_run_is() {
+    check(
+        "a.1 bash s1              | record a.1
+         durable                  | accepted a.1; start a.1
+         a.2 get_state s2 after=1 | accepted a.2
+         wait 30s                 | answer a.2 broken: Command 'dependsOn:1' timed out after 30000ms
+         b.1 prompt s3            | record b.1
+         durable                  | accepted b.1; start b.1
+         b.2 bash s3              | record b.2
+         durable                  | accepted b.2
+         b.3 get_state s2 after=2 | accepted b.3
+         wait 60s",
+    );
+}

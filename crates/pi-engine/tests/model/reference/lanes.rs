@@ -132,16 +132,25 @@ impl Reference {
             && self.first_control(lane).is_none_or(|control| control.number() > work.number())
     }
 
-    /// Waiting for it may take as long as a run: it is one, stands behind one in its lane, or waits for such a one itself.
+    /// Waiting for it takes as long as long work: it is some, stands behind some in its lane, or waits for such a one itself.
     pub(super) fn is_slow(&self, serial: usize) -> bool {
+        self.is_held(serial, Command::is_long_work)
+    }
+
+    /// The same for a run, which may take any time.
+    pub(super) fn is_endless(&self, serial: usize) -> bool {
+        self.is_held(serial, |command| command.is_long_work() && command.header.limit == Limit::Unlimited)
+    }
+
+    fn is_held(&self, serial: usize, holds: fn(&Command) -> bool) -> bool {
         let Some(command) = self.at(serial) else { return false };
         let lane = &command.header.lane;
-        command.is_long_work() && command.end.is_none()
-            || command.waits() && command.open.iter().any(|(_, root)| self.is_slow(*root))
+        holds(command) && command.end.is_none()
+            || command.waits() && command.open.iter().any(|(_, root)| self.is_held(*root, holds))
             || command.queues_as_work()
                 && (self.turn_is_taken(lane)
                     || self.in_lane(lane).any(|other| {
-                        other.is_long_work() && (other.runs() || other.waits() && other.number() < command.number())
+                        holds(other) && (other.runs() || other.waits() && other.number() < command.number())
                     }))
     }
 
