@@ -39,6 +39,25 @@ fn a_run_can_be_looked_at_and_ended() {
 }
 
 #[test]
+fn whoever_comes_in_the_middle_of_a_message_can_have_it_from_its_beginning() {
+    let serving = Serving::start(held());
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=one").await;
+        client.ask(&json!({"type": "subscribe", "id": "l", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        let update = json!({"event": {"assistantMessageEvent": {"type": "text_delta", "delta": "Thinking"}}});
+        client.expect("the first words", |frame| fits(frame, &update)).await;
+        let mut late = serving.connect("?clientId=two").await;
+        let unknown = json!({"type": "subscribe", "id": "l", "sessionId": "s", "afterSeq": 0, "epoch": "none"});
+        let answer = late.ask(&unknown).await;
+        assert!(fits(&answer, &json!({"success": true, "data": {"resume": "snapshot"}})), "{answer}");
+        let snapshot = late.expect("a snapshot", |frame| frame["type"] == "session_snapshot").await;
+        let partial = json!({"data": {"partial": {"content": [{"type": "text", "text": "Thinking"}]}}});
+        assert!(fits(&snapshot, &partial), "{snapshot}");
+    });
+}
+
+#[test]
 fn a_prompt_is_answered_when_its_run_ends() {
     let serving = Serving::start(Script::new().then(Answer::new().text("Hi there.").reply()));
     serving.block_on(async {
