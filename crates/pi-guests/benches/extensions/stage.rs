@@ -90,7 +90,7 @@ impl Stage {
         let redaction = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
         let redactor = Arc::new(Redactor::new(redaction));
         let now = || Moment::from_unix_millis(1_794_787_200_000);
-        let log = ledger::Settings::new(folder.join("logs"), &format!("{:016x}", fastrand::u64(..)));
+        let log = ledger::Settings::new(folder.join("logs"), format!("{:016x}", fastrand::u64(..)));
         Fittings {
             port: Arc::new(Nobody),
             rulebook: Rulebook::new(config::load(POLICY).unwrap().value),

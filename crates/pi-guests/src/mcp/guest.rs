@@ -34,6 +34,7 @@ use pi_extproto::{
     hook::{Outcome, event::Event},
     host::HostError,
     log::{Level, LogEvent, LogNote},
+    manifest::Tier,
 };
 use pi_transcript::message::AssistantMessage;
 
@@ -319,6 +320,10 @@ impl ToolServer for McpGuest {
 }
 
 impl Guest for McpGuest {
+    fn tier(&self) -> Tier {
+        Tier::Mcp
+    }
+
     fn registration(&self) -> Arc<Registration> {
         self.shared.registration()
     }

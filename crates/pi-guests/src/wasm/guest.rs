@@ -19,7 +19,10 @@ use pi_exthost::{
     guest::{CommandCall, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
     port::ControlPass,
 };
-use pi_extproto::hook::{Outcome, event::Event};
+use pi_extproto::{
+    hook::{Outcome, event::Event},
+    manifest::Tier,
+};
 use pi_transcript::message::AssistantMessage;
 
 use super::{
@@ -237,6 +240,10 @@ fn nonsense(answer: &Answer) -> GuestFault {
 }
 
 impl Guest for WasmGuest {
+    fn tier(&self) -> Tier {
+        Tier::Wasm
+    }
+
     fn registration(&self) -> Arc<Registration> {
         let mut registration = self.registration.lock().unwrap_or_else(PoisonError::into_inner);
         // The desk knows the channels that it subscribed to.

@@ -2,12 +2,11 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use pi_exthost::{Ask, Guest as _, Guests, Stopwatch, Trouble, guest::ToolInvocation};
+use pi_exthost::{Ask, Guest, Guests, Stopwatch, Trouble, guest::ToolInvocation};
 use pi_extproto::{
     Object,
     hook::{Hook, event::Event},
 };
-use pi_guests::js::JsGuest;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -61,12 +60,12 @@ async fn rehearse(
     let trial = Trial::stage(arguments.tried.profile, script.scene, environment).await?;
     let path = source.path.clone();
     let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?;
-    let guests = trial.gather([Arc::clone(&guest)]);
+    let guests = trial.gather([guest.clone()]);
     let mut told = guest.inspect().await.map_err(|fault| problem(fault.to_string()))?;
     let mut steps = Vec::new();
     for planned in script.steps {
         trial.session.invite(planned.person);
-        let outcome = perform(planned.step, &guest, &guests).await;
+        let outcome = perform(planned.step, &guest.guest(), &guests).await;
         trial.session.settle().await;
         steps.push(json!({ "outcome": outcome, "actions": trial.session.take_actions() }));
     }
@@ -76,7 +75,7 @@ async fn rehearse(
     Ok(told)
 }
 
-async fn perform(step: Step, guest: &Arc<JsGuest>, guests: &Arc<Guests>) -> Value {
+async fn perform(step: Step, guest: &Arc<dyn Guest>, guests: &Arc<Guests>) -> Value {
     let cancel = CancellationToken::new();
     let work = async {
         match step {
@@ -93,7 +92,7 @@ async fn perform(step: Step, guest: &Arc<JsGuest>, guests: &Arc<Guests>) -> Valu
 }
 
 /// Every handler in turn hears the event as it was.
-async fn fired(name: &str, data: Object, guest: &Arc<JsGuest>) -> Value {
+async fn fired(name: &str, data: Object, guest: &Arc<dyn Guest>) -> Value {
     let Some(hook) = Hook::find(name) else { return json!({ "missing": true }) };
     let event = match Event::read(name, Some(data)) {
         Ok(event) => Arc::new(event),

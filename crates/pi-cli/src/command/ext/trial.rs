@@ -163,7 +163,7 @@ impl Trial {
     }
 
     /// Lets those that were started know of each other.
-    pub(super) fn gather(&self, started: impl IntoIterator<Item = Arc<JsGuest>>) -> Arc<Guests> {
+    pub(super) fn gather(&self, started: impl IntoIterator<Item = Started>) -> Arc<Guests> {
         let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
         for guest in started {
             // Two of the same name: the first one counts, as in a session.

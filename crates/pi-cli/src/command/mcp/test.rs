@@ -127,15 +127,22 @@ async fn all<'a>(
     let redactor = Arc::new(Redactor::new(options));
     let (folders, tooling) =
         workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
-    let bench =
-        Bench { tools: Registry::built_in(), tooling, queue: Arc::new(FileQueue::default()), folders, redactor };
+    let bench = Bench {
+        tools: Registry::built_in(),
+        tooling,
+        queue: Arc::new(FileQueue::default()),
+        folders,
+        redactor,
+        keys: None,
+    };
     let policy = workshop::policy(environment)?;
     let unusable = |problem: String| Failure::from(SessionFailure::NoExtensions { problem });
     let policy = policy.with_remembered(&grants(servers.iter().copied()));
     let policy = policy.map_err(|invalid| unusable(invalid.to_string()))?.value;
     let name = format!("mcp-test-{}-{}", now().unix_millis(), std::process::id());
-    let dispatcher = Extensions::trial(&policy, environment).dispatcher(Arc::new(Nobody), &name, bench, None);
-    let dispatcher = dispatcher.map_err(unusable)?;
+    let extensions = Extensions::trial(&policy, environment);
+    let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
+    let dispatcher = extensions.dispatcher(Arc::new(Nobody), ledger, bench, None).map_err(unusable)?;
     let limits = Limits { patience: PATIENCE, connecting: PATIENCE, ..Limits::default() };
     let base = workshop::extensions::server_base(&ground.directory, environment, limits);
     let tried = join_all(servers.iter().map(|server| async {

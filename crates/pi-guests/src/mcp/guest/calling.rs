@@ -153,12 +153,22 @@ impl McpGuest {
         let last = Instant::now() + shared.limits.whole_call;
         let mut deadline = Instant::now() + allowed;
         let mut asking = shared.asking.subscribe();
+        let tell = |step: &Progress| {
+            let content = vec![Block::text(shown(step))];
+            let news = pi_transcript::ToolOutput { content, ..Default::default() };
+            // A full channel drops it: the next one says more.
+            call.updates.as_ref().map(|updates| updates.try_send(news).is_ok())
+        };
         loop {
             let is_asking = *asking.borrow_and_update() > 0;
             let until = if is_asking { last } else { deadline.min(last) };
             tokio::select! {
                 biased;
                 answer = &mut answering => {
+                    // Said before the answer, and not heard yet.
+                    while let Ok(step) = steps.try_recv() {
+                        tell(&step);
+                    }
                     if let Err(LinkFault::Lost { .. }) = &answer {
                         self.keeper.left(link).await;
                     }
@@ -166,11 +176,7 @@ impl McpGuest {
                 }
                 Some(step) = steps.recv() => {
                     deadline = Instant::now() + allowed;
-                    if let Some(updates) = &call.updates {
-                        let news = pi_transcript::ToolOutput { content: vec![Block::text(shown(&step))], ..Default::default() };
-                        // A full channel drops it: the next one says more.
-                        let _ = updates.try_send(news);
-                    }
+                    tell(&step);
                 }
                 // A person was asked, or has answered: the clock starts anew.
                 Ok(()) = asking.changed() => deadline = Instant::now() + allowed,
