@@ -38,7 +38,7 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
 fn test_of_a_new_extension_runs_with_any_node() {
     for kind in ["", " --tool"] {
         let world = World::new();
-        run(&world, &format!("ext new greeter{kind}"));
+        run(&world, &format!("ext new greeter --engine js{kind}"));
         let (passes, shown) = node(&world);
         if shown.is_empty() {
             return;

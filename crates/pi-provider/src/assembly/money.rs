@@ -47,7 +47,7 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
         || is_open_cache(written, prices.cache_write)
         || is_open_cache(kept_long, prices.cache_write_1h)
         || (reads && prices.input.is_none());
-    let varies = dearest > total && counted.cost.is_none();
+    let varies = factor < 1.0 && dearest > 0.0 && counted.cost.is_none();
     let at_least = reads || is_endless || varies;
     let most = dearest + if reads { price(cache_read, base) / 1e6 } else { 0.0 };
     let at_most = (at_least && !is_endless).then(|| amount(most));
