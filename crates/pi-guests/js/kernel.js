@@ -42,7 +42,8 @@ export function describe(thrown) {
     const name = typeof thrown.name === "string" ? thrown.name : "Error";
     return { name, message, stack: typeof thrown.stack === "string" ? thrown.stack : undefined, code: typeof thrown.code === "string" ? thrown.code : undefined };
   }
-  return { name: "Error", message: text(thrown) };
+  // The engine throws null where there is no memory for an error: the host looks at the name.
+  return { name: thrown === null ? "null" : "Error", message: text(thrown) };
 }
 
 // A list from whose beginning is taken.

@@ -59,7 +59,7 @@ fn every_way_to_say_where_it_begins() {
                 ("a.wasm", ""),
             ],
             "",
-            "other tier",
+            "own@3.0.0 a.wasm",
         ),
         (
             "package.json with one entry",

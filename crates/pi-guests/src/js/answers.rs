@@ -96,7 +96,9 @@ fn loaded(room: &Rc<Room>, offered: Value<'_>) -> std::result::Result<Answer, Gu
 fn fault_of(room: &Rc<Room>, job: JobId, fault: &Object<'_>) -> GuestFault {
     let part = |name: &str| fault.get::<_, Option<String>>(name).ok().flatten();
     let (name, message, stack) = (part("name"), part("message").unwrap_or_default(), part("stack"));
-    if name.as_deref() == Some("InternalError") && message == "out of memory" {
+    let is_out_of_memory = name.as_deref() == Some("InternalError") && message == "out of memory";
+    // Where there is no room for an error either, the engine throws null. Whoever throws that on purpose is stopped too.
+    if is_out_of_memory || name.as_deref() == Some("null") {
         room.fuse.trip(Trip::Memory);
         return GuestFault::OverLimit { limit: Trip::Memory.limit() };
     }
