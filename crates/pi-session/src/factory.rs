@@ -195,7 +195,8 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         // Nothing is said by itself: it waits for the next run.
         slate::unsaid(waits, &tree.entries()).for_each(|(when, saying)| queues.push(when, saying));
     }
-    let mut mailbox = Mailbox {
+    // A task keeps room for what it is given and once more for whom it hands that to; a box is small.
+    let mut mailbox = Box::new(Mailbox {
         parts: Arc::new(parts),
         tree,
         scribe,
@@ -232,7 +233,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         ran: Vec::new(),
         has_moved: false,
         letters: letters.downgrade(),
-    };
+    });
     mailbox.restore(&finished);
     mailbox.begin(&blueprint.beginning);
     // Its owner is whoever holds the handle: it ends when the last one is dropped or somebody closes it.

@@ -165,7 +165,11 @@ impl Mailbox {
     }
 
     /// Takes letters until nobody can write any more, or somebody closes the session.
-    pub(crate) async fn work(mut self, mut letters: mpsc::Receiver<Letter>, mut heard: chute::Receiver<AgentEvent>) {
+    pub(crate) async fn work(
+        mut self: Box<Self>,
+        mut letters: mpsc::Receiver<Letter>,
+        mut heard: chute::Receiver<AgentEvent>,
+    ) {
         loop {
             let letter = tokio::select! {
                 biased;
@@ -215,7 +219,7 @@ impl Mailbox {
     }
 
     /// Ends what runs, lets extensions hear that it ends, and lets the recorder write what it has.
-    async fn close(mut self, mut letters: mpsc::Receiver<Letter>, mut heard: chute::Receiver<AgentEvent>) {
+    async fn close(mut self: Box<Self>, mut letters: mpsc::Receiver<Letter>, mut heard: chute::Receiver<AgentEvent>) {
         self.is_closing = true;
         if let Some(running) = &self.running {
             running.cancel();
